@@ -6,26 +6,36 @@ from pathlib import Path
 
 from benchmarks import (
     across,
+    all_pairs,
     anchors,
     building,
+    centrality,
     changes,
+    code,
     coloring,
     contention,
     cpu,
     device_tables,
     estimates,
     gpu,
+    labels,
     loading,
     networkx_suite,
+    pipeline,
     ranks,
     schedules,
     service,
+    shares,
     sizes,
     store,
+    strong,
+    structure,
+    structure_gpu,
     tables,
     transports,
     tuning,
     turns,
+    variants,
 )
 from benchmarks.graphs import GRAPHS
 
@@ -42,6 +52,10 @@ WHAT = {
     "sizes": (
         "seconds against size, and what a round costs",
         lambda asked: sizes.measure(range(asked.from_scale, asked.to_scale + 1), asked.repeat, asked.results),
+    ),
+    "apsp": (
+        "all pairs by method and size, against SciPy, igraph and NetworkX, or on a GPU",
+        lambda asked: all_pairs.measure(asked.repeat, asked.results),
     ),
     "contention": (
         "beside a process that holds a core",
@@ -63,6 +77,10 @@ WHAT = {
         "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",
         lambda asked: tuning.measure(min(asked.repeat, 2), asked.results),
     ),
+    "pipeline": (
+        "whole jobs by phase: start, load, build, call, validate, gather, output; against peers and byte bounds",
+        lambda asked: pipeline.measure(_named(asked.rows, pipeline.ROWS), asked.quick, asked.results),
+    ),
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
@@ -76,8 +94,10 @@ WHAT = {
         lambda asked: device_tables.measure(asked.repeat, asked.results),
     ),
     "service": (
-        "the resident service: an open loop of queries, Arrow results, cancelled jobs, a killed rank",
-        lambda asked: service.measure(asked.repeat, asked.results),
+        "the resident service: round trips, Arrow results, many jobs, query loops, jobs ended early, a killed rank",
+        lambda asked: service.measure(
+            asked.device, asked.rows, asked.graphs, asked.side, asked.jobs, asked.minutes, asked.repeat, asked.results
+        ),
     ),
     "networkx": (
         "NetworkX's own tests with dgraph as the backend",
@@ -99,9 +119,35 @@ WHAT = {
         "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
         lambda asked: transports.measure(asked.repeat, asked.results),
     ),
+    "centrality": (
+        "closeness, betweenness and searches from many sources on one rank, against NetworKit, igraph and NetworkX",
+        lambda asked: centrality.measure(
+            _named(asked.graphs, centrality.GRAPHS | centrality.weighted_centrality.GRAPHS), asked.repeat, asked.results
+        ),
+    ),
     "coloring": (
         "vertex colouring: who goes first, and when rounds by degree end; colours and time",
         lambda asked: coloring.measure(_named(asked.graphs, coloring.GRAPHS), asked.repeat, asked.results),
+    ),
+    "strong": (
+        "strongly connected components: on a CPU against NetworKit, igraph and SciPy, on a GPU rounds and calls",
+        lambda asked: strong.measure(asked.graphs and asked.graphs.split(","), asked.repeat, asked.results),
+    ),
+    "structure": (
+        "triangles, trusses, forests, sets, colours: two CPU threads against peers; --backend cuda: one GPU",
+        lambda asked: (
+            structure_gpu.measure(_named(asked.rows, structure_gpu.ROWS), asked.repeat, asked.results)
+            if asked.backend == "cuda"
+            else structure.measure(_named(asked.graphs, structure.GRAPHS), asked.repeat, asked.results)
+        ),
+    ),
+    "shares": (
+        "memory of a rank on 4 ranks over that on 1, by algorithm",
+        lambda asked: shares.measure(asked.scale, _named(asked.algorithm, shares.ALGORITHMS), asked.results),
+    ),
+    "labels": (
+        "label propagation on this rank's device",
+        lambda asked: labels.measure(_named(asked.graphs, labels.GRAPHS), asked.repeat, asked.results),
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
@@ -118,13 +164,23 @@ WHAT = {
             asked.results,
         ),
     ),
+    "code": (
+        "lines of code, flags of the CUDA text, copies of the end of a round, longest functions; of any commits",
+        lambda asked: code.measure(asked.at, asked.results),
+    ),
     "merge": (
-        "rows of across, building and gpu that were measured on another machine, in place of older ones",
+        "rows of across, building, gpu and pipeline that were measured on another machine, in place of older ones",
         lambda asked: _merge(asked.measured, asked.results),
     ),
     "changes": (
         "a batch of edges against a graph built anew, and runs from a previous answer, on 1 and 2 ranks",
         lambda asked: changes.measure(_named(asked.graphs, changes.GRAPHS), asked.repeat, asked.results),
+    ),
+    "variants": (
+        "every variant of sssp on four shapes of graph: time, rounds and edges walked",
+        lambda asked: variants.measure(
+            _named(asked.graphs, variants.SHAPES), asked.scale, asked.device or "cuda", asked.repeat, asked.results
+        ),
     ),
     "store": (
         "a partitioned graph, written and opened",
@@ -137,6 +193,9 @@ WHAT = {
 KEPT = {"across": across.keep, "building": building.keep}
 """Benchmarks with a file per number of ranks → the function that adds rows to it."""
 
+ALONE = {"gpu": gpu.keep, "pipeline": pipeline.keep}
+"""Benchmarks with one file, likewise."""
+
 
 def _named(asked: str | None, known) -> list[str]:
     return asked.split(",") if asked else list(known)
@@ -144,17 +203,19 @@ def _named(asked: str | None, known) -> list[str]:
 
 def _merge(measured: Path | None, results: Path) -> None:
     if measured is None or not measured.is_dir():
-        raise SystemExit("merge takes --measured FOLDER, with across-P.json, building-P.json or gpu.json in it")
+        raise SystemExit(
+            "merge takes --measured FOLDER, with across-P.json, building-P.json, gpu.json or pipeline.json in it"
+        )
     for file in sorted(measured.glob("*.json")):
         what, _, ranks = file.stem.partition("-")
-        if file.stem != "gpu" and not (what in KEPT and ranks.isdecimal()):
-            known = ", ".join(f"{each}-P.json" for each in KEPT)
-            raise SystemExit(f"{file}: merge knows {known} and gpu.json; leave other files out, or rename them")
+        if file.stem not in ALONE and not (what in KEPT and ranks.isdecimal()):
+            known = ", ".join([*(f"{each}-P.json" for each in KEPT), *(f"{each}.json" for each in ALONE)])
+            raise SystemExit(f"{file}: merge knows {known}; leave other files out, or rename them")
         runs = json.loads(file.read_text())["runs"]
         if what in KEPT:
             KEPT[what](results, int(ranks), runs)
         else:
-            gpu.keep(results, runs)
+            ALONE[what](results, runs)
 
 
 def main() -> None:
@@ -168,10 +229,13 @@ def main() -> None:
     parser.add_argument(
         "--graphs",
         help=f"of {', '.join(GRAPHS)}; of gpu, schedules and turns: {', '.join(anchors.RECIPES)}; "
-        "of building: NAME:SIZE[/push][/levels] with + between them",
+        f"of variants: {', '.join(variants.SHAPES)}; "
+        "of building: NAME:SIZE[/push][/levels] with + between them; of service: one NAME:SIZE",
     )
     parser.add_argument(
-        "--algorithm", help=f"of building (default bfs); of across: some of {', '.join(across.ALGORITHMS)}"
+        "--algorithm",
+        help=f"of building (default bfs); of across: some of {', '.join(across.ALGORITHMS)}; "
+        f"of shares: some of {', '.join(shares.ALGORITHMS)}",
     )
     parser.add_argument("--policy", help="of building (default auto); of across (default oec), with + between them")
     parser.add_argument("--weights", help="of building, such as 1..255 (default none)")
@@ -181,6 +245,25 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")
     parser.add_argument("--to-scale", type=int, default=sizes.SCALES[-1], help="of sizes: largest R-MAT")
+    parser.add_argument(
+        "--rows",
+        help=f"of pipeline: some of {', '.join(pipeline.ROWS)}; of service: some of {', '.join(service.PARTS)}; "
+        f"of structure: some of {', '.join(structure_gpu.ROWS)}",
+    )
+    parser.add_argument("--quick", action="store_true", help="of pipeline: small graphs, once")
+    parser.add_argument(
+        "--device",
+        choices=("cuda", "cpu"),
+        help="of service (default: cuda where there is a GPU) and variants (default cuda)",
+    )
+    parser.add_argument("--side", type=int, help="of service: of the grid whose rows are fetched")
+    parser.add_argument("--jobs", type=int, default=20_000, help="of service: most jobs (default 20000)")
+    parser.add_argument("--minutes", type=float, default=8, help="of service: time for them (default 8)")
+    parser.add_argument(
+        "--scale", type=int, default=20, help="of variants and shares: log2 of the vertices (default 20)"
+    )
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="of structure (default cpu)")
+    parser.add_argument("--at", help="of code: commits with commas between them (default: the working tree)")
     parser.add_argument("--measured", type=Path, help="of merge: folder of that machine's results")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON and the Markdown table")
     asked = parser.parse_args()

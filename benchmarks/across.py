@@ -52,7 +52,7 @@ PROGRAMS = {
 VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}}
 """Options for a word after an algorithm's name that is not a ``variant``."""
 
-ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "overlap": ("bfs", "sssp", "cc")}
+ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp")}
 """Options that affect only some algorithms → these algorithms; keys are names without digits."""
 
 SYMMETRIC = ("cc", "kcore")
@@ -65,10 +65,8 @@ HIDDEN = "hidden"
 WAYS: dict[str, dict] = {
     "plain": {},
     "host": {"host_rounds": True},
-    "overlap": {"overlap": True},
     "limit21": {"across_limit": 1 << 21},
     "limit23": {"across_limit": 1 << 23},
-    "overlap21": {"overlap": True, "across_limit": 1 << 21},
     "local": {"local_rounds": True},
     "reach2": {"reach": 2},
     "reach": {"reach": 4},

@@ -19,7 +19,7 @@ SWITCHES = (1, 2, 4, 8, 16)
 """Numbers of rounds by degree."""
 
 WAYS: list[dict] = [
-    {"variant": "jones-plassmann"}, {"variant": "degree"}, {"variant": "hybrid"},
+    {"variant": "greedy"}, {"variant": "jones-plassmann"}, {"variant": "degree"}, {"variant": "hybrid"},
     *({"variant": "hybrid", "switch_round": rounds} for rounds in SWITCHES),
 ]  # fmt: skip
 STEALING: list[dict] = [{"variant": "steal"}, {"variant": "hybrid", "schedule": "steal"}]

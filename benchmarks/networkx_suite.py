@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import dgraph.networkx_backend  # noqa: F401 - now: NetworkX's conftest.py puts the folder of installed packages first
+
 COUNTS = "DGRAPH_NETWORKX_COUNTS"
 """Environment variable with the file to which the plug-in writes."""
 

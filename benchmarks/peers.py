@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -129,3 +131,88 @@ def scipy(arrays: Arrays) -> dict[str, Task]:
 
 
 PEERS = {"networkit": networkit, "igraph": igraph, "scipy": scipy}
+
+
+Job = tuple[Callable, Callable]
+"""Function of both ends of all edges that makes a graph, and function of the graph that returns an array."""
+
+
+def _ours(algorithm: str, n: int, source: int) -> Job:
+    column = {"bfs": "distance", "cc": "labels", "pagerank": "pagerank"}[algorithm]
+    given = {"bfs": {"source": source, "return_predecessors": False}, "pagerank": {"tol": 0, "max_iter": ROUNDS}}
+
+    def build(u, v):
+        return dgraph.Graph.from_edges(u, v, n=n, directed=False, device="cpu")
+
+    return build, lambda graph: dgraph.run(algorithm, graph, **given.get(algorithm, {})).columns[column]
+
+
+def _networkit(algorithm: str, n: int, source: int) -> Job:
+    import networkit as nk
+
+    def solve(graph):
+        if algorithm == "bfs":
+            return nk.distance.BFS(graph, source, False).run().getDistances()
+        if algorithm == "cc":
+            return nk.components.ParallelConnectedComponents(graph).run().getPartition().getVector()
+        ranks = nk.centrality.PageRank(graph, 0.85, 0.0)
+        ranks.maxIterations = ROUNDS
+        return ranks.run().scores()
+
+    return lambda u, v: nk.GraphFromCoo((np.ones(u.size), (u, v)), n=n, weighted=False), solve
+
+
+def _igraph(algorithm: str, n: int, source: int) -> Job:
+    import igraph
+
+    answers = {
+        "bfs": lambda graph: graph.distances(source=[source])[0],
+        "cc": lambda graph: graph.connected_components().membership,
+        "pagerank": lambda graph: graph.pagerank(),
+    }
+    return lambda u, v: igraph.Graph(n=n, edges=np.column_stack([u, v])), answers[algorithm]
+
+
+def _scipy(algorithm: str, n: int, source: int) -> Job:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components, dijkstra
+
+    def pagerank(matrix):
+        degree, rank = np.diff(matrix.indptr).astype(float), np.full(n, 1 / n)
+        sinks = degree == 0
+        for _ in range(ROUNDS):
+            share = np.divide(rank, degree, out=np.zeros(n), where=~sinks)
+            rank = 0.15 / n + 0.85 * (matrix @ share + rank[sinks].sum() / n)
+        return rank
+
+    def build(u, v):
+        ends = np.concatenate([u, v]), np.concatenate([v, u])
+        return coo_array((np.ones(2 * u.size), ends), (n, n)).tocsr()
+
+    return build, {
+        "bfs": lambda matrix: dijkstra(matrix, indices=source, unweighted=True),
+        "cc": lambda matrix: connected_components(matrix, directed=False)[1],
+        "pagerank": pagerank,
+    }[algorithm]
+
+
+JOBS = {"dgraph": _ours, "networkit": _networkit, "igraph": _igraph, "scipy": _scipy}
+"""Whole jobs: library → function of algorithm, vertices and source."""
+
+
+def alternating(sides: Mapping[str, Callable[[], Any]], repeat: int) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """Call the libraries in turns; return each one's answer, and the seconds of each call.
+
+    The first calls do not count. NetworkX, which compiles nothing and takes longest, is called once.
+    """
+    seconds: dict[str, list[float]] = {library: [] for library in sides}
+    answers = {}
+    for turn in range(repeat + 1):
+        for library, call in sides.items():
+            if library == "networkx" and turn:
+                continue
+            began = time.perf_counter()
+            answers[library] = call()
+            if turn or library == "networkx":
+                seconds[library].append(time.perf_counter() - began)
+    return answers, seconds

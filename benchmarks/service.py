@@ -1,328 +1,181 @@
-"""Resident service: an open loop of queries, Arrow results, cancelled jobs, and a killed rank.
+"""Resident service: round trips, Arrow rows, many jobs, loops of queries, jobs ended early, a killed rank.
 
-The service is a process of its own, as ``python -m dgraph serve`` starts it, with a state folder that is made for the
-run. The client is one process that speaks HTTP/1.1 over the service's Unix socket.
+Each part has a service and a time limit of its own, so that one that hangs or fails does not hide the others; its
+figures then say where the ranks stood. The service is a process, the client another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import json
-import os
-import random
 import shutil
-import signal
-import statistics
-import subprocess
-import sys
-import tempfile
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from benchmarks import record, service_rows
+from benchmarks.service_process import Service
 
-from benchmarks import record
+LIBRARIES = ("fastapi", "uvicorn", "uvloop", "pyarrow", "mpi4py", "cupy-cuda12x", "cupy-cuda13x")
 
-LIBRARIES = ("fastapi", "uvicorn", "uvloop", "pyarrow", "mpi4py")
-GRAPH, RATE, CONNECTIONS, SECONDS = "rmat:14", 300, 32, 20
-ROWS_SCALE = 10_000_000
-CANCELLED = 1000
+PARTS: dict[str, tuple[Callable[..., Any], float]] = {
+    "trips": (service_rows.trips, 120),
+    "arrow": (service_rows.arrow, 120),
+    "loop": (service_rows.loop, 60),
+    "most": (service_rows.most, 120),
+    "cancelled": (service_rows.cancelled, 120),
+    "killed": (service_rows.killed, 60),
+    "many": (service_rows.many, 60),
+}
+"""Name → coroutine and seconds that it has; ``loop`` has them for each repetition, ``many`` beside its minutes."""
 
+USUAL = {"cuda": ("trips", "arrow", "many"), "cpu": ("loop", "most", "arrow", "cancelled", "killed")}
+SIDE = {"cuda": 4473, "cpu": 3163}
+"""Sides of grids with 20 and 10 million vertices."""
 
-class Connection:
-    """One HTTP/1.1 connection over a Unix socket, one request at a time."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.reader: asyncio.StreamReader | None = None
-        self.writer: asyncio.StreamWriter | None = None
-
-    async def request(self, method: str, target: str, body: dict | None = None, keep: bool = True):
-        """Return status and body: decoded JSON, or with ``keep`` False the number of bytes of it."""
-        if self.writer is None:
-            self.reader, self.writer = await asyncio.open_unix_connection(str(self.path), limit=1 << 24)
-        text = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text)}\r\n"
-        self.writer.write(head.encode() + b"Content-Type: application/json\r\n\r\n" + text)
-        lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        status = int(lines[0].split()[1])
-        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:] if line)}
-        parts, count = [], 0
-        async for part in self._body(headers):
-            count += len(part)
-            if keep:
-                parts.append(part)
-        return status, (json.loads(b"".join(parts) or b"null") if keep else count)
-
-    async def _body(self, headers: dict[str, str]):
-        if headers.get("transfer-encoding") == "chunked":
-            while size := int(await self.reader.readline(), 16):
-                yield await self.reader.readexactly(size)
-                await self.reader.readexactly(2)
-            await self.reader.readline()
-            return
-        remaining = int(headers.get("content-length", 0))
-        while remaining:
-            part = await self.reader.read(min(remaining, 1 << 22))
-            if not part:
-                raise ConnectionError(f"{remaining} bytes are missing")
-            remaining -= len(part)
-            yield part
+TRIPS = {"cuda": "rmat:24,symmetric", "cpu": "rmat:14,symmetric"}
 
 
-class Service:
-    """A service of one or more ranks, with its folders; a context manager."""
+def measure(
+    device: str | None, rows: str | None, graph: str | None, side: int | None, jobs: int, minutes: float, repeat: int,
+    folder: Path,
+) -> None:  # fmt: skip
+    """Run parts one after the other, and write ``service.json`` and ``service.md``, or ``service-gpu…``, after each.
 
-    def __init__(self, ranks: int = 1, *more: str):
-        self.folder = Path(tempfile.mkdtemp(prefix="dgraph-bench-"))
-        self.state, self.socket = self.folder / "state", self.folder / "s.sock"
-        (self.folder / "data").mkdir()
-        argv = [sys.executable, "-m", "dgraph", "serve", "--ranks", str(ranks), "--state-dir", str(self.state)]
-        argv += ["--socket", str(self.socket), "--data-root", str(self.folder / "data"), *more]
-        self.log = (self.folder / "log").open("wb")
-        self.process = subprocess.Popen(argv, stdout=self.log, stderr=self.log)
+    Args:
+        device: "cuda" or "cpu"; None: "cuda" where there is a GPU.
+        rows: names of parts with commas between them; None: those of ``USUAL``.
+        graph: of the round trips; None: as ``TRIPS`` has it.
+        side: of the grid whose rows are fetched; None: as ``SIDE`` has it.
+        jobs: most jobs over five graphs.
+        minutes: time after which no more of them begin.
+        repeat: open loops, and fetches of rows.
+        folder: of the results.
+    """
+    device = device or ("cuda" if shutil.which("nvidia-smi") else "cpu")
+    asked = service_rows.Asked(device, graph or TRIPS[device], side or SIDE[device], jobs, minutes, repeat)
+    document: dict = {"circumstances": record.circumstances(LIBRARIES), "device": device, "parts": {}}
+    for name in _known(rows.split(",") if rows else USUAL[device]):
+        part, limit = PARTS[name]
+        limit += {"many": 60 * minutes, "loop": limit * (repeat - 1)}.get(name, 0)
+        document["parts"][name] = _figures(part, limit, asked)
+        print(name, json.dumps(document["parts"][name]), flush=True)
+        record.write(folder, "service-gpu" if device == "cuda" else "service", document, _table(document["parts"]))
 
-    def __enter__(self) -> Service:
-        asyncio.run(self._ready(120))
-        return self
 
-    def __exit__(self, *_) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
-        self.log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+def _known(names: Sequence[str]) -> Sequence[str]:
+    for name in names:
+        if name not in PARTS:
+            raise SystemExit(f"service has no part {name!r}; it has {', '.join(PARTS)}")
+    return names
 
-    async def _ready(self, patience: float) -> None:
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
+
+def _figures(part: Callable[..., Any], limit: float, asked: service_rows.Asked) -> Any:
+    """Return the figures of a part, or why there are none."""
+    faulthandler.dump_traceback_later(limit + 120, exit=True)  # should this process hang, too
+    try:
+        with Service(1, "--device", asked.device) as service:
             try:
-                status, _ = await Connection(self.socket).request("GET", "/readyz", keep=False)
-                if status == 200:
-                    return
-            except OSError:
-                pass
-            if self.process.poll() is not None:
-                break
-            await asyncio.sleep(0.05)
-        raise SystemExit(f"the service is not ready:\n{(self.folder / 'log').read_text()[-4000:]}")
-
-    async def load(self, name: str, source: str, **options) -> dict:
-        """Load a graph and wait until it is ready."""
-        connection = Connection(self.socket)
-        status, answer = await connection.request(
-            "POST", "/v1/graphs", {"name": name, "source": source, "options": options}
-        )
-        while status in (200, 202) and answer["state"] == "loading":
-            await asyncio.sleep(0.05)
-            status, answer = await connection.request("GET", f"/v1/graphs/{name}")
-        if answer.get("state") != "ready":
-            raise SystemExit(f"{source} was not loaded: {answer}")
-        return answer
-
-    def resident(self) -> int:
-        """Return the resident bytes of the service's processes."""
-        pids, found = [self.process.pid], 0
-        for pid in pids:
-            try:
-                pids += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-                found += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-            except OSError:
-                continue
-        return found
-
-    def files(self) -> int:
-        """Return the number of files under the state folder."""
-        return sum(1 for each in self.state.rglob("*") if each.is_file())
-
-    def processes(self) -> list[int]:
-        """Return the pids of the service's processes, the front first."""
-        pids = [self.process.pid]
-        for pid in pids:
-            try:
-                pids += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-            except OSError:
-                continue
-        return pids
+                return asyncio.run(asyncio.wait_for(part(service, asked), limit))
+            except TimeoutError:
+                return {"failed": f"it did not end within {limit:g} s", "log": service.stacks()}
+            except Exception as error:
+                return {"failed": f"{type(error).__name__}: {error}"[:2000], "log": service.stacks()}
+    except RuntimeError as error:
+        return {"failed": str(error)}
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
-def sources(count: int) -> list[int]:
-    """Return vertices with out-edges of the graph, drawn at random."""
-    import dgraph
-
-    degrees = dgraph.Graph.load(GRAPH)
-    edges = degrees.to_scipy() if hasattr(degrees, "to_scipy") else None
-    if edges is not None:
-        ids = np.flatnonzero(np.diff(edges.indptr))
-    else:
-        rows = dgraph.run("kcore", degrees).gather()
-        ids = rows["vertex"][rows["core_number"] > 0]
-    return random.Random(1).choices(ids.tolist(), k=count)
+def _table(parts: dict[str, Any]) -> str:
+    lines = []
+    for name, figures in parts.items():
+        lines += [f"**{name}**", ""]
+        if "failed" in figures:
+            lines += [f"Failed: {figures['failed']}", "", "```", figures.get("log", "").strip(), "```", ""]
+        else:
+            lines += [*LINES[name](figures), ""]
+    return "\n".join(lines)
 
 
-async def open_loop(service: Service, starts: list[int]) -> dict:
-    """Send queries at fixed times over several connections; return latencies from the time each was due."""
-    due, latencies, failures = asyncio.Queue(), [], []
-    began = time.perf_counter() + 0.5
-
-    async def connection():
-        link = Connection(service.socket)
-        while True:
-            number, source = await due.get()
-            if number < 0:
-                return
-            wanted = {"graph": "g", "algorithm": "bfs", "parameters": {"source": source}, "cache": False}
-            status, answer = await link.request("POST", "/v1/jobs?wait=5&top=10", wanted)
-            latencies.append(time.perf_counter() - began - number / RATE)
-            if status != 200 or answer["state"] != "done":
-                failures.append((status, answer))
-
-    workers = [asyncio.create_task(connection()) for _ in range(CONNECTIONS)]
-    for number, source in enumerate(starts):
-        await asyncio.sleep(max(began + number / RATE - time.perf_counter(), 0))
-        due.put_nowait((number, source))
-    for _ in workers:
-        due.put_nowait((-1, 0))
-    await asyncio.gather(*workers)
-    ordered = sorted(latencies)
-
-    def at(share: float) -> float:
-        return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-    return {
-        "rate": RATE, "connections": CONNECTIONS, "queries": len(latencies), "failures": len(failures),
-        "first failure": failures[:1], "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "most": ordered[-1],
-        "achieved": len(latencies) / (time.perf_counter() - began),
-    }  # fmt: skip
+def _latencies(rows: dict[str, dict[str, float]]) -> list[str]:
+    names = ("p50", "p90", "p99", "most")
+    head = [f"| | {' | '.join(f'{name} ms' for name in names)} |", "|-" * 5 + "|"]
+    return [*head, *(f"| {row} | {' | '.join(f'{ms[name]:.2f}' for name in names)} |" for row, ms in rows.items())]
 
 
-async def arrow(service: Service, repeat: int) -> dict:
-    """Fetch all rows of a result as Arrow: seconds and bytes from the request to the last byte."""
-    side = int(ROWS_SCALE**0.5) + 1
-    await service.load("rows", f"grid:{side}x{side}")
-    link = Connection(service.socket)
-    job = {"graph": "rows", "algorithm": "cc", "parameters": {}}
-    status, answer = await link.request("POST", "/v1/jobs?wait=60", job)
-    while answer["state"] in ("queued", "running"):
-        status, answer = await link.request("GET", f"/v1/jobs/{answer['id']}")
-        await asyncio.sleep(0.1)
-    seconds, size = [], 0
-    for _ in range(repeat):
-        began = time.perf_counter()
-        status, size = await link.request("GET", f"/v1/jobs/{answer['id']}/result?format=arrow", keep=False)
-        seconds.append(time.perf_counter() - began)
-        if status != 200:
-            raise SystemExit(f"the result was refused: {status}")
-    await link.request("DELETE", "/v1/graphs/rows")
-    return {"rows": side * side, "bytes": size, "seconds": seconds}
+def _memory(marks: dict[int, dict[str, int]]) -> list[str]:
+    lines = ["| after | host MB | GPU MB, the service's figure | whole GPU MB | files |", "|-|-|-|-|-|"]
+    for count, mark in marks.items():
+        shown = " | ".join(f"{mark[name] / 1e6:.1f}" for name in ("host", "service", "gpu"))
+        lines.append(f"| {count:,} jobs | {shown} | {mark['files']} |")
+    first, last = next(iter(marks.values())), list(marks.values())[-1]
+    grown = [f"{what} {100 * (last[what] / first[what] - 1):+.2f} %" for what in ("host", "gpu") if first[what]]
+    return [*lines, "", f"From the first to the last mark: {', '.join(grown)}."]
 
 
-async def cancelled(service: Service) -> dict:
-    """Cancel half of many long jobs, and let the others meet their time limit."""
-    link = Connection(service.socket)
-    long = {"graph": "g", "algorithm": "pagerank", "parameters": {"tol": 0.0, "max_iter": 10**9}, "cache": False}
-    states: dict[str, int] = {}
-    marks = {}
-    began = time.perf_counter()
-    for number in range(CANCELLED):
-        limit = 0.02 if number % 2 else None
-        status, answer = await link.request("POST", "/v1/jobs", long | ({"timeout_s": limit} if limit else {}))
-        if status != 202:
-            raise SystemExit(f"a job was refused: {status} {answer}")
-        where = f"/v1/jobs/{answer['id']}"
-        if not limit:
-            await asyncio.sleep(0.01)
-            await link.request("DELETE", where)
-        while answer["state"] in ("queued", "running"):
-            await asyncio.sleep(0.002)
-            status, answer = await link.request("GET", where)
-        states[answer["state"]] = states.get(answer["state"], 0) + 1
-        if number in (99, CANCELLED - 1):
-            marks[number + 1] = {
-                "resident": service.resident(), "files": service.files(), "processes": len(service.processes())
-            }  # fmt: skip
-    return {"jobs": CANCELLED, "states": states, "after": marks, "seconds": time.perf_counter() - began}
+def _trips(found: dict) -> list[str]:
+    here, there = found["in process ms"], found["HTTP ms"]
+    return [
+        f"bfs on {found['graph']}, top {service_rows.TOP}, {found['queries']} sources, result cache off; loaded in "
+        f"{found['load seconds']:.1f} s, first job {found['first job seconds']:.2f} s. HTTP − in process at p50: "
+        f"**{there['p50'] - here['p50']:.2f} ms**.", "",
+        *_latencies({"in process": here, "HTTP round trip": there}),
+    ]  # fmt: skip
 
 
-async def killed(service: Service) -> dict:
-    """Kill a rank by SIGKILL while jobs wait; measure the time to 503 and to the next answer."""
-    link = Connection(service.socket)
-    long = {"graph": "g", "algorithm": "pagerank", "parameters": {"tol": 0.0, "max_iter": 10**9}, "cache": False}
-    _, running = await link.request("POST", "/v1/jobs", long)
-    short = {"graph": "g", "algorithm": "bfs", "parameters": {"source": 1}, "cache": False}
-    waiting = [(await link.request("POST", "/v1/jobs", short))[1]["id"] for _ in range(5)]
-    await asyncio.sleep(0.5)
-    began = time.perf_counter()
-    os.kill(service.processes()[-1], signal.SIGKILL)
-    refused = None
-    while True:
-        status, _ = await Connection(service.socket).request("GET", "/readyz", keep=False)
-        if status == 503 and refused is None:
-            refused = time.perf_counter() - began
-        if status == 200 and refused is not None:
-            break
-        await asyncio.sleep(0.005)
-    again = time.perf_counter() - began
-    states = []
-    for job in waiting:
-        while (answer := (await link.request("GET", f"/v1/jobs/{job}"))[1])["state"] in ("queued", "running"):
-            await asyncio.sleep(0.01)
-        states.append(answer["state"])
-    _, failed = await link.request("GET", f"/v1/jobs/{running['id']}")
-    return {
-        "503 after": refused, "ready after": again, "queue done after": time.perf_counter() - began,
-        "waiting jobs": states, "running job": failed["state"], "reason": str(failed.get("error"))[:300],
-    }  # fmt: skip
-
-
-def measure(repeat: int, folder: Path) -> None:
-    """Run all four parts, and write ``service.json`` and ``service.md``."""
-    document: dict = {"circumstances": record.circumstances(LIBRARIES), "repeat": repeat}
-    starts = sources(RATE * SECONDS)
-
-    async def parts(service: Service) -> None:
-        await service.load("g", GRAPH)
-        await open_loop(service, starts[: RATE * 2])  # compiled, warm
-        document["open loop"] = []
-        for _ in range(repeat):
-            document["open loop"].append(await open_loop(service, starts))
-            print(document["open loop"][-1], flush=True)
-        document["cancelled"] = await cancelled(service)
-        print(document["cancelled"], flush=True)
-        document["killed"] = await killed(service)
-        print(document["killed"], flush=True)
-        document["arrow"] = await arrow(service, max(repeat, 3))
-        print(document["arrow"], flush=True)
-
-    with Service(1) as service:
-        asyncio.run(parts(service))
-    record.write(folder, "service", document, _table(document))
-
-
-def _table(document: dict) -> str:
-    loops, rows, ended, death = (document[name] for name in ("open loop", "arrow", "cancelled", "killed"))
-    lines = [
-        f"{RATE} bfs queries a second on {GRAPH}, top 10 of each, {CONNECTIONS} connections, no result cache\n",
-        "| run | p50 ms | p90 ms | p99 ms | most ms | queries | failures |",
-        "|-|-|-|-|-|-|-|",
+def _arrow(found: dict) -> list[str]:
+    size, count = found["bytes"] / 1e6, len(found["seconds"])
+    best = size / 1e3 / min(found["seconds"])
+    return [
+        f"{found['rows']:,} rows, {size:,.0f} MB: **{found['GB/s']:.2f} GB/s** (median of {count}; best {best:.2f})."
     ]
-    for number, run in enumerate(loops, 1):
-        times = " | ".join(f"{1e3 * run[name]:.1f}" for name in ("p50", "p90", "p99", "most"))
-        lines.append(f"| {number} | {times} | {run['queries']:,} | {run['failures']} |")
-    seconds = statistics.median(rows["seconds"])
-    lines += ["", f"Arrow: {rows['rows']:,} rows, {rows['bytes'] / 1e6:,.0f} MB, in {seconds:.3f} s", ""]
-    lines[-2] += f": **{rows['bytes'] / seconds / 1e9:.2f} GB/s** (median of {len(rows['seconds'])})"
-    lines += [
-        f"{ended['jobs']:,} jobs ended early: {ended['states']}",
-        "",
-        "| after | resident MB | files | processes |",
+
+
+def _loop(found: list[dict]) -> list[str]:
+    return [
+        f"{service_rows.RATE} bfs queries a second on {service_rows.GRAPH}, top {service_rows.TOP}, "
+        f"{service_rows.CONNECTIONS} connections, result cache off; failures: "
+        f"{sum(run['failures'] for run in found)} of {sum(run['queries'] for run in found):,}.", "",
+        *_latencies({f"run {number}": run["ms"] for number, run in enumerate(found, 1)}),
+    ]  # fmt: skip
+
+
+def _most(found: dict) -> list[str]:
+    spent = ", ".join(f"{name} {ms:.2f}" for name, ms in found["CPU ms"].items())
+    return [
+        f"{found['queries']:,} bfs queries on {service_rows.GRAPH}, top {service_rows.TOP}, each of "
+        f"{service_rows.CONNECTIONS} connections sends the next one when it has the answer: "
+        f"**{found['queries a second']:.0f} a second**. CPU time of a query in ms: {spent}; the "
+        "client is on the same cores.",
+        "", *_latencies({"closed loop": found["ms"]}),
+    ]  # fmt: skip
+
+
+def _killed(found: dict) -> list[str]:
+    queue = found["waiting jobs"]
+    return [
+        f"503 after {found['503 after']:.2f} s, ready after {found['ready after']:.2f} s, the queue of {len(queue)} "
+        f"{'/'.join(sorted(set(queue)))} after {found['queue done after']:.2f} s; the running job: "
+        f"{found['running job']} ({found['reason']})."
     ]
-    lines.append("|-|-|-|-|")
-    for count, mark in ended["after"].items():
-        lines.append(f"| {count} jobs | {mark['resident'] / 1e6:.1f} | {mark['files']} | {mark['processes']} |")
-    lines += [
-        "",
-        f"A rank killed: 503 after {death['503 after']:.2f} s, ready after {death['ready after']:.2f} s, the queue of "
-        f"{len(death['waiting jobs'])} done after {death['queue done after']:.2f} s; the running job: "
-        f"{death['running job']} ({death['reason']})",
-    ]
-    return "\n".join(lines) + "\n"
+
+
+def _many(found: dict) -> list[str]:
+    return [
+        f"{found['jobs']:,} jobs over {len(service_rows.FEW)} graphs in {found['seconds']:.0f} s, "
+        f"{found['jobs'] / found['seconds']:.0f} a second: {found['states']}.", "", *_memory(found["memory"]),
+    ]  # fmt: skip
+
+
+LINES: dict[str, Callable[[Any], list[str]]] = {
+    "trips": _trips,
+    "arrow": _arrow,
+    "loop": _loop,
+    "most": _most,
+    "cancelled": lambda found: [f"Jobs ended early: {found['states']}.", "", *_memory(found["memory"])],
+    "killed": _killed,
+    "many": _many,
+}
+"""Lines of the table by part."""

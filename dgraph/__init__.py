@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, Literal, TypeAlias
 
-    from dgraph.algorithms import Algorithm, Answer, Parameter, algorithm
+    from dgraph.algorithms import Algorithm, Answer, Parameter, ResultColumn, algorithm
     from dgraph.backend.build import build_on_gpus
     from dgraph.comm import Comm, communicator
     from dgraph.engine.checkpoint import Checkpoint
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         maximum,
         minimum,
         mixed,
+        sqrt,
         where,
     )
     from dgraph.result.result import Result
@@ -60,13 +61,43 @@ if TYPE_CHECKING:
     GraphLike: TypeAlias = str | PathLike | Graph | Any
     Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
 
-    # Made by dgraph/algorithms/signatures.py; a test compares them with the register.
+    # Written by tests/support/typed_functions.py; a test compares them with the register.
+    def apsp(
+        graph: GraphLike,
+        *,
+        variant: Literal[
+            "auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators"
+        ] = "auto",
+        dtype: Literal["auto", "float32", "float64"] = "auto",
+        block: int | None = None,
+        parts: int | None = None,
+        matrix_file: str | None = None,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def bc(
+        graph: GraphLike,
+        *,
+        k: int | None = None,
+        random_state: int = 1,
+        sources: Vertices | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.1,
+        weighted: bool = False,
+        normalized: bool = True,
+        endpoints: bool = False,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
     def bfs(
         graph: GraphLike,
         source: int | str,
         *,
         depth_limit: int | None = None,
         return_predecessors: bool = True,
+        predecessors: Literal["smallest", "any"] = "smallest",
         variant: Literal[
             "direction-optimizing",
             "topology",
@@ -97,12 +128,55 @@ if TYPE_CHECKING:
         checkpoint: Checkpoint | str | None = None,
         previous: Result | None = None,
     ) -> Result: ...
+    def cdlp(
+        graph: GraphLike,
+        *,
+        max_iter: int = 10,
+        count: Literal["edges", "arcs"] = "edges",
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def closeness(
+        graph: GraphLike,
+        *,
+        k: int | None = None,
+        random_state: int = 1,
+        wf_improved: bool = True,
+        weighted: bool = False,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
     def color(
         graph: GraphLike,
         *,
-        variant: Literal["jones-plassmann", "degree", "hybrid", "steal"] = "jones-plassmann",
+        variant: Literal["greedy", "jones-plassmann", "degree", "hybrid", "steal"] = "greedy",
         switch_round: int | None = None,
         random_state: int = 1,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def edge_bc(
+        graph: GraphLike,
+        *,
+        k: int | None = None,
+        random_state: int = 1,
+        sources: Vertices | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.1,
+        weighted: bool = False,
+        normalized: bool = True,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def hits(
+        graph: GraphLike,
+        *,
+        tol: float = 1e-08,
+        max_iter: int = 100,
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
@@ -112,6 +186,58 @@ if TYPE_CHECKING:
         *,
         k: int | None = None,
         variant: Literal["auto", "peeling", "shells", "estimates"] = "auto",
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def ktruss(
+        graph: GraphLike,
+        *,
+        k: int | None = None,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def lcc(
+        graph: GraphLike,
+        *,
+        count: Literal["edges", "arcs"] = "edges",
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def mis(
+        graph: GraphLike,
+        *,
+        random_state: int = 1,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def mst(
+        graph: GraphLike,
+        *,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def multi_source_bfs(
+        graph: GraphLike,
+        *,
+        sources: Vertices | None = None,
+        k: int = 64,
+        random_state: int = 1,
+        depth_limit: int | None = None,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def multi_source_sssp(
+        graph: GraphLike,
+        *,
+        sources: Vertices | None = None,
+        k: int = 64,
+        random_state: int = 1,
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
@@ -129,18 +255,55 @@ if TYPE_CHECKING:
         checkpoint: Checkpoint | str | None = None,
         previous: Result | None = None,
     ) -> Result: ...
+    def reachability(
+        graph: GraphLike,
+        *,
+        sources: Vertices | None = None,
+        k: int = 64,
+        random_state: int = 1,
+        depth_limit: int | None = None,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def scc(
+        graph: GraphLike,
+        *,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
     def sssp(
         graph: GraphLike,
         source: int | str,
         *,
         cutoff: float | None = None,
         delta: float | None = None,
-        variant: Literal["auto", "buckets", "gather"] = "auto",
+        variant: Literal[
+            "auto",
+            "buckets",
+            "gather",
+            "bellman-ford",
+            "bellman-ford-topology",
+            "delta-stepping",
+            "near-far",
+            "workfront",
+            "bucketing",
+            "h-bf",
+        ] = "auto",
         return_predecessors: bool = True,
+        predecessors: Literal["smallest", "any"] = "smallest",
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
         previous: Result | None = None,
+    ) -> Result: ...
+    def triangles(
+        graph: GraphLike,
+        *,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
     ) -> Result: ...
 
 
@@ -151,22 +314,45 @@ HOMES = {
     "Checkpoint": "dgraph.engine.checkpoint",
     "Options": "dgraph.engine.run_options",
     **dict.fromkeys(("Auto", "Cpu", "Cuda"), "dgraph.graph.devices"),
-    "Graph": "dgraph.graph.stored_graph",
+    "Graph": "dgraph.backend.build",
     "Result": "dgraph.result.result",
     "Comm": "dgraph.comm",
     "communicator": "dgraph.comm",
     "Algorithm": "dgraph.algorithms",
     "Answer": "dgraph.algorithms",
     "Parameter": "dgraph.algorithms",
+    "ResultColumn": "dgraph.algorithms",
     "algorithm": "dgraph.algorithms",
     **dict.fromkeys(
         ("ADD", "ALL", "CHANGED", "INF", "MAX", "MIN", "OR", "Field", "Global", "Program"), "dgraph.program"
     ),
-    **dict.fromkeys(("maximum", "minimum", "mixed", "where"), "dgraph.program"),
+    **dict.fromkeys(("maximum", "minimum", "mixed", "sqrt", "where"), "dgraph.program"),
 }
 """Public names and the modules that hold them: imported at first use, so that ``import dgraph`` is quick."""
 
-FUNCTIONS = ("bfs", "cc", "color", "kcore", "pagerank", "sssp")
+FUNCTIONS = (
+    "apsp",
+    "bc",
+    "bfs",
+    "cc",
+    "cdlp",
+    "closeness",
+    "color",
+    "edge_bc",
+    "hits",
+    "kcore",
+    "ktruss",
+    "lcc",
+    "mis",
+    "mst",
+    "multi_source_bfs",
+    "multi_source_sssp",
+    "pagerank",
+    "reachability",
+    "scc",
+    "sssp",
+    "triangles",
+)
 """Algorithms that are functions of this module."""
 
 __all__ = [

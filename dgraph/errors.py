@@ -27,6 +27,10 @@ class DataError(DgraphError):
     exit_code = 65
 
 
+class NegativeCycle(DataError):
+    """Shortest paths do not exist: the source reaches a cycle of negative weight. The message names its vertices."""
+
+
 class OutputError(DgraphError):
     """The system failed to read or write: a full disk, a missing permission."""
 

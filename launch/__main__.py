@@ -1,4 +1,4 @@
-"""``python -m launch slurm …`` writes a batch script, ``python -m launch scripts DIR`` the ready-made ones."""
+"""``python -m launch slurm …`` writes a batch script, ``scripts DIR`` the ready-made ones, ``unit`` a systemd unit."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ DESCRIPTION = (
     "runs the words that follow it in sbatch. Ready-made scripts: python -m launch scripts DIR."
 )
 
+ABOUT_UNIT = (
+    "Write a systemd unit that runs `python -m dgraph serve` with this Python; its head says how to install it."
+)
+
+UNIT = Path(__file__).with_name("service") / "dgraph.service"
+UNIT_PYTHON = "/opt/dgraph/bin/python"
+"""Python that the unit starts; ``unit`` writes its own in its place."""
+
 EXAMPLES = """\
 examples:
   python -m launch slurm --nodes 4 --ranks 4 --gpus 4 -- sssp road.gr --source 1 --report run.json > road.sbatch
@@ -30,21 +38,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     ours, theirs = words, []
     if "--" in words:
         ours, theirs = words[: words.index("--")], words[words.index("--") + 1 :]
-    parser = _Parser(prog="python -m launch", description="Batch scripts that start dgraph.")
+    parser = _Parser(prog="python -m launch", description="Batch scripts and a systemd unit that start dgraph.")
     commands = parser.add_subparsers(dest="command", required=True)
     _slurm(commands.add_parser("slurm", help="a batch script for Slurm", description=DESCRIPTION, epilog=EXAMPLES,
                                formatter_class=argparse.RawDescriptionHelpFormatter))  # fmt: skip
     ready = commands.add_parser("scripts", help="the ready-made batch scripts", description=", ".join(READY))
     ready.add_argument("output", type=Path, metavar="DIR", help="folder to write them to")
+    unit = commands.add_parser("unit", help="a unit with which systemd runs the service", description=ABOUT_UNIT)
+    unit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the unit to FILE, not to stdout")
     given = vars(parser.parse_args(ours))
     output: Path | None = given.pop("output", None)
+    command = given.pop("command")
     try:
-        if given.pop("command") == "scripts":
+        if command == "scripts":
             Path(output or ".").mkdir(parents=True, exist_ok=True)
             for name, job in READY.items():
                 Path(output or ".", f"{name}.sbatch").write_text(script(job))
             return 0
-        text = script(Job(words=tuple(theirs), setup=tuple(given.pop("setup", ())), **given))
+        if command == "unit":
+            text = UNIT.read_text().replace(UNIT_PYTHON, sys.executable)
+        else:
+            text = script(Job(words=tuple(theirs), setup=tuple(given.pop("setup", ())), **given))
         if output is None:
             print(text, end="")
         else:

@@ -3,7 +3,7 @@
 - ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the ranks
   synchronise. A rank whose test failed waits for the others for a short time, then aborts the launch, because they
   wait for a message that it will never send.
-- plain ``pytest``: the tests of one process and, at the same time, the above for P = 1, then 2 and so on, up to the
+- plain ``pytest``: all other tests and, at the same time, the above for P = 1, then 2 and so on, up to the
   number of cores; then ``test_ranks.py``, which waits for these and starts the above for each other P.
 """
 
@@ -29,8 +29,11 @@ RANK_TESTS = "test_the_rank_tests["
 TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
 """Ranks → sixths of each test's parameters that run on them; together all run."""
 
-FEW_RANKS = (1, 3)
+FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
+
+SHARE = 24
+"""Of this many parameters of a test one belongs to the default session, beside the first."""
 
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that the other ranks have to finish a test that failed on one rank."""
@@ -48,9 +51,12 @@ hypothesis.settings.load_profile("ranks")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
+    os.environ.setdefault("DGRAPH_COMPILE", "always" if exhaustive_only(config) else "never")
     if config.getoption("--with-mpi"):
         from dgraph.comm import world
 
+        if world().size == 1:  # has most parameters; other numbers of ranks compile theirs
+            os.environ["DGRAPH_COMPILE"] = "never"
         # pytest processes with one folder of temporary folders would remove old ones at the same time, and fail
         config.option.basetemp = tempfile.mkdtemp(prefix="dgraph-test-", dir=config.option.basetemp)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
@@ -63,8 +69,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     """Mark exhaustive tests; run tests of one process first, then those that take all cores or start children.
 
-    Tests that take all cores run when the concurrent rank tests have probably ended. Of the tests that start children
-    the rank tests come first, beginning with one rank.
+    Tests that wait for rank tests come last, because those run beside all others.
     """
     ranks = 1
     if config.getoption("--with-mpi"):
@@ -73,7 +78,7 @@ def pytest_collection_modifyitems(config, items):
         ranks = world().size
     mark_exhaustive(items, ranks, exhaustive_only(config))
     groups = ("starts_children", "takes_all_cores")
-    items.sort(key=lambda item: (*(name in item.keywords for name in groups), item.path.name != "test_ranks.py"))
+    items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
     if ranks in TURNS:
         config.hook.pytest_deselected(items=[item for item in items if not has_turn(item, ranks)])
         items[:] = [item for item in items if has_turn(item, ranks)]
@@ -85,11 +90,11 @@ def exhaustive_only(config) -> bool:
 
 
 def mark_exhaustive(items, ranks: int, only: bool) -> None:
-    """Mark eleven of twelve parameters of each test as exhaustive, selected by a hash of the test's name.
+    """Mark all but one in ``SHARE`` parameters of each test as exhaustive, selected by a hash of the test's name.
 
-    The first parameters of a test are not marked, nor are those of a test that applies mutants. Of the rank tests that
-    are not marked, each runs on one of the ``FEW_RANKS``, those that apply mutants on one rank. Tests that stand for
-    the rank tests on these belong to both sessions.
+    The first parameters of a test are not marked, nor are those of a quick test or of one that applies mutants. Of the
+    rank tests that are not marked, each runs on one of the ``FEW_RANKS``, those that apply mutants on one rank. Tests
+    that stand for the rank tests on these belong to both sessions.
     """
     seen = set()
     for item in items:
@@ -100,9 +105,9 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
         number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
         seen.add(item.function)
         mutants = applies_mutants(item.function)
-        turn = FEW_RANKS[0 if mutants else number // 12 % len(FEW_RANKS)]
+        turn = FEW_RANKS[0 if mutants else number // SHARE % len(FEW_RANKS)]
         elsewhere = "mpi" in item.keywords and (ranks != turn if ranks in FEW_RANKS else only)
-        if elsewhere or not (first or number % 12 == 0 or mutants):
+        if elsewhere or not (first or number % SHARE == 0 or mutants or "quick" in item.keywords):
             item.add_marker("exhaustive")
 
 
@@ -163,6 +168,13 @@ def ahead(request, tmp_path_factory):
 def go_on(ahead):
     """Start rank tests before a test; not in a thread, since some tests fork."""
     ahead.go_on()
+
+
+@pytest.fixture(autouse=True)
+def compiles(request, monkeypatch):
+    """Compile the rounds of a test that is marked so, also where the session interprets those of other tests."""
+    if "compiled" in request.keywords:
+        monkeypatch.setenv("DGRAPH_COMPILE", "always")
 
 
 @pytest.fixture(scope="module", autouse=True)

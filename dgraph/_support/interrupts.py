@@ -22,33 +22,44 @@ class _Deferred:
         self.pending = True
 
 
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Hold SIGINT back until :func:`check` or the end of the block."""
-    before = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or not callable(before) or isinstance(before, _Deferred):
-        yield
-        return
-    signal.signal(signal.SIGINT, _Deferred(before))
-    try:
-        yield
-    finally:
-        handler = signal.signal(signal.SIGINT, before)
-        if isinstance(handler, _Deferred) and handler.pending:
-            before(signal.SIGINT, None)
+_holding: list[_Deferred] = []
+"""Handler of the block of the main thread that holds SIGINT back; none inside :func:`immediate`."""
+
+
+class deferred:
+    """Block that holds SIGINT back until :func:`check` or its end. Every call enters some: a generator costs more."""
+
+    _held: _Deferred | None = None
+
+    def __enter__(self) -> None:
+        if _holding or threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.getsignal(signal.SIGINT)
+        if callable(before) and not isinstance(before, _Deferred):
+            self._held = _Deferred(before)
+            signal.signal(signal.SIGINT, self._held)
+            _holding.append(self._held)
+
+    def __exit__(self, *error: object) -> None:
+        held = self._held
+        if held is None:
+            return
+        _holding.remove(held)
+        signal.signal(signal.SIGINT, held.before)
+        if held.pending:
+            held.before(signal.SIGINT, None)
 
 
 def check() -> None:
-    """Deliver a SIGINT that arrived since :func:`deferred`.
+    """Deliver a SIGINT that arrived since :class:`deferred`.
 
     Raises:
         KeyboardInterrupt: one arrived, and the handler is Python's own.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if isinstance(handler, _Deferred) and handler.pending:
-        handler.pending = False
-        handler.before(signal.SIGINT, None)
+    for held in _holding:
+        if held.pending:
+            held.pending = False
+            held.before(signal.SIGINT, None)
 
 
 @contextmanager
@@ -60,7 +71,9 @@ def immediate() -> Iterator[None]:
         return
     check()
     signal.signal(signal.SIGINT, handler.before)
+    _holding.remove(handler)
     try:
         yield
     finally:
+        _holding.append(handler)
         signal.signal(signal.SIGINT, handler)

@@ -1,10 +1,15 @@
 """Algorithms, one file each, and their register :data:`ALGORITHMS`.
 
-An algorithm registers itself when its module is imported, which happens at the end of this file.
+An algorithm registers itself when its module is imported; every module of this folder is imported at the end of this
+file.
 """
 
-from dgraph.algorithms.base import ALGORITHMS, Algorithm, Answer, Parameter, ProgramAlgorithm, algorithm
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = ["ALGORITHMS", "Algorithm", "Answer", "Parameter", "ProgramAlgorithm", "algorithm"]
+from dgraph.algorithms.base import ALGORITHMS, Algorithm, Answer, Parameter, ProgramAlgorithm, ResultColumn, algorithm
 
-from dgraph.algorithms import bfs, cc, color, kcore, kernels, pagerank, sssp  # noqa: F401
+__all__ = ["ALGORITHMS", "Algorithm", "Answer", "Parameter", "ProgramAlgorithm", "ResultColumn", "algorithm"]
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,8 @@ from dgraph.graph.names import Names
 from dgraph.program import Program
 from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED, Column
+from dgraph.result.edge_values import EdgeValues
+from dgraph.result.matrix import DistanceMatrix
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Parameter:
         choices: allowed values; None: any of the type.
         aliases: other keywords for the parameter.
         least: smallest allowed number; None: no bound.
+        on_host: True if it names a file of the host: services do not take it.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Parameter:
     choices: tuple | None = None
     aliases: tuple[str, ...] = ()
     least: int | None = None
+    on_host: bool = False
 
     def check(self, value: Any, of: str) -> None:
         """Raise a :class:`UsageError` for a value of the wrong type or below ``least``.
@@ -80,8 +85,8 @@ class Answer:
         finished: False if a limit ended the run.
         limit: the limit that ended the run, in words; None if it finished.
         arcs: for a search, out-edges of the reached vertices over all ranks; None for other algorithms.
-        vertices: names of ``columns`` that hold vertex ids.
-        nullable: names of ``columns`` whose ``UNREACHED``, infinite or negative values mean that there is no value.
+        matrix: distances between all pairs; None: the answer has none.
+        edges: a value for each edge; None: the answer has none.
     """
 
     columns: Mapping[str, Column]
@@ -89,8 +94,24 @@ class Answer:
     finished: bool = True
     limit: str | None = None
     arcs: int | None = None
-    vertices: tuple[str, ...] = ("predecessor", "labels")
-    nullable: tuple[str, ...] = ("distance", "predecessor")
+    matrix: DistanceMatrix | None = None
+    edges: EdgeValues | None = None
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """Description of a column of an algorithm's result.
+
+    Attributes:
+        help: meaning of its values.
+        kind: "integer", "number", or "vertex": ids of vertices, which are replaced by names where vertices have names.
+        nullable: True if ``UNREACHED``, infinite values and, in columns other than ``distance``, negative integers mean
+            that there is no value.
+    """
+
+    help: str
+    kind: str = "integer"
+    nullable: bool = False
 
 
 class Algorithm(ABC):
@@ -99,24 +120,35 @@ class Algorithm(ABC):
     Attributes:
         name: name in the register and on the command line.
         parameters: name → :class:`Parameter`.
+        aliases: other names in the register.
+        columns: name → :class:`ResultColumn`, for every column that some parameters give; first those of the defaults.
         needs_source: True if it takes ``source``, an original vertex id.
         weighted: True if it uses edge weights where the graph has some, as NetworkX's function of that name does.
         wants_weights: True if it is of little use without weights. The command line then draws weights for generated
             graphs, and warns about a named graph that has none.
         undirected: True if it needs an undirected graph; a directed one is symmetrised.
+        whole_rows: True if all edges of a vertex must lie on one rank: oec then replaces "auto" and those that spread
+            them.
+        resumes: True if it writes checkpoints, from which a stopped run goes on.
         continues: True if a run may start from an earlier answer (``ctx.previous``).
+        matrix: True if the answer has a matrix, which ``--output`` writes.
 
     Raises:
         UsageError: from the constructor, for an unknown parameter or a value that it cannot have.
     """
 
     name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[dict[str, Parameter]] = {}
+    columns: ClassVar[Mapping[str, ResultColumn]] = MappingProxyType({})
     needs_source: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
     wants_weights: ClassVar[bool] = False
     undirected: ClassVar[bool] = False
     continues: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
+    matrix: ClassVar[bool] = False
+    whole_rows = False
 
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():
@@ -154,6 +186,19 @@ class Algorithm(ABC):
         return out
 
     @property
+    def arcs(self) -> bool:
+        """True if the parameter ``count`` is "arcs": an edge in both directions counts twice."""
+        return getattr(self, "count", "edges") == "arcs"
+
+    def of_edges(self) -> Algorithm:
+        """Return a copy that counts edges, for an undirected graph, where arcs give the same answer."""
+        if not self.arcs:
+            return self
+        out = copy(self)
+        out.__dict__["count"] = "edges"
+        return out
+
+    @property
     def traversal(self) -> Traversal | None:
         """Traversal strategy of the chosen variant; None: the run decides."""
         return None
@@ -175,28 +220,55 @@ class Algorithm(ABC):
         return {name: getattr(self, name) for name in self.parameters}
 
 
-ALGORITHMS: dict[str, type[Algorithm]] = {}
+class Register(dict[str, type[Algorithm]]):
+    """Algorithms by name; iteration yields names alone, look-ups take aliases too.
+
+    Attributes:
+        aliases: alias → name.
+    """
+
+    def __init__(self) -> None:
+        self.aliases: dict[str, str] = {}
+
+    def __missing__(self, alias: str) -> type[Algorithm]:
+        if alias not in self.aliases:
+            raise KeyError(alias)
+        return self[self.aliases[alias]]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.aliases
+
+
+ALGORITHMS = Register()
 """Registered algorithms by name."""
 
 
-def algorithm(name: str, *parameters: Parameter):
+def algorithm(
+    name: str, *parameters: Parameter, columns: Mapping[str, ResultColumn] = MappingProxyType({}),
+    aliases: Sequence[str] = (),
+):  # fmt: skip
     """Return a decorator that registers a subclass of :class:`Algorithm`.
 
     Args:
         name: name of the algorithm, on the command line and in :func:`dgraph.run`.
         *parameters: its parameters.
+        columns: its columns.
+        aliases: other names, such as those of NetworkX and cuGraph.
 
     Raises:
-        UsageError: the name is taken, or a parameter has the name of a load option.
+        UsageError: a name is taken, or a parameter has the name of a load option.
     """
 
     def register(cls: type[Algorithm]) -> type[Algorithm]:
-        if name in ALGORITHMS:
-            raise UsageError(f"two algorithms are named {name!r}; rename one")
+        for each in (name, *aliases):
+            if each in ALGORITHMS:
+                raise UsageError(f"two algorithms are named {each!r}; rename one")
         for parameter in parameters:
             if parameter.name in LOAD_OPTIONS:
                 raise UsageError(f"{name}: the parameter {parameter.name} is also a load option; rename it")
-        cls.name, cls.parameters = name, {p.name: p for p in parameters}
+        cls.name, cls.parameters, cls.columns = name, {p.name: p for p in parameters}, columns
+        cls.aliases = tuple(aliases)
+        ALGORITHMS.aliases |= dict.fromkeys(aliases, name)
         ALGORITHMS[name] = cls
         return cls
 
@@ -213,8 +285,8 @@ class ProgramAlgorithm(Algorithm):
         """Run the program to its end or to the round limit; collective."""
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
-        columns = {name: state.column(name) for name in state.fields}
-        return Answer(columns, dict(state.globals), state.finished, limit, vertices=(), nullable=())
+        columns = {name: state.column(name) for name in self.program.fields}
+        return Answer(columns, dict(state.globals), state.finished, limit)
 
     def settings(self) -> dict[str, Any]:
         """Return the program's parameters by name."""
@@ -242,8 +314,17 @@ def _numbers(vertices: Any, names: Names, comm: Comm) -> Any:
     return [known.get(vertex, vertex) for vertex in vertices]
 
 
+COUNT = Parameter(
+    "count", str, "edges", "what counts in a directed graph: edges, or arcs, as in LDBC Graphalytics",
+    choices=("edges", "arcs"),
+)  # fmt: skip
+"""Parameter ``count`` of undirected algorithms that LDBC Graphalytics defines on directed graphs."""
+
 SOURCE = Parameter("source", int, None, "vertex to start from, by its original id")
 """Parameter ``source`` of searches."""
+
+PREDECESSOR = ResultColumn("vertex before it on a path from the source; null: none", "vertex", nullable=True)
+"""Column ``predecessor`` of searches."""
 
 
 def check_source(ctx: Context, source: int | None, name: str) -> int:

@@ -2,7 +2,8 @@
 
 Levels are found by a direction-optimising search [Beamer et al., SC 2012], or by one of the variants of
 ``bfs_variants.py``. A second, single-round program then finds each vertex's smallest valid predecessor, so that the
-tree does not depend on backend or rank count.
+tree does not depend on backend or rank count. Where any valid predecessor will do, one GPU keeps the one that reached
+the vertex first (:class:`FirstParents`) and needs no second pass over edges.
 """
 
 from __future__ import annotations
@@ -10,19 +11,33 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import (
+    PREDECESSOR,
     SOURCE,
     Algorithm,
     Answer,
     OnePass,
     Parameter,
+    ResultColumn,
     algorithm,
     check_source,
     limited,
 )
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
-from dgraph.algorithms.distances import summarize
+from dgraph.algorithms.distances import begin_summary, summarize, widened
+from dgraph.algorithms.first_parents import LEVEL, FirstParents, first_found, tree_levels, tree_parents
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
+
+SMALLEST, ANY = "smallest", "any"
+
+PREDECESSORS = Parameter(
+    "predecessors",
+    str,
+    SMALLEST,
+    "which predecessor, if several are valid; any costs less on GPUs, and may differ between runs",
+    choices=(SMALLEST, ANY),
+)
+"""Parameter ``predecessors`` of searches."""
 
 
 class Levels(Program):
@@ -187,8 +202,13 @@ from which a search is expected not to exceed it."""
         "depth_limit", int, None, "visit vertices up to this many hops (default: all)", aliases=("cutoff",), least=0
     ),
     Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
+    PREDECESSORS,
     Parameter("variant", str, "direction-optimizing", "traversal strategy; most need GPUs", choices=tuple(VARIANTS)),
     Parameter("without", str, None, f"features of bfs-4k to switch off, comma-separated: {', '.join(FEATURES)}"),
+    columns={
+        "distance": ResultColumn("hops from the source; null: unreached", nullable=True),
+        "predecessor": PREDECESSOR,
+    },
 )
 class Bfs(Algorithm):
     """Breadth-first search: hops from a source, and predecessors.
@@ -211,30 +231,39 @@ class Bfs(Algorithm):
         """Find the levels, then the predecessors; collective."""
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
+        plain = self.return_predecessors and self.variant == "direction-optimizing" and ctx.previous is None
+        if plain and self.predecessors == ANY and first_found(ctx):
+            return _first(ctx, source, limit)
         known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
         apart = ctx.local_rounds and self.variant == "direction-optimizing"
-        back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.traversal.direction))
-        above = Parents(source=source) if back else PushedParents()
-        if ctx.local.arcs < MEAN * ctx.local.n:
-            above = above.retype(hops="int32")
+        above = self._above(ctx, apart, source)
         if self.return_predecessors and known is None:
             ctx.ahead(above)
         if known is not None:
             state, fell = _closer(ctx, known, source, limit)
         else:
             state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
-        found = summarize(state, "level", ctx.local)
-        reached, depth, arcs = found.over_ranks(ctx.comm)
-        columns = {"distance": found.column}
+        found = begin_summary(state, "level", ctx.local)
+        columns = {"distance": state.column("level", widened)}
         if self.return_predecessors and known is not None and known.has("predecessor"):
             given = {"level": state.raw("level"), "moved": known.sources | fell, "parent": known.parents(fell)}
             columns["predecessor"] = ctx.run(CloserParents(), given).column("parent", parents)
         elif self.return_predecessors:
+            above = self._above(ctx, apart, source)  # the search may have found that in-edges do not fit
+            depth = found().over_ranks(ctx.comm)[1] if apart or known is not None else state.rounds  # at least that
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
             columns["predecessor"] = tree.column("parent", parents)
+        reached, depth, arcs = found().over_ranks(ctx.comm)
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+    def _above(self, ctx, apart, source):
+        """Return the program that finds predecessors."""
+        back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.traversal.direction))
+        above = Parents(source=source) if back else PushedParents()
+        above.first_hit = self.predecessors == ANY
+        return above.retype(hops="int32") if ctx.local.arcs < MEAN * ctx.local.n else above
 
     def same_search(self, earlier):
         """Return True if source and depth limit are the same."""
@@ -248,6 +277,15 @@ def _closer(ctx, known, source: int, limit: int) -> tuple:
     program = CloserHops(source=source, limit=min(limit, none))
     state = ctx.run(program, {"level": before, "touched": known.sources})
     return state, state["level"] < before
+
+
+def _first(ctx, source: int, limit: int) -> Answer:
+    """Find levels and predecessors in one program."""
+    state = ctx.run(FirstParents(source=source, limit=limit))
+    reached, farthest, arcs = summarize(state, "tree", ctx.local).over_ranks(ctx.comm)
+    columns = {"distance": state.column("tree", tree_levels), "predecessor": state.column("tree", tree_parents)}
+    summary = {"source": source, "reached": reached, "depth": farthest // LEVEL}
+    return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
 
 def parents(found: np.ndarray) -> np.ndarray:

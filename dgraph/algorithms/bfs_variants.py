@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from dgraph.errors import UsageError, unknown
 from dgraph.program.traversal import EVERY, Traversal
@@ -41,6 +42,7 @@ VARIANTS = {
 """
 
 
+@cache
 def traversal(variant: str, without: str | None) -> Traversal:
     """Return the traversal strategy of a variant.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.errors import unknown
 from dgraph.program import MIN, Field, Program
 
@@ -36,6 +36,8 @@ VARIANTS = {"union-find": UnionFindLabels, "label-propagation": Labels}
 @algorithm(
     "cc",
     Parameter("variant", str, "union-find", "method inside a rank", choices=tuple(VARIANTS)),
+    columns={"labels": ResultColumn("smallest id of the component", "vertex")},
+    aliases=("connected_components", "weakly_connected_components"),
 )
 class Cc(Algorithm):
     """Connected components (weak for directed graphs): the smallest id of each vertex's component.
@@ -53,9 +55,7 @@ class Cc(Algorithm):
             labels, original = _joined(ctx), ctx.local.original[: ctx.local.masters]
             return Answer({"labels": labels}, {"components": ctx.total(int(np.count_nonzero(labels == original)))})
         state = ctx.run(VARIANTS[self.variant]())
-        roots = state.counted("own", "label")
-        if roots is None:
-            roots = int(np.count_nonzero(state["label"] == ctx.local.original[: ctx.local.masters]))
+        roots = state.own("label", ctx.local)
         return Answer(
             {"labels": state.column("label")}, {"components": ctx.total(roots)}, state.finished,
             limited(state.finished, state.rounds),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ class Distances:
 
     def over_ranks(self, comm: Comm) -> tuple[int, float, int]:
         """Reduce ``reached``, ``farthest`` and ``arcs`` over all ranks; collective."""
+        if comm.size == 1:
+            return int(self.reached), self.farthest, int(self.arcs)
         kind = type(self.farthest)
         farthest = np.array([self.farthest], np.float64 if kind is float else np.int64)
         parts = comm.allgather(np.array([self.reached, farthest.view(np.int64)[0], self.arcs]))
@@ -42,32 +45,23 @@ class Distances:
 
 
 def summarize(state: State, name: str, local: LocalGraph) -> Distances:
-    """Return the distances in field ``name`` of a program's final state; a GPU computes the summary in place."""
-    known = state.counted("reached", name)
-    if known is None:
-        return distances(state[name], local.out_degree)
-    return Distances(state.column(name, widened), *known)
+    """Return the distances in field ``name`` of a program's final state."""
+    return Distances(state.column(name, widened), *state.reached(name, local))
+
+
+def begin_summary(state: State, name: str, local: LocalGraph) -> Callable[[], Distances]:
+    """Begin to :func:`summarize`; return the function that waits, which may be called again.
+
+    Until the last call the field must not change, nor may other figures of a GPU's field be asked for.
+    """
+    figures = state.begin_reached(name, local)
+    return lambda: Distances(state.column(name, widened), *figures())
 
 
 def widened(values: np.ndarray) -> np.ndarray:
-    """Return the column of :func:`distances` without the summary."""
+    """Return a column of distances: integers as int64, with ``UNREACHED`` for the dtype's largest value."""
     if values.dtype.kind == "f":
         return values
     column = values.astype(np.int64)
     column[values == np.iinfo(values.dtype).max] = UNREACHED
     return column
-
-
-def distances(values: np.ndarray, out_degree: np.ndarray) -> Distances:
-    """Convert ``values`` to a column and summarise them.
-
-    Args:
-        values: shape (masters,); the dtype's largest value, or infinity, marks a vertex without a path.
-        out_degree: int64 (masters,), in the whole graph.
-    """
-    from dgraph.algorithms.distance_kernels import finite, widen  # loads the compiler
-
-    if values.dtype.kind == "f":
-        return Distances(values, *finite(values, out_degree))
-    column = np.empty(len(values), np.int64)
-    return Distances(column, *widen(values, np.iinfo(values.dtype).max, out_degree, column))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.out_weights import out_weights
@@ -192,6 +192,7 @@ CONTINUED: dict[tuple[bool, bool], type[PageRank]] = {
         "precision of ranks; single halves memory and message sizes",
         choices=("double", "single"),
     ),
+    columns={"pagerank": ResultColumn("share of time of the random walk", "number")},
 )
 class Pagerank(Algorithm):
     """PageRank, by weights where there are some: the share of time that a random walk spends at each vertex.
@@ -221,9 +222,7 @@ class Pagerank(Algorithm):
             state = ctx.run(PROGRAMS[which](**settings).retype(**fields), given)
         change = state.globals["change"]
         met = self.tol == 0 or change < self.tol or self.max_iter == 0
-        mine = state.counted("total", "rank")
-        whole = ctx.total(float(state["rank"].sum(dtype=np.float64)) if mine is None else mine)
-        summary = {"sum": whole, "change": change, "iterations": state.rounds}
+        summary = {"sum": ctx.total(state.total("rank")), "change": change, "iterations": state.rounds}
         limit = None if met else f"{state.rounds} rounds with an L1 change of {change:.3g}, above tol = {self.tol:g}"
         return Answer({"pagerank": state.column("rank")}, summary, met and state.finished, limit)
 
@@ -250,6 +249,9 @@ class Pagerank(Algorithm):
         largest_and_mean(ctx, NEED)
         sums = out_weights(ctx.local, ctx.comm)
         low, high = SUMS[self.precision]
+        least, most = ctx.local.out_weight_range
+        if not ctx.total(not (low <= least and most <= high)):
+            return sums
         outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))[:1]
         mine = [int(ctx.local.original[outside[0]]), float(sums[outside[0]])] if outside.size else None
         found = [each for each in ctx.comm.allgather_json(mine) if each]

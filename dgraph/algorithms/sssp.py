@@ -1,21 +1,35 @@
-"""Single-source shortest paths for weights ≥ 0.
+"""Single-source shortest paths.
 
 ``buckets`` is near-far Δ-stepping (``delta_stepping.py``); ``gather``, for graphs with hubs on GPUs, is in
-``gather_near_hubs.py``. Integer distances are computed in 32 bits and recomputed in 64 if they may be too large.
-Predecessors are found afterwards (``sssp_predecessors.py``).
+``gather_near_hubs.py``; the variants of the papers, some of which take negative weights, are in ``sssp_parts/``.
+Integer distances are computed in 32 bits and recomputed in 64 if they may be too large. Predecessors are found
+afterwards (``sssp_predecessors.py``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.base import SOURCE, Algorithm, Answer, OnePass, Parameter, algorithm, check_source, limited
-from dgraph.algorithms.bfs import parents
+from dgraph.algorithms.base import (
+    PREDECESSOR,
+    SOURCE,
+    Algorithm,
+    Answer,
+    OnePass,
+    Parameter,
+    ResultColumn,
+    algorithm,
+    check_source,
+    limited,
+)
+from dgraph.algorithms.bfs import ANY, PREDECESSORS, parents
 from dgraph.algorithms.delta_stepping import CloserDistances, CloserLimitedDistances, Distances, LimitedDistances
 from dgraph.algorithms.distances import summarize
-from dgraph.algorithms.gather_near_hubs import gather, has_hubs
-from dgraph.algorithms.sssp_predecessors import CloserNearer, nearer_program, predecessors
-from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.algorithms.sssp_parts.gather_near_hubs import gather, has_hubs
+from dgraph.algorithms.sssp_parts.negative_weights import solve_signed
+from dgraph.algorithms.sssp_parts.sssp_predecessors import CloserNearer, nearer_program, predecessors
+from dgraph.algorithms.sssp_parts.variants import SIGNED, VARIANTS, WIDTH, figures, solve
+from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, where
 from dgraph.result.columns import UNREACHED
@@ -23,7 +37,7 @@ from dgraph.result.columns import UNREACHED
 NARROW = np.iinfo(np.int32).max
 """INF of a 32-bit distance."""
 
-NEED = "sssp needs weights ≥ 0, since a negative one may make paths shorter without end"
+NEED = f"sssp needs weights ≥ 0 unless its variant is one of {SIGNED}"
 """Reason in the error for a negative weight."""
 
 
@@ -54,19 +68,25 @@ class Overflowed(OnePass):
         "delta",
         float,
         None,
-        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small)",
+        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small; "
+        "32 · mean weight / mean degree for variants of the papers)",
     ),
     Parameter(
         "variant",
         str,
         "auto",
-        "method; gather is for graphs with hubs",
-        choices=("auto", "buckets", "gather"),
+        "method; gather is for graphs with hubs; the bellman-ford ones and workfront take negative weights",
+        choices=("auto", "buckets", "gather", *VARIANTS),
     ),
     Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
+    PREDECESSORS,
+    columns={
+        "distance": ResultColumn("sum of weights from the source; null: unreached", "number", nullable=True),
+        "predecessor": PREDECESSOR,
+    },
 )
 class Sssp(Algorithm):
-    """Single-source shortest paths for weights ≥ 0.
+    """Single-source shortest paths; some variants take negative weights.
 
     Columns: ``distance`` (int64 or the dtype of float weights; ``UNREACHED`` or infinity without a path) and
     ``predecessor`` (-1 if there is none).
@@ -78,6 +98,8 @@ class Sssp(Algorithm):
     variant: str
     cutoff: float | None
     delta: float | None
+    predecessors: str
+    return_predecessors: bool
 
     @classmethod
     def on_gpus(cls, ranks):
@@ -85,19 +107,28 @@ class Sssp(Algorithm):
         return {"variant": "gather"}
 
     def check(self):
-        """Refuse parameters of Δ-stepping with ``gather``."""
+        """Refuse parameters that a variant does not have."""
         if self.variant == "gather" and (self.cutoff is not None or self.delta is not None):
             raise UsageError(
                 "--variant gather finds all distances with bucket widths of its own; leave delta and cutoff out"
             )
+        if self.variant in VARIANTS and self.delta is not None and not VARIANTS[self.variant].buckets:
+            raise UsageError(f"--variant {self.variant} has no buckets; leave delta out")
 
     def run(self, ctx):
         """Find the distances, then the predecessors; collective."""
         source = check_source(ctx, self.source, "sssp")
+        published = VARIANTS.get(self.variant)
+        if published and ctx.previous is not None:
+            raise UsageError(f"--variant {self.variant} starts from scratch; leave previous out, or take variant auto")
+        if published and published.signed and any_negative(ctx):
+            return self._signed(ctx, source)
         most, mean = largest_and_mean(ctx, NEED)
-        delta = self.delta if self.delta is not None else _delta(ctx, mean)
+        delta = self.delta if self.delta is not None else default_delta(ctx, mean, WIDTH if published else 4)
         if not delta > 0:
             raise UsageError(f"delta = {delta} is not a bucket width; give a number above 0")
+        if published:
+            return self._published(ctx, source, float(delta), most)
         settings = {"source": source, "delta": float(delta)}
         known = ctx.previous
         if known is not None and (known.removed or known.raised):
@@ -110,7 +141,7 @@ class Sssp(Algorithm):
             program = kind(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
         program.widens = self.delta is None
         gathers = known is None and self._chosen(ctx) == "gather"
-        nearer = nearer_program(ctx) if self.return_predecessors else None
+        nearer = self._nearer(ctx)
         for dtype in _dtypes(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []
             if known is not None:
@@ -128,9 +159,8 @@ class Sssp(Algorithm):
             if dtype != "int32" or farthest + most < NARROW:
                 break
             ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
-        dist = state.raw("dist")
-        if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
-            _refuse_overflow(ctx, dist)
+        if self.cutoff is None:
+            _refuse_overflow(ctx, state, dtype, most)
         columns = {"distance": found.column}
         if nearer and known is not None and known.has("predecessor") and _rises(ctx, farthest, dtype):
             fell = state["dist"] < before
@@ -141,6 +171,56 @@ class Sssp(Algorithm):
         summary = {"source": source, "reached": reached, "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
+    def _nearer(self, ctx):
+        """Return the program that finds predecessors; None if none are wanted."""
+        if not self.return_predecessors:
+            return None
+        nearer = nearer_program(ctx)
+        nearer.first_hit = self.predecessors == ANY
+        return nearer
+
+    def _published(self, ctx, source: int, delta: float, most: float) -> Answer:
+        """Run a variant of the papers on weights ≥ 0; collective."""
+        published = VARIANTS[self.variant]
+        nearer = self._nearer(ctx)
+        for dtype in _dtypes(ctx, most) if self.variant != "h-bf" else ("int64",):
+            state = solve(ctx, self.variant, source, self.cutoff, delta, dtype)
+            found = summarize(state, "dist", ctx.local)
+            reached, farthest, arcs = found.over_ranks(ctx.comm)
+            if dtype != "int32" or farthest + most < NARROW:
+                break
+            ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
+        limit = published.limit
+        if limit < UNREACHED and farthest + most >= limit:
+            raise DataError(
+                f"--variant {self.variant} holds distances below 2**{limit.bit_length() - 1}, and some may be larger; "
+                "take another variant"
+            )
+        if self.cutoff is None:
+            _refuse_overflow(ctx, state, dtype, most)
+        columns = {"distance": found.column}
+        if nearer:
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, found.reached)
+        width = {"delta": delta} if published.buckets else {}
+        summary = {"source": source, "reached": reached, **width, **figures(state)}
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+    def _signed(self, ctx, source: int) -> Answer:
+        """Run a variant of the papers on weights of which some are negative; collective."""
+        if self.cutoff is not None:
+            raise UsageError("a path beyond the cutoff may come back below it over negative weights; leave cutoff out")
+        kind = ctx.local.out.weight_type
+        dtype = kind.name if kind.kind == "f" else "int64"
+        signed = solve_signed(ctx, self.variant, source, dtype, largest_magnitude(ctx))
+        found = summarize(signed.state, "dist", ctx.local)
+        reached, _, arcs = found.over_ranks(ctx.comm)
+        columns = {"distance": found.column}
+        if self.return_predecessors:
+            columns["predecessor"] = parents(signed.parent)
+        summary = {"source": source, "reached": reached, **signed.figures}
+        limit = limited(signed.finished, signed.figures["search_rounds"])
+        return Answer(columns, summary, signed.finished, limit, arcs)
+
     def same_search(self, earlier):
         """Return True if source and cutoff are the same."""
         return all(earlier.get(name) == getattr(self, name) for name in ("source", "cutoff"))
@@ -150,7 +230,7 @@ class Sssp(Algorithm):
         if self.variant != "auto":
             return self.variant
         asked = self.cutoff is not None or self.delta is not None or ctx.local.out.weight_type is None
-        free = ctx.backend.name == "cuda" and ctx.direction == "auto" and not (asked or ctx.checkpoints)
+        free = ctx.few_rounds and ctx.direction == "auto" and not (asked or ctx.checkpoints)
         if not (free and has_hubs(ctx.local.n, ctx.local.arcs, ctx.largest(ctx.local.largest_degree))):
             return "buckets"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
@@ -173,13 +253,13 @@ def _rises(ctx, farthest: float, dtype: str) -> bool:
     return not ctx.total(bool(ctx.local.out.arcs) and not low > least)
 
 
-def _delta(ctx, mean: float) -> float:
-    """Return the default Δ = 4 · mean weight / mean degree, above 0.
+def default_delta(ctx, mean: float, width: int = 4) -> float:
+    """Return the default Δ = ``width`` · mean weight / mean degree, above 0.
 
     Wide buckets relax edges repeatedly; narrow ones make small rounds, which then open several buckets at once.
     """
     degree = max(ctx.local.arcs / max(ctx.local.n, 1), 1.0)
-    return max(4 * mean / degree, 1e-300)
+    return max(width * mean / degree, 1e-300)
 
 
 def _dtypes(ctx, most: float) -> tuple[str, ...]:
@@ -194,9 +274,11 @@ def _dtypes(ctx, most: float) -> tuple[str, ...]:
     return ("int64",) if most >= NARROW else ("int32", "int64")
 
 
-def _refuse_overflow(ctx, dist: np.ndarray) -> None:
+def _refuse_overflow(ctx, state, dtype: str, most: float) -> None:
     """Raise a :class:`DataError` if a distance exceeds int64; collective."""
-    via = ctx.run(Overflowed(), {"dist": dist})["via"]
+    if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
+        return
+    via = ctx.run(Overflowed(), {"dist": state.raw("dist")})["via"]
     at = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
     if at != UNREACHED:
         raise DataError(f"a distance through vertex {ctx.called(at)} passes 2**63 - 1; store the weights as floats")

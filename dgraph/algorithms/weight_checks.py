@@ -20,10 +20,28 @@ def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
     kind = ctx.local.out.weight_type
     if kind is None:
         return 1, 1.0
-    ctx.check_weights()
-    low, most, here = ctx.local.out.weight_range
-    if ctx.total(not low >= 0):
+    if any_negative(ctx):
         ctx.refuse_weights(lambda weights: ~(weights >= 0), need)
+    _, most, here = ctx.local.out.weight_range
     every = ctx.comm.allgather(np.array([most], kind))
     total = ctx.total(here)
     return every.max().item(), total / max(ctx.local.arcs, 1)
+
+
+def any_negative(ctx: Context) -> bool:
+    """Return True if an edge of the graph has a negative weight; collective.
+
+    Raises:
+        DataError: on every rank, for an infinite weight; names the edge with the lowest ids.
+    """
+    if ctx.local.out.weight_type is None:
+        return False
+    ctx.check_weights()
+    low, *_ = ctx.local.out.weight_range
+    return bool(ctx.total(not low >= 0))
+
+
+def largest_magnitude(ctx: Context) -> float:
+    """Return the largest absolute value of a weight; collective."""
+    low, most, _ = ctx.local.out.weight_range
+    return float(ctx.comm.allgather(np.array([abs(float(low)), abs(float(most))])).max())

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from dgraph.backend import affinity
 from dgraph.backend.interface import Backend
 from dgraph.backend.schedule_options import DEVICE, HOST
 from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS, Connection, connect
@@ -62,11 +63,11 @@ def backend(
             gpu = held.choosing(chosen)
         else:
             gpu = CudaBackend(place, ranks_here, alone, chosen, built_on, wanted.gpus, wanted.allocator)
+            mine = affinity.mask()
+            gpu.host_threads = affinity.share(masks or [mine] * ranks_here, mine)
         gpu.device.cap(wanted.memory)
         gpu.why = "a GPU is there" if isinstance(wanted, Auto) else "asked for"
         return gpu
-    if built_on is not None:
-        raise UsageError("the graph was built on GPUs, and this run has none; load it with Graph.load (--build host)")
     from dgraph.backend.cpu.backend import CpuBackend
 
     cpu = CpuBackend(wanted.threads, ranks_here, masks)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dgraph.program import Traced
+from dgraph.program import MAX, Traced
 
 LAST_BUCKET = 4 * 10**18
 """Largest bucket number, which all farther vertices share; below ``FAR_BASE`` of both backends."""
 
 TOP = 2**63 - 1
 """Largest int64. A minimum is kept as ``x ^ TOP``, the distance of x below TOP as an unsigned number: the minimum of x
-becomes a maximum, and a cleared counter, 0, means that there was no value."""
+becomes a maximum, and a cleared counter, 0, means that there was no value. A maximum is kept as ``x ^ BOTTOM``."""
+
+BOTTOM = -(2**63)
+"""Smallest int64."""
+
+
+def kept_by(t: Traced, name: str) -> int:
+    """Return the mask that turns an extreme into the unsigned number which counters keep: TOP for MIN, else BOTTOM."""
+    return BOTTOM if t.globals[name].reduce is MAX else TOP
 
 
 def constants(t: Traced) -> dict[str, bool | int]:
@@ -31,6 +39,7 @@ def constants(t: Traced) -> dict[str, bool | int]:
         "LIVE": t.live is not None,
         "DIRTY": bool(t.dirty),
         "CAN_PULL": "pull" in t.program.directions,
+        "CAN_PUSH": "push" in t.program.directions,
         "GATHERS": t.program.gathers,
         "PREFILTERS": t.prefilters,
         "SMALLEST": t.smallest,

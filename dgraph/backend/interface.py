@@ -8,8 +8,8 @@ are not abstract are optional, and their defaults stand for "none".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.reversed_graph import in_degrees, reversed_graph
 from dgraph.program import Traced
 
 if TYPE_CHECKING:
@@ -36,13 +37,21 @@ class Machine(ABC):
         state: field → values by lid, masters before mirrors; NumPy arrays, or objects that are indexed and assigned
             like them.
         minima: number of integers at the end of :meth:`totals` that ranks reduce by minimum instead of sum.
+        remark: for the report, why its rounds are not compiled, or "".
+        started: True once :meth:`start` has applied the totals, because they are those of all ranks.
+        renewable: True if the machine can serve several runs: it has ``rest``, ``renew`` and ``bytes``, see the GPU's.
+        kept_as: key under which the backend keeps it between runs; None: it does not.
+        planned: bytes of the memory plan that it was made under, on a GPU.
     """
 
     traced: Traced
+    started = renewable = False
+    kept_as: Hashable = None
+    planned = 0
     state: Mapping[str, Any]
-    minima = 0
-    first_arcs = 1 << 24
-    """Arcs that fused rounds may visit before the first check for signals and cancellation: a tenth of a second."""
+    minima, remark = 0, ""
+    first_rounds, first_arcs = 16, 1 << 24
+    """Rounds before the first check for signals and cancellation, and arcs that they may visit: a tenth of a second."""
 
     @property
     def compiling(self) -> float:
@@ -78,6 +87,11 @@ class Machine(ABC):
     def bucket(self) -> int:
         """Bucket that the rounds are in; its number is the highest of those opened last."""
         return 0
+
+    @property
+    def loaded(self) -> bool:
+        """True if :meth:`compile` has nothing left to do."""
+        return False
 
     @property
     @abstractmethod
@@ -167,8 +181,8 @@ class Machine(ABC):
         """
         return None
 
-    def notes(self) -> list[RoundStats]:
-        """Return statistics of the rounds since the last call; empty unless recording is on."""
+    def notes(self) -> list[RoundStats] | Callable[[], list[RoundStats]]:
+        """Return statistics of the rounds since the last call, or a function that does; empty if there are none."""
         return []
 
     def spent(self) -> list[Spent]:
@@ -178,6 +192,27 @@ class Machine(ABC):
     def tasks(self) -> dict[str, float]:
         """Return figures of a schedule's task queues by name; empty unless they are recorded."""
         return {}
+
+
+class Exchanges(Protocol):
+    """Reduce and broadcast of the next round, with fields and peers already bound by the plan."""
+
+    def reduce(self) -> None:
+        """Send mirrors' proposals to their masters."""
+
+    def broadcast(self) -> None:
+        """Send masters' values to their mirrors."""
+
+
+class DeviceRounds(Protocol):
+    """Driver of rounds that GPUs run without the host."""
+
+    def run(self, limit: int) -> bool:
+        """Run rounds until the last is complete but for the hosts' agreement, or ``limit`` is next; collective.
+
+        Returns:
+            False where the host has to drive the next round; the same on every rank.
+        """
 
 
 class SharedMachine(Machine):
@@ -190,6 +225,10 @@ class SharedMachine(Machine):
 
     dirties: bool
     mirrors_current = False
+
+    def device_rounds(self, sync: Exchanges) -> DeviceRounds | None:
+        """Return the driver of rounds that GPUs run without the host; None where the host drives all."""
+        return None
 
     @abstractmethod
     def edge(self) -> None:
@@ -236,25 +275,45 @@ class Backend(ABC):
     Attributes:
         name: key in ``dgraph.backend.BACKENDS``.
         threads: threads of this rank.
+        host_threads: threads that copy and write results.
         reason: why that many threads, or which GPU.
         why: why this backend was chosen.
         warning: message for the user, or "".
         keeps: True if it holds data of a graph that saves time in the next run.
+        few_rounds: True if few rounds over many edges cost less than many over few.
         compiles_in_parallel: True if one process compiles several programs at a time.
         transport, share: as of :class:`~dgraph.Cuda`, for a backend that is the device of a graph.
     """
 
     name: str
     threads: int
+    host_threads = 1
     reason: str
     warning: str
-    keeps = compiles_in_parallel = False
+    keeps = compiles_in_parallel = few_rounds = False
     transport, share = "auto", False
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Make the decisions about a graph that must be equal on all ranks; collective."""
         return
+
+    def upload(self, local: LocalGraph) -> None:
+        """Copy a graph to this rank's GPU, if it is not there, as the next run of a program would.
+
+        Raises:
+            OutOfMemory: it does not fit.
+        """
+        return
+
+    def reversed(self, local: LocalGraph, comm: Comm) -> LocalGraph:
+        """Return the partition of the reversed graph, made at first use; collective."""
+        return reversed_graph(local, comm)
+
+    def in_degrees(self, local: LocalGraph, comm: Comm) -> np.ndarray:
+        """Return the in-degrees of masters and mirrors, in the whole graph; collective."""
+        on_device = hasattr(local.out, "built")
+        return self.reversed(local, comm).out_degree if on_device else in_degrees(local, comm)
 
     @abstractmethod
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
@@ -269,6 +328,20 @@ class Backend(ABC):
             UsageError: the backend cannot run the program, or has too little memory for it.
         """
 
+    @abstractmethod
+    def row_kernel(self, name: str) -> Any:
+        """Return a registered kernel of whole rows, on this rank's device."""
+
+    opened: tuple | None = None
+    """Device and options of the last run, its GPU, and its choices and warnings for the report: the next run may ask
+    for the same."""
+
+    def reopen(self) -> None:  # noqa: B027 - only backends that are kept between runs
+        """Prepare a backend that is kept for the next run, which asks for the same."""
+
+    def keep(self, machine: Machine, local: LocalGraph) -> None:  # noqa: B027 - on a CPU, machines are cheap
+        """Take back a machine whose run has ended, for the next run of its program on the same graph."""
+
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
         """Return a call that compiles a later program without allocating its arrays, or None."""
         return None
@@ -280,6 +353,10 @@ class Backend(ABC):
             UsageError: the backend cannot build graphs, or not this one.
         """
         raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
+
+    def evidence(self, graph: Graph, local: LocalGraph) -> Any:
+        """Return the input of certificates (``dgraph.validate``) for a graph that this backend solved as ``local``."""
+        return graph.evidence
 
     @property
     def put(self) -> Callable[[np.ndarray], Any] | None:

@@ -93,7 +93,7 @@ class ProgramMachine(SharedMachine):
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the globals on the host: int64 and float64 arrays with one entry per global each."""
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot | None:
         """Return the state between two rounds."""
         integers, floats = self._globals()
         count = max(len(self.traced.globals), 1)
@@ -153,7 +153,6 @@ class ProgramMachine(SharedMachine):
         Raises:
             UsageError: a field with ``given=True`` has no values.
         """
-        masters = self.local.masters
         for name, field in self.traced.fields.items():
             if field.given and name not in self.traced.init:
                 if name not in given:
@@ -161,9 +160,14 @@ class ProgramMachine(SharedMachine):
                         f"{type(self.traced.program).__name__}.{name} is given=True, but has no values; "
                         "pass them as state= of ctx.run"
                     )
-                self.state[name][:masters] = given[name][:masters]
+                self._fill(name, given[name])
             if self.local.mirrors:
                 self._reset_mirrors(name, field.identity)
+
+    def _fill(self, name: str, values: Any) -> None:
+        """Write the masters' values of a field."""
+        masters = self.local.masters
+        self.state[name][:masters] = values[:masters]
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:
         self.state[name][self.local.masters :] = identity

@@ -72,7 +72,7 @@ class Choice:
 
 HOST, DEVICE = "host", "device"
 BUILDS = {
-    "auto": HOST,
+    "auto": "device for a large generated graph that GPUs can build, else host",
     HOST: "ranks read or generate edges on CPUs, exchange them, and copy their parts to GPUs",
     DEVICE: "each GPU generates the edges of its own part of a generated graph",
 }
@@ -82,12 +82,11 @@ ROUNDS = {
     "auto": "GPUs that reach each other's memory run rounds without the host",
     "local": "GPUs run rounds of their own between exchanges, where values only improve: for roads; the same answers",
     "host": "an MPI allreduce ends each large round, even where GPUs reach each other's memory",
-    "overlap": "messages of a large push round travel while edges inside the rank are processed",
     "limit=N": "largest frontier (vertices or edges a rank) that stays in the persistent kernel of all GPUs",
 }
 """Words of ``--rounds``: rounds of several GPUs."""
 
-_ROUND_KEYWORDS = {"local": "local_rounds", "host": "host_rounds", "overlap": "overlap"}
+_ROUND_KEYWORDS = {"local": "local_rounds", "host": "host_rounds"}
 
 CHOICES = {
     row.name: row

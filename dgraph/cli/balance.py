@@ -101,7 +101,7 @@ def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
     schedules = given.get("schedule", "all")
     balance.candidates(schedules, 1)  # refuses unknown names before a graph is loaded
     backend = gpu()
-    graph = Graph.load(given["graph"], comm=comm, **load_options(given))
+    graph = Graph.load(given["graph"], comm=comm, build="host", **load_options(given))
     show_warnings(graph)
     if algorithm.undirected and graph.directed:
         graph = graph.undirected()

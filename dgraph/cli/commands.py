@@ -23,11 +23,17 @@ COMMANDS = {
     "doctor": "Check this machine, this launch and its GPUs, and say how to repair what fails (--json).",
     "warmup": "Compile the kernels of runs ahead, for all algorithms or those named: minutes, once a machine.",
     "balance": "Compare load-balancing schedules on a GPU: time, memory, edges by block, warp and thread.",
+    "graph500": "Run the Graph500 benchmark: construct a Kronecker graph, find search trees (--scale, --roots).",
+    "graphalytics": "Run LDBC Graphalytics' six algorithms on its datasets, and compare with its reference outputs.",
     "serve": "Keep graphs loaded, and answer queries over HTTP: jobs, results, a page (--port, --socket).",
     "mcp": "Offer a service's graphs to an agent: Model Context Protocol on stdin and stdout.",
     "report": "Show and compare reports of runs, as text, as a page (--html) or as a trace (--trace).",
 }
-MODULES = {"list": "listing"}
+MODULES = {
+    "list": "listing",
+    "graph500": "benchmark_commands.graph500_command",
+    "graphalytics": "benchmark_commands.graphalytics_command",
+}
 """Modules whose name is not that of their command."""
 
 

@@ -50,7 +50,7 @@ def _convert(comm: Comm, given: dict[str, Any]) -> int:
             check_writable(file)
         else:
             writer_for(file, to)
-    graph = Graph.load(given["graph"], comm=comm, **load_options(given))
+    graph = Graph.load(given["graph"], comm=comm, build="host", **load_options(given))
     show_warnings(graph)
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)

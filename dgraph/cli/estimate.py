@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dgraph._support.sizes import parse_size
-from dgraph.backend.schedule_options import BUILDS, DEVICE, parse_rounds
+from dgraph.backend.schedule_options import BUILDS, DEVICE
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.terminal_progress import progress_for
@@ -49,7 +49,7 @@ def task(words: Sequence[str]) -> Task:
     directed.add_argument("--directed", **flag(), help="as for a run")
     directed.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
     parser.add_argument(
-        "--build", choices=BUILDS, help="as for a run; device counts the memory of construction on GPUs"
+        "--build", choices=BUILDS, help="device: count the memory of construction on GPUs (default host)"
     )
     parser.add_argument("--direction", choices=Options.DIRECTIONS, help="as for a run; push needs no in-edges")
     parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore")
@@ -58,7 +58,6 @@ def task(words: Sequence[str]) -> Task:
         **flag(False, "return_predecessors"),
         help="as for a run of bfs or sssp",
     )
-    parser.add_argument("--rounds", metavar="WORD,...", help="as for a run; overlap keeps edges on GPUs twice")
     parser.add_argument("--memory", metavar="SIZE", help="limit of a rank, such as 16GiB")
     parser.add_argument("--gpu-memory", metavar="SIZE", help="limit of a rank's GPU, such as 80GiB")
     parser.add_argument("--json", **flag(), help="plans as JSON")
@@ -67,7 +66,6 @@ def task(words: Sequence[str]) -> Task:
     for name in ("memory", "gpu_memory"):
         if name in given:
             given[name] = parse_size(given[name])
-    given["overlap"] = parse_rounds(given.get("rounds", "auto")).get("overlap", False)
     return Task(lambda comm: _do(comm, given))
 
 
@@ -132,7 +130,7 @@ def _plans(
         yield estimate(
             name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
             direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),
-            drawn=given.get("build") == DEVICE, overlap=given["overlap"],
+            drawn=given.get("build") == DEVICE,
         )  # fmt: skip
 
 

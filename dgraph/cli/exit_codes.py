@@ -47,7 +47,10 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
             _print(_message(error, traceback))
         return error.exit_code
-    ending = comm.duplicate()  # its barrier cannot match one of a rank that still works
+    try:
+        ending = comm.duplicate()  # its barrier cannot match one of a rank that still works
+    except PeerLost as lost:
+        _abort_without(comm, lost)
     code, message = 0, None
     try:
         code = work(comm)
@@ -83,9 +86,7 @@ def _agree_on_code(comm: Comm, code: int, message: str | None) -> int:
     try:
         comm.barrier()
     except PeerLost as lost:
-        time.sleep(min(0.2 * comm.rank, 2.0))  # all remaining ranks see the loss: the lowest aborts the job
-        _print(f"{_place(comm)} {message or _message(lost, False)}")
-        comm.abort(code or InternalError.exit_code)
+        _abort_without(comm, lost, code, message)
     alone.cancel()
     printer = -comm.largest(-comm.rank if message is not None else -comm.size)
     if comm.rank == printer and message:
@@ -96,6 +97,12 @@ def _agree_on_code(comm: Comm, code: int, message: str | None) -> int:
 def _abort(comm: Comm, code: int, message: str | None) -> None:
     what = message or f"exit code {code}"
     _print(f"{_place(comm)} {what}\n{_place(comm)} the other ranks did not stop within {GRACE:.0f} s: aborting them")
+    comm.abort(code or InternalError.exit_code)
+
+
+def _abort_without(comm: Comm, lost: PeerLost, code: int = 0, message: str | None = None) -> None:
+    time.sleep(min(0.2 * comm.rank, 2.0))  # all remaining ranks see the loss: the lowest aborts the job
+    _print(f"{_place(comm)} {message or _message(lost, False)}")
     comm.abort(code or InternalError.exit_code)
 
 

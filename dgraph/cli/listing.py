@@ -44,6 +44,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {
                 "name": name,
                 "help": summary(algorithm),
+                "aliases": list(algorithm.aliases),
                 "needs_source": algorithm.needs_source,
                 "weighted": algorithm.weighted,
                 "undirected": algorithm.undirected,
@@ -96,13 +97,19 @@ def listing(json: bool = False) -> str:
     for title, rows in found.items():
         lines += [f"{title}{MORE.get(title, '')}:"]
         names = [row.get("form", row["name"]) for row in rows]
-        helps = [row["help"] + " Uses edge weights." * row.get("weighted", False) for row in rows]
+        helps = [f"{row['help']}{_more(row)}" for row in rows]
         width = max((len(name) for name in names if len(name) <= WIDEST), default=0) + 2
         for name, text, row in zip(names, helps, rows, strict=True):
             lines += [f"  {name:{width}}{text}"] if len(name) <= WIDEST else [f"  {name}", f"{'':8}{text}"]
             lines += [_parameter(parameter) for parameter in row.get("parameters", ())]
         lines.append("")
     return "\n".join(lines).rstrip().replace("``", "")
+
+
+def _more(row: dict[str, Any]) -> str:
+    """Return what the text says of an algorithm behind its help."""
+    also = f" Also {', '.join(row['aliases'])}." if row.get("aliases") else ""
+    return also + " Uses edge weights." * row.get("weighted", False)
 
 
 def _option(option) -> dict[str, Any]:

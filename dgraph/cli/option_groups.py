@@ -194,7 +194,9 @@ def _add_partition(group: Any) -> None:
         help="owner of each vertex and edge: auto (default) reports its choice; MODULE:NAME: a policy of yours",
     )
     group.add_argument(
-        "--build", choices=BUILDS, help="builder of a generated graph: host (default), or device: each GPU its part"
+        "--build",
+        choices=BUILDS,
+        help="builder of a generated graph: host, or device: each GPU its part (default auto)",
     )
 
 

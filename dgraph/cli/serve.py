@@ -6,11 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dgraph.cli.arguments import HelpRequested, flag
 from dgraph.cli.commands import command_parser
 from dgraph.errors import DgraphError, UsageError
+
+if TYPE_CHECKING:
+    from dgraph.comm import Comm
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -20,6 +23,7 @@ examples:
   python -m dgraph serve --ranks 4 --data-root /data
   python -m dgraph serve --port 8484 --token-file tokens --state-dir /var/lib/dgraph
   curl --unix-socket ~/.local/state/dgraph/service.sock http://localhost/v1/graphs
+  curl --unix-socket ~/.local/state/dgraph/service.sock -X POST http://localhost/v1/login   (a new link to the page)
 
 exit codes: 0 ended by SIGTERM or SIGINT; 2 wrong options; 74 a listener or the ranks did not start"""
 
@@ -107,9 +111,12 @@ def _under_mpi(words: Sequence[str], given: dict[str, Any]) -> int:
     from dgraph.cli.exit_codes import end_together
     from dgraph.service.ranks.under_mpi import serve_under_mpi
 
-    if "ranks" in given:
-        return _refuse(UsageError("got --ranks under a launcher, which decides the number of ranks; leave it out"))
-    return end_together(lambda comm: serve_under_mpi(list(words), comm, given.get("device", "auto")))
+    def serve(comm: Comm) -> int:
+        if "ranks" in given:
+            raise UsageError("got --ranks under a launcher, which decides the number of ranks; leave it out")
+        return serve_under_mpi(list(words), comm, given.get("device", "auto"))
+
+    return end_together(serve)
 
 
 NAMES = {"state_dir": "state", "allow_host": "hosts"}

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dgraph.cli.arguments import HELP_COLUMN, PROGRAM, Parser, summary
+from dgraph.cli.arguments import HELP_COLUMN, PROGRAM, Parser
 from dgraph.cli.commands import COMMANDS
 
 COMMON = {
@@ -37,8 +38,8 @@ examples:
 
 def overview(algorithms: Mapping[str, Any]) -> str:
     """Return the help of ``python -m dgraph``: algorithms, commands and the most used options."""
-    helps = {name: summary(algorithm) for name, algorithm in algorithms.items()}
-    helps[OWN_PROGRAM] = "A Program or Algorithm of your own; path/to/file.py:CLASS works too."
+    names = textwrap.wrap(", ".join(algorithms), 100, initial_indent="  ", subsequent_indent="  ")
+    own = {OWN_PROGRAM: "A Program or Algorithm of your own; path/to/file.py:CLASS works too."}
     return "\n".join(
         [
             f"usage: {PROGRAM} ALGORITHM [GRAPH] [options]",
@@ -47,7 +48,8 @@ def overview(algorithms: Mapping[str, Any]) -> str:
             "Distributed graph analytics. Start it alone, or on every rank with mpirun, mpiexec or srun.",
             "",
             "algorithms:",
-            *_rows(helps),
+            *names,
+            *_rows(own),
             "",
             "commands:",
             *_rows(COMMANDS),

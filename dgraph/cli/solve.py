@@ -9,9 +9,10 @@ from typing import Any
 import partitioning
 from dgraph import report
 from dgraph.backend import refuse_early
-from dgraph.backend.build import build_on_gpus
-from dgraph.backend.schedule_options import DEVICE, HOST
+from dgraph.backend.build import Graph, is_large
+from dgraph.backend.schedule_options import HOST
 from dgraph.cli.commands import show_warnings
+from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import Request
 from dgraph.cli.sources import in_file, name_of
@@ -21,12 +22,12 @@ from dgraph.engine.checkpoint import clear, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.load import describe
-from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
 from dgraph.result import files
+from dgraph.result.files.matrix_file import SUFFIXES
+from dgraph.result.files.save import WRITERS
 from dgraph.result.result import Result
 from dgraph.run import run
-from dgraph.validate import certificate
 
 SUGGESTED = "the input suggests it"
 
@@ -97,6 +98,8 @@ def _run(
     if "checkpoint" in flat:
         flat["checkpoint"] = _checkpoint(request, source, several)
     parameters: dict[str, Any] = suggested | request.parameters | start
+    if request.definition.matrix and request.output and request.output.suffix == ".npy":
+        parameters.setdefault("matrix_file", str(request.output))
     with progress_for(rank, request.quiet, began) as progress:
         try:
             algorithm = request.definition(**parameters)
@@ -142,6 +145,8 @@ def _refuse_early(request: Request) -> None:
     asked, weights = request.run, request.load.get("weights")
     work = request.definition(**request.parameters)
     if asked.get("validate"):
+        from dgraph.validate import certificate  # not at the top: most runs are not validated
+
         certificate(work.name)
     options = options_of(asked)
     refuse_early(device_of(asked), options.gpu_keywords(), options.named(), work.traversal, asked.get("build", HOST))
@@ -159,7 +164,7 @@ def _refuse_early(request: Request) -> None:
         check_rule(weights)
     checkpoint_of(asked)
     if request.output:
-        files.check(request.output)
+        files.check(request.output, (*WRITERS, *SUFFIXES) if work.matrix else WRITERS)
     if request.report and request.output and request.report.absolute() == request.output.absolute():
         raise UsageError(f"--output and --report are both {request.report}: one would take the other's place")
     if request.report and not request.report.parent.is_dir():
@@ -177,15 +182,13 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
         trace.choose("graph", spec, "the default graph")
         progress.line(f"no graph was named: taking {spec}")
     placing = {"policy": request.run.get("policy", "auto"), "device": device_of(request.run)}
-    if request.run.get("build") == DEVICE:
-        trace.choose("build", DEVICE, "asked for")
-        progress.phase("build", spec)
-        with trace("build"):
-            graph = build_on_gpus(spec, comm=comm, **placing, **options)
-    else:
-        progress.phase("load", spec)
-        with trace("load"):
-            graph = Graph.load(spec, comm=comm, **placing, **options)
+    if comm.size > 1:
+        compile_in_parallel(comm, spec, options.get("weights"))
+    build = request.run.get("build", "auto")
+    phase = "build" if is_large(spec, placing["device"], build) else "load"
+    progress.phase(phase, spec)
+    with trace(phase):
+        graph = Graph.load(spec, comm=comm, build=build, **placing, **options)
     progress.line(describe(graph))
     if algorithm.wants_weights and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")

@@ -6,6 +6,7 @@ cores are free; then all ranks run each algorithm once together, which compiles 
 
 from __future__ import annotations
 
+import os
 import socket
 import tempfile
 import time
@@ -22,6 +23,7 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.affinity import cores
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
+from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm, SerialComm
 from dgraph.errors import unknown
@@ -83,7 +85,10 @@ def task(words: Sequence[str]) -> Task:
 def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Comm) -> int:
     """Compile the programs of algorithms for backends, and return exit code 0; collective."""
     began = time.perf_counter()
+    os.environ["DGRAPH_COMPILE"] = "always"  # also in child processes
     hosts = comm.allgather_json(socket.gethostname())
+    if comm.size > 1:
+        compile_in_parallel(comm, "rmat:4", "hash")
     leads = hosts.index(hosts[comm.rank]) == comm.rank
     with progress_for(comm.rank, quiet, began) as progress:
         with comm.together():

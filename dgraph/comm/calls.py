@@ -47,7 +47,6 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
             overlapped, or ranks called different functions or passed different arguments.
         PeerLost: an interrupt ended the last call on several ranks.
     """
-    signature = inspect.signature(function)
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -66,7 +65,7 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
             _running.append(comm)
             try:
                 if comm.size > 1:
-                    _open(comm, waited, _described(signature, function, args, kwargs))
+                    _open(comm, waited, _described(function, args, kwargs))
                 return function(*args, **kwargs)
             except Exception:
                 raise
@@ -137,9 +136,9 @@ def _given(args: tuple, kwargs: dict[str, Any]) -> object:
     return kwargs.get("comm")
 
 
-def _described(signature: inspect.Signature, function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
+def _described(function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
     """Format the call with its scalar arguments; the text is the same on every rank."""
-    given = signature.bind(*args, **kwargs).arguments
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
     named = dict(given)
     for value in given.values():
         named |= value if isinstance(value, dict) else {}

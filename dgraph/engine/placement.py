@@ -8,6 +8,20 @@ from dgraph.graph.build.local_graph import build
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.local import LocalGraph
 
+CUT_ROWS = ("cvc", "hvc", "iec")
+"""Policies that spread the edges of a vertex over ranks."""
+
+
+def with_whole_rows(graph: Graph, algorithm: str, trace: Trace, progress: Progress) -> Graph:
+    """Return the graph under a policy by which all edges of a vertex lie on one rank: its own, or oec."""
+    if graph.policy.partition(",")[0] in CUT_ROWS:
+        text = f"{algorithm} reads all edges of a vertex on one rank, and {graph.policy} spreads them: oec is used"
+        trace.warn(text)
+        progress.line(text)
+    elif graph.policy != "auto":
+        return graph
+    return graph.on("oec")
+
 
 def local_graph(graph: Graph, trace: Trace, progress: Progress) -> LocalGraph:
     """Return this rank's partition of a graph under its policy; collective.
@@ -17,20 +31,22 @@ def local_graph(graph: Graph, trace: Trace, progress: Progress) -> LocalGraph:
     Raises:
         UsageError: the policy cannot place the graph.
     """
-    policy = graph.policy
-    if policy not in graph._locals:
-        graph._locals[policy] = _opened(graph, trace, progress) or _placed(graph, trace, progress)
-    taken, reason, warning, local = graph._locals[policy]
+    policy, known, facts = graph.policy, graph.partitions, graph.facts
+    if policy not in known:
+        known[policy] = _opened(graph, trace, progress) or _placed(graph, trace, progress)
+    taken, reason, warning, local = known[policy]
     trace.choose("policy", taken, reason)
-    for text in [*graph.facts.warnings, *([warning] if warning else [])]:
+    for text in [*facts.warnings, *([warning] if warning else [])]:
         trace.warn(text)
-    trace.describe("graph", notes=[*graph.facts.notes, *graph.facts.warnings])
-    with trace("load"):
-        fingerprint = graph.fingerprint()
+    trace.describe("graph", notes=[*facts.notes, *facts.warnings])
+    fingerprint = graph._fingerprint
+    if fingerprint is None:
+        with trace("load"):
+            fingerprint = graph.fingerprint()
     trace.describe(
-        "graph", name=graph.facts.name, fingerprint=fingerprint, n=graph.n, m=graph.m, arcs=local.arcs,
+        "graph", name=facts.name, fingerprint=fingerprint, n=graph.n, m=graph.m, arcs=local.arcs,
         directed=graph.directed, weighted=graph.weight_type is not None,
-        weight_type=None if graph.weight_type is None else graph.weight_type.name,
+        weight_type=graph.weight_type,
     )  # fmt: skip
     trace.counts |= {"masters": local.masters, "mirrors": local.mirrors, "edges": local.out.arcs}
     return local

@@ -9,6 +9,7 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
+from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.inputs.edge_tables import is_table
 from dgraph.graph.inputs.matrices import is_matrix
 from dgraph.graph.inputs.networkx_graphs import is_networkx
@@ -52,6 +53,12 @@ def as_graph(value: Any, comm: Comm) -> Graph:
         f"graph={value!r:.60} is not a graph; give a file, a generator NAME:SIZE, or a dgraph.Graph, a data frame, an "
         "Arrow table, a NetworkX graph or a sparse matrix"
     )
+
+
+def both_ways(graph: Graph) -> Graph:
+    """Return a directed graph with every arc and its reverse: an edge in both directions is there twice; collective."""
+    block = symmetrised(graph.block, graph.comm, keep_parallel=True)
+    return Graph(block, graph.comm).on(graph.policy, graph.device)
 
 
 def name_of_input(value: Any) -> str:

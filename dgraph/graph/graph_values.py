@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
-from dgraph.graph.block import EdgeBlock
+from dgraph.graph.block import EdgeBlock, GraphFacts
 from dgraph.graph.build.rows_from_file import is_mirrored
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.change import change
@@ -32,6 +32,9 @@ class GraphValues:
     comm: Comm
     policy: str
     version: Any
+    partitions: dict[str, Any]
+    _known: EdgeBlock | GraphFacts
+    _rows: EdgeBlock | None
     _undirected: Any
     _arc_sum: int | None
     _columns = VertexColumns({})
@@ -45,12 +48,35 @@ class GraphValues:
         """Return a graph of other rows, with this handle's policy and device."""
         raise NotImplementedError
 
-    def _on_host(self) -> Any:
+    def on_host(self) -> Any:
         """Return a handle of this graph whose partition is in the host's memory; collective."""
         return self
 
     def _check_open(self) -> None:
         """Raise an error if the graph was closed."""
+
+    def drop_rows(self) -> None:
+        """Drop this rank's rows by gid where a partition has copies of them; what reads rows assembles them again.
+
+        On one rank the partition uses the arrays of the rows, and nothing is dropped; nor where columns are kept, since
+        assembled rows may lie on other ranks.
+        """
+        block = self._known
+        if isinstance(block, EdgeBlock) and self.comm.size > 1 and self.partitions and not self._columns:
+            sizes = block.n, block.m, block.arcs, block.directed
+            self._known = GraphFacts(*sizes, block.weight_type, block.ids, block.facts)
+            self._rows = None
+
+    @collective
+    def hub(self) -> int | str:
+        """Return the vertex with most out-edges, by original id or name; the one of smallest id among equals."""
+        degrees = np.diff(self.block.offsets)
+        row = int(np.argmax(degrees)) if degrees.size else 0
+        mine = np.array([degrees[row] if degrees.size else -1, self.block.first + row], np.int64)
+        found = self.comm.allgather(mine)
+        ids = self.block.ids
+        number = ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)
+        return int(number[0]) if ids.names is None else ids.names.of(number, self.comm)[0]
 
     @property
     def columns(self) -> VertexColumns:
@@ -146,7 +172,7 @@ class GraphValues:
                 with weights; vertices of another kind.
             DataError: a missing value, a weight that the dtype of the graph's cannot hold, an id far above all others.
         """
-        comm, source = self.comm, self._on_host()
+        comm, source = self.comm, self.on_host()
         known, ids, facts = source._known, source.ids, source.facts
         named = ids.names is not None
         batch = read_batch("add", add, weights, named, comm)
@@ -162,9 +188,9 @@ class GraphValues:
         hashed = self._arc_sum if ids.ascending and not what.shifts else None
         other = source._changed(made, version, None if hashed is None else made.arc_sum(hashed, comm))
         both = self._undirected
-        if both is not None and self.policy in both._locals:
+        if both is not None and self.policy in both.partitions:
             both = both.on(self.policy)
-            before = both._known, both._locals[self.policy].local
+            before = both._known, both.partitions[self.policy].local
 
             def make() -> Any:
                 of_both = undirected_change(what, made.local, comm)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dgraph.comm import Comm, collective, communicator
-from dgraph.errors import UsageError
+from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import block_sum, local_sum, text
@@ -39,6 +39,10 @@ class Partitioned(NamedTuple):
     reason: str
     warning: str
     local: LocalGraph
+
+
+Building = tuple[str, str]
+"""Where a generated graph was built, "host" or "device", and why."""
 
 
 class SharedAttribute:
@@ -72,18 +76,23 @@ class Graph(Constructors, GraphValues):
     stored = False
     """True if it comes from a store, or was built on GPUs: its partition exists without placing and building."""
     built_on: Any = None
-    """This rank's GPU, where the graph was built on GPUs: no other can run on it."""
+    """This rank's GPU, where the graph was built on GPUs: no other GPU can run on it."""
+    building: Building | None = None
+    """Where it was built and why; None where there was no choice."""
     opener: ClassVar[Callable[..., Graph]]
     """Opens a store; ``stored_graph.py``, which the public name of this class imports, sets it."""
+    builder: ClassVar[Callable[..., tuple[Graph | None, Building | None]]] = staticmethod(lambda *_: (None, None))
+    """Builds on GPUs or leaves it to the host; ``dgraph/backend/build.py``, which that name imports first, sets it."""
     policy = "auto"
     device: Device = "auto"
 
-    held = SharedAttribute()
+    kept_backend = SharedAttribute()
     """The backend that holds the graph on this rank's GPU since an earlier run; None: no backend does."""
     version = SharedAttribute()
     """:class:`Version`, the record of changes."""
     _rows = SharedAttribute()
-    _locals = SharedAttribute()
+    partitions = SharedAttribute()
+    """Policy → :class:`Partitioned` of this rank, once a run has needed it."""
     _undirected = SharedAttribute()
     _fingerprint = SharedAttribute()
     _arc_sum = SharedAttribute()
@@ -97,7 +106,7 @@ class Graph(Constructors, GraphValues):
 
     def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
-        self._shared: dict[str, Any] = {"_locals": {}, "_fingerprint": fingerprint, "version": Version()}
+        self._shared: dict[str, Any] = {"partitions": {}, "_fingerprint": fingerprint, "version": Version()}
 
     def on(self, policy: str | None = None, device: Device | None = None) -> Graph:
         """Return a handle of the same edges with another policy or device; partitions are made when a run needs them.
@@ -117,14 +126,22 @@ class Graph(Constructors, GraphValues):
             other.device = device
         return other
 
+    def fit_for(self, gpu: bool) -> Graph:
+        """Return a graph that runs on this rank's device: one that was built on GPUs comes to the host for CPU ranks.
+
+        Args:
+            gpu: ranks run on GPUs.
+        """
+        return self if gpu or self.built_on is None else self.on_host()
+
     def close(self) -> None:
         """Give back the memory of the graph on this rank and its GPU. Handles of the same edges are closed, too."""
         if "closed" in self._shared:
             return
-        undirected, held = self._undirected, self.held
+        undirected, held = self._undirected, self.kept_backend
         if undirected is not None and undirected is not self:
             undirected.close()
-        self._locals.clear()
+        self.partitions.clear()
         self._columns = VertexColumns({})
         self._shared["closed"] = True
         self._release()
@@ -145,8 +162,9 @@ class Graph(Constructors, GraphValues):
     @classmethod
     @collective
     def load(
-        cls, spec: str | os.PathLike, *, policy: str = "auto", device: Device = "auto", comm=None, **options
-    ) -> Graph:
+        cls, spec: str | os.PathLike, *, policy: str = "auto", device: Device = "auto", comm=None, build: str = "auto",
+        **options,
+    ) -> Graph:  # fmt: skip
         """Load the graph of a file, a store, or a generator ``NAME:SIZE``.
 
         Args:
@@ -155,6 +173,8 @@ class Graph(Constructors, GraphValues):
             device: where its rounds run: "auto" (a GPU where there is one), "cpu", "cuda", :class:`~dgraph.Cpu` or
                 :class:`~dgraph.Cuda`.
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
+            build: where a generated graph is built: "host", "device" (on the ranks' GPUs), or "auto": on the GPUs if
+                the graph is large and they can. Rows on GPUs are copied to the host when a method reads them there.
             options: the fields of :class:`~dgraph.graph.load_options.LoadOptions`, such as ``directed=False``.
 
         Raises:
@@ -162,10 +182,19 @@ class Graph(Constructors, GraphValues):
             DataError: the file is not of its format; the text names file and line.
         """
         comm, spec = communicator(comm), graph_spec(spec)
-        if comm.bcast_json(is_store(spec)):
+        if build != "device" and comm.bcast_json(is_store(spec)):
             return cls.open(spec, policy=policy, device=device, comm=comm, **options)
         described(device)
-        return cls(load(spec, comm, options_of(options)), comm).on(policy, device)
+        given = options_of(options)
+        graph, building = cls.builder(spec, comm, policy, device, given, build)
+        if graph is None:
+            try:
+                graph = cls(load(spec, comm, given), comm)
+            except OutOfMemory as lacking:
+                raise OutOfMemory(f"{lacking}; {building[1]}" if building else str(lacking)) from None
+        graph = graph.on(policy, device)
+        graph.building = building
+        return graph
 
     @classmethod
     @collective
@@ -199,6 +228,8 @@ class Graph(Constructors, GraphValues):
     ) -> dict:
         """Partition the graph and write the parts to a folder, which :meth:`open` and :meth:`load` open.
 
+        Without ``policy`` and ``parts``, runs of this process use the partition that was written.
+
         Args:
             path: the folder to write; it must not exist, unless ``overwrite`` is True.
             policy: ``NAME[,option=value…]``; None: the graph's.
@@ -218,17 +249,20 @@ class Graph(Constructors, GraphValues):
 
         placement = self.planned(policy or self.policy, parts or self.comm.size)
         figures = partitioning.quality(self.block, placement, self.comm)
-        write(
+        written = write(
             Path(path), self.block, placement, self.comm,
             fingerprint=self.fingerprint(), quality=figures, chunks=chunks, overwrite=overwrite,
         )  # fmt: skip
+        if policy is None and parts is None:
+            made = Partitioned(placement.policy, placement.reason, placement.warning, written[0])
+            self.partitions.setdefault(self.policy, made)
         return figures
 
     @property
     def block(self) -> EdgeBlock:
         """This rank's rows; those of a changed graph are assembled from the partition at first use, collective then."""
         if self._rows is None:
-            self._rows = rows_of(self._known, next(iter(self._locals.values())).local, self.comm)
+            self._rows = rows_of(self._known, next(iter(self.partitions.values())).local, self.comm)
         return self._rows
 
     def _check_open(self) -> None:
@@ -240,14 +274,14 @@ class Graph(Constructors, GraphValues):
 
     def _partition(self) -> Partitioned:
         """Return this rank's partition under the graph's policy, which is opened or made at first use; collective."""
-        if self.policy not in self._locals:
+        if self.policy not in self.partitions:
             found = self.opened(self.policy) if self.stored else None
             if found is None:
                 placement = self.planned(self.policy, self.comm.size)
                 local = build(self.block, placement, self.comm)
                 found = Partitioned(placement.policy, placement.reason, placement.warning, local)
-            self._locals[self.policy] = found
-        return self._locals[self.policy]
+            self.partitions[self.policy] = found
+        return self.partitions[self.policy]
 
     def planned(self, policy: str, parts: int) -> Placement:
         """Return the placement of a policy; collective. Raises a :class:`UsageError` if it cannot place the graph."""
@@ -264,7 +298,7 @@ class Graph(Constructors, GraphValues):
         other.comm = self.comm
         other._begin(made.known, None)
         other.version, other._arc_sum = version, arc_sum
-        other._locals[self.policy] = self._locals[self.policy]._replace(local=made.local)
+        other.partitions[self.policy] = self.partitions[self.policy]._replace(local=made.local)
         return other.on(self.policy, self.device)
 
     @property
@@ -307,16 +341,6 @@ class Graph(Constructors, GraphValues):
         """Translation between gids and original ids."""
         return self._known.ids
 
-    @collective
-    def hub(self) -> int | str:
-        """Return the vertex with most out-edges, by original id or name; the one of smallest id among equals."""
-        degrees = np.diff(self.block.offsets)
-        row = int(np.argmax(degrees)) if degrees.size else 0
-        mine = np.array([degrees[row] if degrees.size else -1, self.block.first + row], np.int64)
-        found = self.comm.allgather(mine)
-        number = self.ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)
-        return int(number[0]) if self.ids.names is None else self.ids.names.of(number, self.comm)[0]
-
     def opened(self, policy: str) -> Partitioned | None:
         """Return a store's partition, where the graph comes from one and ``policy`` allows; else None; collective."""
         return None
@@ -331,8 +355,8 @@ class Graph(Constructors, GraphValues):
         """Return the sum of arcs' hashes that the fingerprint is made of; collective."""
         if self._arc_sum is None:
             rows, ids = self._rows, self.ids
-            if self._locals and (rows is None or not ids.ascending):  # a changed graph
-                local = next(iter(self._locals.values())).local
+            if self.partitions and (rows is None or not ids.ascending):  # a changed graph
+                local = next(iter(self.partitions.values())).local
                 gids = local.gids if ids.ascending else ids.base.to_gid(local.original, self.comm)  # type: ignore[attr-defined]
                 self._arc_sum = local_sum(local, gids, self.comm)
             else:

@@ -15,7 +15,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import OutOfMemory, UsageError, unknown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.order import by_degree
@@ -108,7 +108,7 @@ def _refuse_too_large(spec: str, comm: Comm) -> None:
         need = LISTS * 2 * gid_type(recipe.n).itemsize * recipe.items * here // comm.size
         free = free_memory()
         if free is not None and need > free:
-            raise UsageError(
+            raise OutOfMemory(
                 f"{spec}: its {recipe.items:,} edges take {need / 2**30:,.1f} GiB or more while they are loaded, and "
                 f"{free / 2**30:,.1f} GiB are free on {socket.gethostname()} for {here} of {comm.size} ranks; use more "
                 "machines, or a smaller graph (python -m dgraph estimate says how many)"

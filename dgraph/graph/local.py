@@ -46,7 +46,8 @@ class Csr:
         weights = self.weights
         if weights is None or not weights.size:
             return 0, 0, 0.0
-        return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
+        with np.errstate(over="ignore"):
+            return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
 
     def row_sums(self) -> np.ndarray:
         """Return the sum of the weights of every row, float64 (rows,); for weighted graphs."""
@@ -70,6 +71,7 @@ class Mirrors:
         rows: rows are ``rows .. count``.
         lids: on the owner's side, uint32 (count,): the master of each position. On the mirrors' side, None.
         first: on the mirrors' side, the lid of position 0.
+        turned: True in a reversed graph, where columns are rows and rows are columns.
     """
 
     count: int
@@ -77,12 +79,18 @@ class Mirrors:
     rows: int
     lids: np.ndarray | None = None
     first: int = 0
+    turned: bool = False
 
     def span(self, role: str) -> tuple[int, int]:
-        """Return the positions of a role: ``row``, ``column``, ``any`` or ``none``."""
-        return {"row": (self.rows, self.count), "column": (0, self.columns), "any": (0, self.count), "none": (0, 0)}[
-            role
-        ]
+        """Return the positions of a role: ``row``, ``column``, ``any`` or ``none``.
+
+        Columns begin at 0 and rows end at ``count``. In a reversed graph all positions count as both, unless all are of
+        one role.
+        """
+        columns, rows, count = self.columns, self.rows, self.count
+        if self.turned:
+            columns, rows = 0 if self.rows == count else count, count if self.columns == 0 else 0
+        return {"row": (rows, count), "column": (0, columns), "any": (0, count), "none": (0, 0)}[role]
 
     def holding(self, lids: np.ndarray, low: int, high: int) -> np.ndarray:
         """Return, on the owner's side, the positions in ``low .. high`` whose masters are among ``lids``.
@@ -115,7 +123,9 @@ class LocalGraph:
         peer_mirrors: by peer, the mirrors that the peer holds of this rank's masters.
         pull_requests: programs so far that would have pulled if the in-edges had been built.
         out_weight: the weighted out-degree of masters, cached by ``out_weights``.
+        in_degree: the in-degrees of masters and mirrors, cached by ``in_degrees``.
         incoming_from: makes ``incoming`` from the in-edges before a change of the graph; None: ``out`` is transposed.
+        turned: the reversed partition, cached by ``reversed_graph``.
     """
 
     n: int
@@ -131,7 +141,9 @@ class LocalGraph:
     peer_mirrors: dict[int, Mirrors] = field(default_factory=dict)
     pull_requests: int = 0
     out_weight: np.ndarray | None = None
+    in_degree: np.ndarray | None = None
     incoming_from: Callable[[], Csr] | None = None
+    turned: LocalGraph | None = None
 
     @property
     def size(self) -> int:
@@ -155,6 +167,13 @@ class LocalGraph:
         role = "column" if self.directed else "row"
         spans = [side.span(role) for side in self.own_mirrors.values()]
         return any(first < last for first, last in spans)
+
+    @cached_property
+    def out_weight_range(self) -> tuple[float, float]:
+        """Smallest and largest of the weighted out-degrees that are not 0; 1.0 twice if there are none."""
+        assert self.out_weight is not None
+        some = self.out_weight[self.out_weight != 0]
+        return (float(some.min()), float(some.max())) if some.size else (1.0, 1.0)
 
     def degree_of(self, lid: int) -> int:
         """Return the out-degree of one vertex in the whole graph."""
@@ -200,6 +219,23 @@ class LocalGraph:
         """Number of leading vertices whose original ids ascend: all masters, or 0 if the graph was renumbered."""
         ids = self.original[: self.masters]
         return self.masters if np.all(ids[1:] > ids[:-1]) else 0
+
+    @cached_property
+    def ascending_order(self) -> np.ndarray | None:
+        """Permutation of the masters by which original ids ascend; None if they do."""
+        return None if self.ascending else np.argsort(self.original[: self.masters])
+
+    def owners(self, rank: int) -> np.ndarray:
+        """Return the rank that owns each vertex here, int32 (masters + mirrors,); ``rank`` is this one."""
+        owner = np.full(self.size, rank, np.int32)
+        for peer, side in self.own_mirrors.items():
+            owner[side.first : side.first + side.count] = peer
+        return owner
+
+    @cached_property
+    def largest_id(self) -> int:
+        """Largest original id of this rank's vertices; -1 if it has none."""
+        return int(self.original.max(initial=-1))
 
     def lowest_edge(self, wrong: Callable[[np.ndarray], np.ndarray], comm: Comm) -> tuple[int, int, float] | None:
         """Return source, target and weight of the edge of lowest ids whose weight is ``wrong``; collective.

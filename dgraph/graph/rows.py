@@ -68,7 +68,10 @@ def place_rows(
 
 def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:
     """Sort the targets of every row in ascending order, in place; weights are permuted along."""
-    _sort(offsets, targets, weights)
+    longest = int(np.diff(offsets).max(initial=0))
+    spare = np.empty(longest if longest > SHORT else 0, targets.dtype)
+    spare_weights = None if weights is None else np.empty(spare.size, weights.dtype)
+    _sort(offsets, targets, weights, spare, spare_weights, np.empty(257, np.int64))
 
 
 def merge_parallel(
@@ -106,7 +109,16 @@ def _shortened(array, size):
     return array
 
 
-@njit(cache=True)
+def _rows_of(offsets):
+    """Return the row of each entry."""
+    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+
+
+def _count_few(sources, first, offsets):
+    offsets[1:] += np.bincount(sources.astype(np.int64) - first, minlength=offsets.size - 1)
+
+
+@njit(cache=True, few=_count_few)
 def _count(sources, first, offsets):
     """Add the length of row r to ``offsets[r + 1]``."""
     for i in range(sources.size):
@@ -121,7 +133,17 @@ def _count_columns(neighbours, first, counts):
             counts[lid] += 1
 
 
-@njit(cache=True)
+def _place_few(sources, targets, weights, first, cursor, out, out_weights):
+    rows = sources.astype(np.int64) - first
+    order, counts = np.argsort(rows, kind="stable"), np.bincount(rows, minlength=cursor.size)
+    at = np.repeat(cursor - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
+    out[at] = targets[order]
+    if weights is not None:
+        out_weights[at] = weights[order]
+    cursor += counts
+
+
+@njit(cache=True, few=_place_few)
 def _place(sources, targets, weights, first, cursor, out, out_weights):
     for i in range(sources.size):
         row = np.int64(sources[i]) - first
@@ -144,13 +166,16 @@ def _turn(offsets, neighbours, weights, order, cursor, sources, carried):
                 carried[at] = weights[i]
 
 
-@njit(cache=True)
-def _sort(offsets, targets, weights):
-    longest = 0
-    for row in range(offsets.size - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    spare = np.empty(longest if longest > SHORT else 0, targets.dtype)
-    spare_weights = None if weights is None else np.empty(spare.size, weights.dtype)
+def _sort_few(offsets, targets, weights, *_):
+    here = slice(offsets[0], offsets[-1])
+    order = np.lexsort((targets[here], _rows_of(offsets)))
+    targets[here] = targets[here][order]
+    if weights is not None:
+        weights[here] = weights[here][order]
+
+
+@njit(cache=True, few=_sort_few)
+def _sort(offsets, targets, weights, spare, spare_weights, starts):
     for row in range(offsets.size - 1):
         lo, hi = offsets[row], offsets[row + 1]
         if _ascending(targets, lo, hi):
@@ -158,7 +183,7 @@ def _sort(offsets, targets, weights):
         if hi - lo <= SHORT:
             _insertion(targets, weights, lo, hi)
         else:
-            _radix(targets, weights, lo, hi, spare, spare_weights)
+            _radix(targets, weights, lo, hi, spare, spare_weights, starts)
 
 
 @njit(cache=True)
@@ -187,16 +212,16 @@ def _insertion(targets, weights, lo, hi):
 
 
 @njit(cache=True)
-def _radix(targets, weights, lo, hi, spare, spare_weights):
+def _radix(targets, weights, lo, hi, spare, spare_weights, starts):
     """Sort one row by bytes, least significant first; bytes equal in the whole row are skipped."""
     differ = np.int64(0)
     for i in range(lo + 1, hi):
         differ |= np.int64(targets[i]) ^ np.int64(targets[lo])
-    starts = np.empty(257, np.int64)
     for shift in range(0, 64, 8):
         if (differ >> shift) & 255 == 0:
             continue
-        starts[:] = 0
+        for digit in range(257):
+            starts[digit] = 0
         for i in range(lo, hi):
             starts[((np.int64(targets[i]) >> shift) & 255) + 1] += 1
         for digit in range(256):
@@ -214,7 +239,21 @@ def _radix(targets, weights, lo, hi, spare, spare_weights):
                 weights[lo + i] = spare_weights[i]
 
 
-@njit(cache=True)
+def _merge_few(offsets, targets, weights, first):
+    rows, here = _rows_of(offsets), slice(offsets[0], offsets[-1])
+    listed = targets[here]
+    kept = np.append(True, (listed[1:] != listed[:-1]) | (rows[1:] != rows[:-1]))[: listed.size]
+    loops = int(np.count_nonzero(~kept & (listed == rows + first)))
+    starts = np.flatnonzero(kept)
+    if weights is not None and starts.size:
+        order = np.lexsort((weights[here], np.cumsum(kept)))  # stable: of equal weights the first, whatever its sign
+        weights[: starts.size] = weights[here][order][starts]
+    targets[: starts.size] = listed[starts]
+    offsets[1:] = np.cumsum(np.bincount(rows[starts], minlength=offsets.size - 1))
+    return listed.size - starts.size, loops
+
+
+@njit(cache=True, few=_merge_few)
 def _merge(offsets, targets, weights, first):
     equal, loops = 0, 0
     end, lo = 0, offsets[0]

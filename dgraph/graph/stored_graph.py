@@ -142,9 +142,9 @@ class StoredGraph(Graph):
 
     def _hashed(self) -> str:
         """Hash the graph with its present weights; the manifest has the hash with the store's weights only."""
-        for policy in ("auto", *self._locals):
-            if policy in self._locals:
-                return local_fingerprint(self._locals[policy].local, self.comm)
+        for policy in ("auto", *self.partitions):
+            if policy in self.partitions:
+                return local_fingerprint(self.partitions[policy].local, self.comm)
         return super()._hashed()
 
 

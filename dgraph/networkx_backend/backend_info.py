@@ -10,15 +10,17 @@ SERVICE = "DGRAPH_SERVICE"
 
 BFS = "runs bfs"
 TREE = "runs bfs; one pass over the arcs then orders the nodes as NetworkX does"
-SSSP = "runs sssp, or bfs if every edge weighs 1; negative weights are declined"
+SSSP = "runs sssp, or bfs if every edge weighs 1; negative weights are declined but for Bellman-Ford's lengths"
 EACH = "runs bfs, or sssp with weights, once for each node"
+MANY = "runs multi_source_bfs, or multi_source_sssp with weights, for 64 nodes at a time"
+SCC = "runs scc; one pass over the arcs then orders the components as NetworkX does"
 CC, KCORE = "runs cc", "runs kcore"
 
 ENGINE: dict[str, str] = {
     **dict.fromkeys(
         (
             "single_source_shortest_path_length", "single_target_shortest_path_length", "descendants_at_distance",
-            "descendants", "ancestors", "is_strongly_connected", "efficiency",
+            "descendants", "ancestors", "is_strongly_connected", "is_aperiodic", "efficiency",
         ),
         BFS,
     ),
@@ -36,8 +38,9 @@ ENGINE: dict[str, str] = {
             "dijkstra_path", "dijkstra_path_length", "bidirectional_dijkstra", "single_source_dijkstra",
             "single_source_dijkstra_path", "single_source_dijkstra_path_length", "multi_source_dijkstra",
             "multi_source_dijkstra_path", "multi_source_dijkstra_path_length", "dijkstra_predecessor_and_distance",
-            "bellman_ford_path", "bellman_ford_path_length", "single_source_bellman_ford",
-            "single_source_bellman_ford_path", "single_source_bellman_ford_path_length",
+            "astar_path", "astar_path_length", "bellman_ford_path", "bellman_ford_path_length",
+            "single_source_bellman_ford", "single_source_bellman_ford_path",
+            "single_source_bellman_ford_path_length",
         ),
         SSSP,
     ),
@@ -46,11 +49,17 @@ ENGINE: dict[str, str] = {
             "all_pairs_shortest_path", "all_pairs_shortest_path_length", "all_pairs_all_shortest_paths",
             "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length",
             "all_pairs_bellman_ford_path", "all_pairs_bellman_ford_path_length", "johnson",
-            "average_shortest_path_length", "eccentricity", "diameter", "radius", "periphery", "center", "barycenter",
-            "harmonic_diameter", "wiener_index", "hyper_wiener_index", "schultz_index",
-            "gutman_index", "floyd_warshall", "closeness_centrality", "harmonic_centrality", "global_efficiency",
+            "average_shortest_path_length",
         ),
         EACH,
+    ),
+    **dict.fromkeys(
+        (
+            "eccentricity", "diameter", "radius", "periphery", "center", "barycenter", "harmonic_diameter",
+            "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index", "floyd_warshall",
+            "harmonic_centrality", "global_efficiency",
+        ),
+        MANY,
     ),
     **dict.fromkeys(
         (
@@ -60,8 +69,32 @@ ENGINE: dict[str, str] = {
         ),
         CC,
     ),
+    **dict.fromkeys(
+        ("strongly_connected_components", "kosaraju_strongly_connected_components", "condensation",
+         "attracting_components", "is_attracting_component", "number_attracting_components"),
+        SCC,
+    ),
+    "number_strongly_connected_components": "runs scc",
+    **dict.fromkeys(
+        ("minimum_spanning_edges", "maximum_spanning_edges", "minimum_spanning_tree", "maximum_spanning_tree",
+         "partition_spanning_tree"),
+        "runs mst: of equal weights the edge that Kruskal takes, for every algorithm",
+    ),
+    **dict.fromkeys(("is_directed_acyclic_graph", "has_cycle", "is_semiconnected", "flow_hierarchy"), "runs scc"),
+    "transitive_closure": "runs reachability for 64 nodes at a time",
+    "negative_edge_cycle": "runs sssp from all nodes at once",
+    "floyd_warshall_numpy": "runs apsp",
     **dict.fromkeys(("core_number", "k_core", "k_shell", "k_crust", "k_corona"), KCORE),
+    **dict.fromkeys(
+        ("triangles", "clustering", "average_clustering", "transitivity"),
+        "runs triangles; directed graphs and weights are declined",
+    ),
+    "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=",
+    "betweenness_centrality": "runs bc, by weights above 0 with weight=",
+    "edge_betweenness_centrality": "runs edge_bc, by weights above 0 with weight=; multigraphs are declined",
+    "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",
     **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
+    "hits": "runs hits; nstart, normalized=False and negative weights are declined",
     "pagerank": "runs pagerank; nstart, and dangling other than personalization, are declined",
 }  # fmt: skip
 """Function → what the engine runs for it, as NetworkX's documentation shows it."""

@@ -137,6 +137,11 @@ class ConvertedGraph:
         found = self.values[attribute]
         return None if found.dtype.kind == "i" and np.all(found == 1) else found
 
+    def signed(self, attribute: str | None) -> bool:
+        """Return True if an edge has a negative weight, and all weights are finite."""
+        found = self.weights(attribute)
+        return found is not None and bool((found < 0).any() and np.isfinite(found).all())
+
     def lengths(self, attribute: str | None) -> np.ndarray | None:
         """Return :meth:`weights`, which must be finite and not negative.
 

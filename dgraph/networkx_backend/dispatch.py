@@ -10,11 +10,15 @@ import networkx as nx
 
 from dgraph.networkx_backend import (  # noqa: F401 - each registers its functions
     generic_paths,
+    nx_centrality,
     nx_components,
     nx_cores,
+    nx_cycles,
     nx_measures,
     nx_pagerank,
     nx_traversal,
+    nx_trees,
+    nx_triangles,
     unweighted_paths,
     weighted_paths,
 )
@@ -41,7 +45,10 @@ def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
 
 TIES = "another shortest path than NetworkX's two-sided search finds gives another cycle of equal weight"
 
+SEEDED = "NetworkX draws this set and its order with the seed; ours is another maximal independent set"
+
 XFAIL = {
+    "::test_random_seed": SEEDED,
     "TestMinimumCycleBasis::test_weighted_diamond": TIES,
     "TestMinimumCycleBasis::test_gh6787_and_edge_attribute_names": TIES,
 }

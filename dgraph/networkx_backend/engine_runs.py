@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError, NegativeCycle, UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
@@ -136,6 +137,77 @@ def distances(
     return _ordered(values)
 
 
+def signed_distances(graph: ConvertedGraph, source: int, weight: str) -> Distances:
+    """Return the distances from a source over weights of which some are negative; -1 is a distance like others.
+
+    Raises:
+        nx.NetworkXUnbounded: the source reaches a negative cycle.
+    """
+    try:
+        engine = graph.engine(weight)
+        answer = solve("sssp", engine, source=source, variant="workfront", return_predecessors=False)
+    except NotImplementedError as refused:
+        if isinstance(refused.__cause__, NegativeCycle):
+            raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+        raise
+    values = answer.columns["distance"][: len(graph)]
+    reached = np.flatnonzero(values != (UNREACHED if values.dtype.kind == "i" else np.inf))
+    return Distances(values, reached[np.argsort(values[reached], kind="stable")])
+
+
+def has_negative_cycle(graph: ConvertedGraph, weight: str) -> bool:
+    """Return True if a search from all nodes at once meets a negative cycle."""
+    weights = graph.weights(weight)
+    if weights is None:
+        weights = np.ones(graph.targets.size, np.int64)
+    engine = _rooted(graph.offsets, graph.targets, weights, range(len(graph)))
+    try:
+        solve("sssp", engine, source=len(graph), variant="workfront", return_predecessors=False)
+    except NotImplementedError as refused:
+        if isinstance(refused.__cause__, NegativeCycle):
+            return True
+        raise
+    return False
+
+
+def all_distances(graph: ConvertedGraph, weight: str | None) -> np.ndarray:
+    """Return the distances of all pairs, float64 (nodes, nodes), infinite without a path; weights may be negative."""
+    engine = engine_graph(*graph.rows(graph.weights(weight)), directed=graph.is_directed(), parallel=False)
+    found = solve("apsp", engine, dtype="float64").matrix
+    assert found is not None
+    return found.here
+
+
+AT_ONCE = 64
+"""Nodes from which one run searches."""
+
+
+def from_each(
+    graph: ConvertedGraph, positions: Sequence[int], weight: str | None, *, backwards: bool = False
+) -> Iterator[Distances]:
+    """Yield the distances from each of some nodes, as :func:`distances`; ``AT_ONCE`` nodes take one run."""
+    weighted = graph.lengths(weight) is not None
+    if len(positions) == 1:
+        yield from (distances(graph, [k], weight, backwards=backwards) for k in positions)
+        return
+    for first in range(0, len(positions), AT_ONCE):
+        some = positions[first : first + AT_ONCE]
+        engine = graph.engine(weight if weighted else None, backwards=backwards)
+        name = "multi_source_sssp" if weighted else "multi_source_bfs"
+        found = solve(name, engine, sources=list(dict.fromkeys(some)))
+        for k in some:
+            values = found.columns[f"distance_{k}"]
+            yield _ordered(np.where(values == (UNREACHED if values.dtype.kind == "i" else np.inf), -1, values))
+
+
+def reached_from_each(graph: ConvertedGraph) -> Iterator[np.ndarray]:
+    """Yield, for each node, the positions of the nodes that it reaches, itself too; ``AT_ONCE`` nodes take one run."""
+    for first in range(0, len(graph), AT_ONCE):
+        some = range(first, min(first + AT_ONCE, len(graph)))
+        found = solve("reachability", graph.engine(), sources=list(some))
+        yield from (np.flatnonzero(found.columns[f"reached_{k}"]) for k in some)
+
+
 def search(
     graph: ConvertedGraph,
     sources: Sequence[int],
@@ -153,6 +225,11 @@ def search(
 def components(graph: ConvertedGraph) -> np.ndarray:
     """Return the position of each node's first node in its component, weak in a directed graph; int64 (nodes,)."""
     return solve("cc", graph.engine()).columns["labels"]
+
+
+def strong_components(graph: ConvertedGraph) -> np.ndarray:
+    """Return the position of each node's first node in its strongly connected component; int64 (nodes,)."""
+    return solve("scc", graph.engine()).columns["labels"]
 
 
 def _ordered(values: np.ndarray) -> Distances:

@@ -10,8 +10,9 @@ import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import components, hops, hops_both_ways
+from dgraph.networkx_backend.engine_runs import components, hops, hops_both_ways, strong_components
 from dgraph.networkx_backend.nodes_given import position
+from dgraph.networkx_backend.visit_order import leave_order
 
 POINTLESS = "Connectivity is undefined for the null graph."
 
@@ -19,12 +20,7 @@ POINTLESS = "Connectivity is undefined for the null graph."
 @answers
 def connected_components(G: ConvertedGraph) -> Iterator[set]:
     """Return an iterator over the sets of nodes of the components, by their first nodes."""
-    if not len(G):
-        return iter(())
-    labels = components(G)
-    order = np.argsort(labels, kind="stable")
-    names, cuts = G.names(order), [0, *(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(G)]
-    return (set(names[a:b]) for a, b in pairwise(cuts))
+    return iter(_sets(G, components(G))) if len(G) else iter(())
 
 
 @answers
@@ -70,11 +66,65 @@ def is_weakly_connected(G: ConvertedGraph) -> bool:
 
 
 @answers
+def strongly_connected_components(G: ConvertedGraph) -> Iterator[set]:
+    """Return an iterator over the sets of nodes of the strong components, in NetworkX's order: sinks first."""
+    return iter(_strong(G))
+
+
+@answers(declines=lambda given: None if given.get("source") is None else "source= changes the order only")
+def kosaraju_strongly_connected_components(G: ConvertedGraph, source=None) -> Iterator[set]:
+    """Return what :func:`strongly_connected_components` returns."""
+    return iter(_strong(G))
+
+
+@answers
+def number_strongly_connected_components(G: ConvertedGraph) -> int:
+    """Return the number of strong components."""
+    if not len(G):
+        return 0
+    return int(np.count_nonzero(strong_components(G) == np.arange(len(G))))
+
+
+@answers
 def is_strongly_connected(G: ConvertedGraph) -> bool:
     """Return True if the first node reaches every node and every node reaches it."""
     if not len(G):
         raise nx.NetworkXPointlessConcept(POINTLESS)
     return all(hops(G, [0], backwards=way).reached.size == len(G) for way in (False, True))
+
+
+@answers(declines=lambda given: None if given.get("scc") is None else "scc= leaves nothing to compute")
+def condensation(G: ConvertedGraph, scc=None) -> nx.DiGraph:
+    """Return the graph of the strong components, numbered in NetworkX's order, with its attribute ``mapping``."""
+    made, members = nx.DiGraph(), _strong(G)
+    made.graph["mapping"] = {node: k for k, each in enumerate(members) for node in each}
+    if not members:
+        return made
+    made.add_nodes_from((k, {"members": each}) for k, each in enumerate(members))
+    number = np.fromiter(map(made.graph["mapping"].__getitem__, G.nodes), np.int64, len(G))
+    ends = np.stack([number[G.sources], number[G.targets]])
+    made.add_edges_from(ends[:, ends[0] != ends[1]].T.tolist())
+    return made
+
+
+@answers
+def attracting_components(G: ConvertedGraph) -> Iterator[set]:
+    """Return an iterator over the strong components that no edge leaves."""
+    found = condensation(G)
+    return (found.nodes[k]["members"] for k in found if not found.out_degree(k))
+
+
+@answers
+def number_attracting_components(G: ConvertedGraph) -> int:
+    """Return the number of strong components that no edge leaves."""
+    return sum(1 for _ in attracting_components(G))
+
+
+@answers
+def is_attracting_component(G: ConvertedGraph) -> bool:
+    """Return True if the graph is one strong component."""
+    found = list(attracting_components(G))
+    return len(found) == 1 and len(found[0]) == len(G)
 
 
 @answers
@@ -146,6 +196,23 @@ def sets(G: ConvertedGraph, top_nodes=None) -> tuple[set, set]:
         raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
     found = color(G)
     return {node for node, top in found.items() if top}, {node for node, top in found.items() if not top}
+
+
+def _sets(G: ConvertedGraph, labels: np.ndarray) -> list[set]:
+    """Return the sets of nodes of equal labels, by labels."""
+    order = np.argsort(labels, kind="stable")
+    names, cuts = G.names(order), [0, *(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(G)]
+    return [set(names[a:b]) for a, b in pairwise(cuts)]
+
+
+def _strong(G: ConvertedGraph) -> list[set]:
+    """Return the sets of nodes of the strong components in NetworkX's order."""
+    if not len(G):
+        return []
+    labels, rank = strong_components(G), np.empty(len(G), np.int64)
+    left = leave_order(G.offsets, G.targets, labels)
+    rank[left] = np.arange(left.size)
+    return _sets(G, rank[labels])
 
 
 def _enters_once(G: ConvertedGraph) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import networkx as nx
 import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import Distances, distances
+from dgraph.networkx_backend.engine_runs import Distances, all_distances, from_each
 from dgraph.networkx_backend.generic_paths import shortest_path_length
 
 
@@ -107,31 +107,38 @@ def gutman_index(G: ConvertedGraph, weight=None) -> float:
 @answers
 def floyd_warshall(G: ConvertedGraph, weight="weight") -> dict:
     """Return node → node → distance, infinite where no path leads."""
-    found = {}
-    for node, row in zip(G.nodes, _everywhere(G, weight), strict=True):
-        found[node] = dict(zip(G.nodes, _with_infinity(row), strict=True))
-    return found
+    if G.signed(weight):
+        rows: Iterable = (row.tolist() for row in all_distances(G, weight))
+    else:
+        rows = map(_with_infinity, _everywhere(G, weight))
+    return {node: dict(zip(G.nodes, row, strict=True)) for node, row in zip(G.nodes, rows, strict=True)}
 
 
-@answers
-def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True):
-    """Return node → inverse mean distance to it, or that of one node."""
-    if u is not None and u not in G:
-        raise nx.NodeNotFound(f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
-    n, scores = len(G), []
-    for k in range(n) if u is None else [G.index[u]]:
-        found = distances(G, [k], distance, backwards=True)
-        total, others = found.total(), found.reached.size - 1.0
-        score = others / total if total > 0.0 and n > 1 else 0.0
-        scores.append(score * (others / (n - 1)) if wf_improved and n > 1 else score)
-    return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
+@answers(declines=lambda given: None if len(given["G"]) else "the graph has no nodes")
+def floyd_warshall_numpy(G: ConvertedGraph, nodelist=None, weight="weight") -> np.ndarray:
+    """Return the distances of all pairs as a matrix, infinite where no path leads.
+
+    Raises:
+        NetworkXError: ``nodelist`` is not a list of all nodes.
+    """
+    if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
+        raise nx.NetworkXError(
+            "nodelist must contain every node in G with no repeats."
+            "If you wanted a subgraph of G use G.subgraph(nodelist)"
+        )
+    found = all_distances(G, weight)
+    if nodelist is None:
+        return found
+    order = [G.index[node] for node in nodelist]
+    return found[np.ix_(order, order)]
 
 
 @answers(declines=_given("sources"))
 def harmonic_centrality(G: ConvertedGraph, nbunch=None, distance=None, sources=None) -> dict:
     """Return node → sum of inverse distances to it."""
     chosen = G.nodes if nbunch is None else list(dict.fromkeys(_bunch(G, nbunch)))
-    return {node: _inverses(distances(G, [G.index[node]], distance, backwards=True)) for node in chosen}
+    found = from_each(G, [G.index[node] for node in chosen], distance, backwards=True)
+    return {node: _inverses(each) for node, each in zip(chosen, found, strict=True)}
 
 
 @answers
@@ -163,17 +170,16 @@ def _bunch(G: ConvertedGraph, nbunch) -> list:
 
 
 def _everywhere(G: ConvertedGraph, weight) -> Iterator[Distances]:
-    return (distances(G, [k], weight) for k in range(len(G)))
+    return from_each(G, range(len(G)), weight)
 
 
-def _farthest(G: ConvertedGraph, positions: Iterable[int], weight) -> Iterator:
+def _farthest(G: ConvertedGraph, positions: Sequence[int], weight) -> Iterator:
     """Yield eccentricities.
 
     Raises:
         NetworkXError: some node is not reached.
     """
-    for k in positions:
-        found = distances(G, [k], weight)
+    for found in from_each(G, positions, weight):
         if found.reached.size < len(G):
             why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
             raise nx.NetworkXError(f"Found infinite path length because the {why}")

@@ -1,4 +1,4 @@
-"""PageRank with NetworkX's parameters and its rule to stop: an L1 change below ``N * tol``."""
+"""PageRank with NetworkX's parameters and its rule to stop, an L1 change below ``N * tol``; hubs and authorities."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import networkx as nx
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
+
+LANCZOS = 100
+"""Iterations of the engine for each of NetworkX's, whose Lanczos method takes far fewer."""
 
 
 def _declined(given) -> str | None:
@@ -58,3 +61,33 @@ def pagerank(
     if not answer.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
     return dict(zip(G.nodes, answer.columns["pagerank"].tolist(), strict=True))
+
+
+def _declined_hits(given) -> str | None:
+    if given.get("nstart") is not None:
+        return "nstart= is given; the engine starts from equal hubs"
+    if not given.get("normalized", True):
+        return "normalized=False is given; the engine's scores sum to 1"
+    return None
+
+
+@answers(declines=_declined_hits)
+def hits(G: ConvertedGraph, max_iter=100, tol=1.0e-8, nstart=None, normalized=True) -> tuple[dict, dict]:
+    """Return hubs and authorities, each node → score.
+
+    Raises:
+        PowerIterationFailedConvergence: the tolerance was not met.
+    """
+    if not len(G):
+        return {}, {}
+    if max_iter < 1:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    G.lengths("weight")
+    limits = {"tol": float(max(tol, 1e-12)), "max_iter": LANCZOS * int(max_iter)}
+    answer = solve("hits", G.engine("weight", parallel=True), **limits)
+    if not answer.converged:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    hubs, authorities = (
+        dict(zip(G.nodes, answer.columns[each].tolist(), strict=True)) for each in ("hubs", "authorities")
+    )
+    return hubs, authorities

@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import depth, hops, search
+from dgraph.networkx_backend.engine_runs import depth, hops, reached_from_each, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.unweighted_paths import BEFORE_3_5
 
@@ -102,6 +102,22 @@ def descendants(G: ConvertedGraph, source) -> set:
 def ancestors(G: ConvertedGraph, source) -> set:
     """Return the nodes from which the source can be reached, without it."""
     return _reachable(G, source, True)
+
+
+@answers
+def transitive_closure(G: ConvertedGraph, reflexive=False) -> nx.Graph:
+    """Return the graph with an edge between all nodes that a path joins."""
+    if reflexive not in {None, True, False}:
+        raise nx.NetworkXError("Incorrect value for the parameter `reflexive`")
+    made = G.as_networkx().copy()
+    rows = made.pred if G.is_directed() else made.adj
+    for v, there in zip(G.nodes, reached_from_each(G), strict=True):
+        ends = dict.fromkeys(G.names(there))
+        cycle = reflexive is False and G.is_directed() and any(u in ends for u in G.as_networkx().pred[v])
+        if not reflexive and not cycle:
+            del ends[v]
+        made.add_edges_from((v, u) for u in ends if v not in rows[u])
+    return made
 
 
 def _reachable(G: ConvertedGraph, source, backwards: bool) -> set:

@@ -1,8 +1,9 @@
-"""The order in which NetworkX visits nodes, and its tree of shortest paths, from distances that the engine found.
+"""The order in which NetworkX visits nodes and components, and its tree of shortest paths, from what the engine found.
 
-Both depend on the order of neighbours, which the engine ignores. NetworkX's queue, and its heap with a counter, take
+They depend on the order of neighbours, which the engine ignores. NetworkX's queue, and its heap with a counter, take
 nodes by distance and, at equal distance, in the order in which a shortest path to them was first seen. With the
 distances known that is one pass over the rows of the reached nodes, with one first-in-first-out queue a distance.
+Strongly connected components come in the order in which a depth-first search leaves their first nodes, sinks first.
 """
 
 import numpy as np
@@ -54,3 +55,42 @@ def visit_order(offsets, targets, weights, values, sources) -> tuple[np.ndarray,
         raise AssertionError(f"{order.size - seen} distances of the engine have no shortest path; please report it")
     parent[sources] = -1
     return order, parent
+
+
+@njit(cache=True)
+def leave_order(offsets, targets, labels):
+    """Return the labels of components in the order in which NetworkX's depth-first search leaves them, int64.
+
+    The search enters a component at one node and leaves it there, when it has seen all that the component reaches.
+
+    Args:
+        offsets: int64 (nodes + 1,).
+        targets: uint32 (arcs,), neighbours in NetworkX's order.
+        labels: int64 (nodes,), position of a node of the component.
+    """
+    n = len(labels)
+    following, entered = offsets[:-1].copy(), np.full(n, -1, np.int64)
+    seen, stack, order, found = np.zeros(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64), 0
+    for start in range(n):
+        if seen[start]:
+            continue
+        seen[start], stack[0], top = True, start, 0
+        if entered[labels[start]] < 0:
+            entered[labels[start]] = start
+        while top >= 0:
+            u = stack[top]
+            if following[u] == offsets[u + 1]:
+                top -= 1
+                if entered[labels[u]] == u:
+                    order[found] = labels[u]
+                    found += 1
+                continue
+            v = targets[following[u]]
+            following[u] += 1
+            if not seen[v]:
+                seen[v] = True
+                if entered[labels[v]] < 0:
+                    entered[labels[v]] = v
+                top += 1
+                stack[top] = v
+    return order[:found]

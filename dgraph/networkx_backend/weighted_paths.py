@@ -1,4 +1,7 @@
-"""Shortest paths by weights ≥ 0; Bellman-Ford's functions return the same, and negative weights are declined."""
+"""Shortest paths by weights. Bellman-Ford's functions return the same, and its lengths take negative weights, too.
+
+Other functions decline negative weights.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import networkx as nx
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import distances, search
+from dgraph.networkx_backend.engine_runs import distances, has_negative_cycle, search, signed_distances
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
 
@@ -78,6 +81,28 @@ def bidirectional_dijkstra(G: ConvertedGraph, source, target, weight="weight") -
     return _pair(G, [first], target, None, weight, f"No path between {source} and {{}}.")
 
 
+def _guided(given) -> str | None:
+    if given.get("heuristic") is not None:
+        return "heuristic= is a function"
+    return "cutoff= of A* bounds distances with the heuristic" if given.get("cutoff") else None
+
+
+@answers(declines=_guided)
+def astar_path(G: ConvertedGraph, source, target, heuristic=None, weight="weight", *, cutoff=None) -> list:
+    """Return a shortest path from source to target, without a heuristic."""
+    first = position(G, source, "Source {} is not in G")
+    position(G, target, "Target {} is not in G")
+    return _pair(G, [first], target, None, weight, f"Node {{}} not reachable from {source}")[1]
+
+
+@answers(declines=_guided)
+def astar_path_length(G: ConvertedGraph, source, target, heuristic=None, weight="weight", *, cutoff=None):
+    """Return the distance from source to target, without a heuristic."""
+    if source not in G or target not in G:
+        raise nx.NodeNotFound(f"Either source {source} or target {target} is not in G")
+    return _length(G, source, target, weight, MISSING, "Node {} not reachable from {}")
+
+
 @answers
 def dijkstra_predecessor_and_distance(G: ConvertedGraph, source, cutoff=None, weight="weight") -> tuple[dict, dict]:
     """Return node → all its predecessors on shortest paths, and node → distance."""
@@ -120,6 +145,11 @@ def bellman_ford_path(G: ConvertedGraph, source, target, weight="weight") -> lis
 def bellman_ford_path_length(G: ConvertedGraph, source, target, weight="weight"):
     """Return the distance from source to target."""
     text = MISSING if source == target else BELLMAN
+    if source != target and G.signed(weight):
+        found = lengths(G, signed_distances(G, position(G, source, text), weight))
+        if target not in found:
+            raise nx.NetworkXNoPath(f"node {target} not reachable from {source}")
+        return found[target]
     return _length(G, source, target, weight, text, "node {} not reachable from {}")
 
 
@@ -144,7 +174,9 @@ def single_source_bellman_ford_path(G: ConvertedGraph, source, weight="weight") 
 @answers
 def single_source_bellman_ford_path_length(G: ConvertedGraph, source, weight="weight") -> dict:
     """Return node → distance from the source."""
-    return lengths(G, distances(G, [position(G, source, BELLMAN)], weight))
+    first = position(G, source, BELLMAN)
+    found = signed_distances(G, first, weight) if G.signed(weight) else distances(G, [first], weight)
+    return lengths(G, found)
 
 
 @answers
@@ -156,7 +188,15 @@ def all_pairs_bellman_ford_path(G: ConvertedGraph, weight="weight") -> Iterator:
 @answers
 def all_pairs_bellman_ford_path_length(G: ConvertedGraph, weight="weight") -> Iterator:
     """Return an iterator over nodes with node → distance."""
+    if G.signed(weight):
+        return ((node, lengths(G, signed_distances(G, k, weight))) for k, node in enumerate(G.nodes))
     return all_pairs_dijkstra_path_length(G, weight=weight)
+
+
+@answers
+def negative_edge_cycle(G: ConvertedGraph, weight="weight", heuristic=True) -> bool:
+    """Return True if the weights of a cycle sum to less than 0."""
+    return bool(G.targets.size) and has_negative_cycle(G, weight)
 
 
 def _sources(G: ConvertedGraph, sources) -> list[int]:

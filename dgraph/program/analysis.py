@@ -21,6 +21,12 @@ def ends_on_empty_frontier(t: Traced) -> bool:
     return simple and all(map(_tests_emptiness, step.values()))
 
 
+def one_round(t: Traced) -> bool:
+    """Return True if ``step`` ends the program after its first round."""
+    done = (t.step or {}).get("done")
+    return done is not None and done.op == "const" and bool(done.args[0])
+
+
 def runs_locally(t: Traced) -> bool:
     """Return True if a rank may run several rounds between exchanges: late proposals can only improve a value."""
     improves = all(t.fields[k].reduce.idempotent for k in t.proposes)  # type: ignore[union-attr]

@@ -2,7 +2,8 @@
 
 Integers are computed in 64 bits, and each node carries a bound on the bits that its magnitude needs: a sum that may
 exceed 63 bits saturates, a product that may is refused. Equal nodes are shared (hash-consing), so that generated code
-computes them once. :func:`where`, :func:`minimum`, :func:`maximum`, :func:`mixed` and :data:`INF` are public.
+computes them once. :func:`where`, :func:`minimum`, :func:`maximum`, :func:`mixed`, :func:`bit_count`, :func:`sqrt` and
+:data:`INF` are public.
 """
 
 from __future__ import annotations
@@ -228,6 +229,37 @@ def mixed(x: Any, seed: Any = 0) -> Expr:
     x, seed = lift(x), lift(seed)
     _need("int", "mixed", x, seed)
     return _node("mixed", (x, seed), "int", 63)
+
+
+def sqrt(x: Any) -> Expr:
+    """Return the square root of an expression or number, rounded correctly, as a float; NaN below 0."""
+    x = lift(x)
+    return _node("sqrt", (x,), x.kind if x.kind in ("f32", "f64") else "f64")
+
+
+def bit_count(x: Any) -> Expr:
+    """Return the number of set bits of an integer expression, in two's complement of 64 bits.
+
+    Raises:
+        TraceError: not an integer.
+    """
+    x = lift(x)
+    _need("int", "bit_count", x)
+    return _node("bit_count", (x,), "int", 7)
+
+
+def edge_id(nodes: dict, source: str, target: str) -> Expr:
+    """Return the number of an edge: first end · span + second end, in 63 bits since ids are below the square root.
+
+    Args:
+        nodes: table of shared nodes.
+        source: role of the first end, "u" or "v".
+        target: role of the second end. The smaller id comes first if edges have no direction.
+    """
+    a, b = load(nodes, source, "id", "int", 63), load(nodes, target, "id", "int", 63)
+    turned = load(nodes, "p", "id_unordered", "bool", 0) & (b < a)
+    head = _intern(nodes, "*", (where(turned, b, a), load(nodes, "p", "id_span", "int", 63)), "int", 63)
+    return _intern(nodes, "+", (head, where(turned, a, b)), "int", 63)
 
 
 def _sum(op: str, a: Any, b: Any) -> Expr:

@@ -17,10 +17,18 @@ import numpy as np
 
 from dgraph.errors import UsageError, unknown
 from dgraph.program.monoids import ADD, MAX, MIN, Monoid
+from dgraph.program.row_reducers import RowReducer
 from dgraph.program.traversal import Traversal
 
 BUILTINS = ("id", "out_degree")
 """Read-only values of every vertex: its original id and its out-degree in the whole graph, both int64."""
+
+IN_DEGREE = "in_degree"
+"""Field that tracing adds to a program that reads ``v.in_degree``; its values are ``given`` by the engine."""
+
+ID_SPAN, ID_UNORDERED = "id_span", "id_unordered"
+"""Parameters that tracing adds to a program that reads ``e.id``: a number above all ids; True if edges have no
+direction."""
 
 DTYPES = ("bool", "uint8", "int32", "uint32", "int64", "float32", "float64")
 """Dtypes of fields."""
@@ -39,21 +47,23 @@ class Field:
         dtype: bool, uint8, int32, uint32, int64, float32 or float64; after construction its NumPy name.
         reduce: monoid that combines proposals and mirrors: MIN, MAX, ADD or OR. Required if ``edge`` returns the field;
             None if only ``init`` and ``apply`` write it. A uint8 field has none. ADD needs int64, float32 or float64;
-            OR needs bool or an integer dtype.
+            OR needs bool or an integer dtype. Or a row reducer, MODE, MEX or HINDEX, which folds the int64 keys of all
+            in-edges of a vertex; the program then pulls, and proposes for this field alone.
         given: True if the caller passes the initial values: ``ctx.run(program, state={name: array})``, of shape
             (masters,).
 
     A field without a value from ``init`` starts from the identity of ``reduce``.
 
     Raises:
-        UsageError: a dtype that fields cannot have, or a uint8 field with ``reduce``.
+        UsageError: a dtype that fields cannot have, a uint8 field with ``reduce``, or a row reducer on another dtype
+            than int64.
 
     Example:
         ``dist = Field("int64", reduce=MIN)``
     """
 
     dtype: Any
-    reduce: Monoid | None = None
+    reduce: Monoid | RowReducer | None = None
     given: bool = False
 
     def __post_init__(self):
@@ -62,6 +72,8 @@ class Field:
             raise UsageError(f"a field cannot be {name}; known dtypes are {', '.join(DTYPES)}")
         if name == "uint8" and self.reduce:
             raise UsageError("a field of uint8 does not combine proposals, as few values fit; use int32")
+        if name != "int64" and isinstance(self.reduce, RowReducer):
+            raise UsageError(f"{self.reduce!r} folds keys of 64 bits, got a field of {name}; use int64")
         object.__setattr__(self, "dtype", name)
 
     @property
@@ -85,12 +97,12 @@ class Global:
         dtype: int64 or float64.
         init: value before the operator ``init`` runs.
         reduce: None: only ``step`` writes it. ADD: the sum over vertices of the values that ``init`` and ``apply``
-            return under this name, from 0 in every round. MIN (int64 only): their minimum, INF if no vertex returned
-            one. A float64 sum needs ``domain = ALL``.
+            return under this name, from 0 in every round. MIN or MAX (int64 only): their minimum or maximum, INF if no
+            vertex returned one. A float64 sum needs ``domain = ALL``.
         keep: with ADD, True to accumulate over all rounds instead of starting from 0.
 
     Raises:
-        UsageError: another dtype or monoid, MIN of floats, or ``keep`` with MIN.
+        UsageError: another dtype or monoid, MIN or MAX of floats, or ``keep`` with MIN or MAX.
 
     Example:
         ``change = Global("float64", reduce=ADD)``
@@ -105,18 +117,18 @@ class Global:
         name = np.dtype(self.dtype).name
         if name not in ("int64", "float64"):
             raise UsageError(f"a global cannot be {name}; int64 and float64 are known")
-        if self.reduce not in (None, ADD, MIN):
-            raise UsageError(f"a global reduces with ADD, with MIN or not at all, got {self.reduce!r}")
-        if self.reduce is MIN and name != "int64":
-            raise UsageError(f"a global reduces with MIN in int64, got {name}; floats can only be added up")
-        if self.reduce is MIN and self.keep:
-            raise UsageError("keep=True is for sums; let step(self, g) hand the least so far on to another global")
+        if self.reduce not in (None, ADD, MIN, MAX):
+            raise UsageError(f"a global reduces with ADD, MIN, MAX or not at all, got {self.reduce!r}")
+        if self.reduce in (MIN, MAX) and name != "int64":
+            raise UsageError(f"a global reduces with {self.reduce!r} in int64, got {name}; floats can only be added up")
+        if self.reduce in (MIN, MAX) and self.keep:
+            raise UsageError("keep=True is for sums; let step(self, g) combine the value with that of another global")
         object.__setattr__(self, "dtype", name)
 
     @property
     def infinity(self) -> int | float:
-        """Value of :data:`INF` in an expression for this global: the largest of the dtype."""
-        return MIN.identity(self.dtype)
+        """Value of :data:`INF` in an expression for this global: the largest of the dtype, the smallest under MAX."""
+        return (MAX if self.reduce is MAX else MIN).identity(self.dtype)
 
 
 class Program:
@@ -142,16 +154,23 @@ class Program:
         live(self, v, g) -> bool      False once passes over all vertices need not visit v any more
         step(self, g) -> dict         new globals, ``done`` (end of the run), ``whole`` (next apply visits all vertices)
 
+    With ``priority`` and ``apply``, a vertex that ``init`` or ``apply`` activates waits until its bucket opens.
+
     The arguments are symbolic:
 
-    - ``u``, ``v``: source and destination. Attributes: the fields, ``id`` (original id) and ``out_degree``, int64.
-    - ``e``: the edge. ``e.weight`` has the dtype of the graph's weights; it is 1 if the graph has none.
+    - ``u``, ``v``: source and destination. Attributes: the fields, ``id`` (original id), ``out_degree`` and
+      ``in_degree`` in the whole graph, int64.
+    - ``e``: the edge. ``e.weight`` has the dtype of the graph's weights; it is 1 if the graph has none. ``e.id`` is an
+      int64 made of the ids of its ends: equal in both directions of an undirected edge and for parallel edges, and
+      ordered by (smaller end, larger end), or by (source, target) in a directed graph. ``ctx.edge_ends`` turns it back.
     - ``g``: the graph. Attributes: the globals, ``n`` vertices, ``m`` edges (undirected edges count once), ``round``
-      (rounds finished, from 0) and ``active`` (in ``step``: vertices in the next frontier, over all ranks).
+      (rounds finished, from 0), ``active`` (in ``step``: vertices in the next frontier, over all ranks) and, with
+      ``priority``, ``bucket`` (the highest one opened so far, from 0).
 
     Expressions take ``+ - * /``, comparisons, ``& | ~`` on conditions, ``>>`` on integers, ``abs``,
-    :func:`~dgraph.where`, :func:`~dgraph.minimum`, :func:`~dgraph.maximum`, :func:`~dgraph.program.mixed` and
-    :data:`~dgraph.INF`. ``if``, ``and``, ``or`` and ``not`` on them raise ``dgraph.program.TraceError``.
+    :func:`~dgraph.where`, :func:`~dgraph.minimum`, :func:`~dgraph.maximum`, :func:`~dgraph.sqrt`,
+    :func:`~dgraph.program.mixed` and :data:`~dgraph.INF`. ``if``, ``and``, ``or`` and ``not`` on them raise
+    ``dgraph.program.TraceError``.
     Integers are computed in 64 bits: sums saturate, a product that may overflow is refused. ``/`` yields floats.
 
     Parameters are annotated class attributes with defaults: ``source: int = 0``. They are set by keyword in the
@@ -169,13 +188,20 @@ class Program:
             fields that may change back, since mirrors may hold old values.
         kernel: name of a registered hand-written kernel with the same fixed point. A backend may run it instead if the
             run forces no direction. "components": propagates the smallest value of one MIN field over all edges of an
-            undirected graph; "cores", "shells", "estimates": see ``dgraph/algorithms/kcore.py``.
+            undirected graph; "cores", "shells": see ``dgraph/algorithms/kcore_parts/``; "greedy":
+            see ``dgraph/algorithms/color.py``.
         sparse: True if most edges always propose the identity of ``reduce``, and which ones is fixed for the whole run.
             A backend may drop them from the CSR. ``edge`` then reads no global, and no field that rounds write.
         gathers: True if the first round pulls when more than half of all edges leave its frontier; may be set on an
             instance.
+        first_hit: True if a pull that asks for the smallest id may take the first one proposed instead; may be set on
+            an instance.
         heaviest: edges that weigh more always propose the identity of ``reduce``, so a backend may skip them; see
             :meth:`with_light_edges`.
+        exclusive: name of a bool field, True for vertices that at most one edge of the whole graph enters, loops that
+            propose nothing aside; their proposals are stored without atomics.
+        reverse: True if rounds walk every edge backwards: ``edge(u, e, v)`` runs for edges v → u, and ``out_degree`` is
+            the in-degree and ``in_degree`` the out-degree.
         widens: True if several buckets of ``priority`` may be opened at once while rounds are small; may be set on an
             instance.
         traversal: traversal strategy, for algorithms with variants; see :meth:`with_traversal`.
@@ -185,7 +211,8 @@ class Program:
 
     Raises:
         UsageError: from the constructor, for an unknown parameter, or a field or global with the name of a built-in
-            (``id``, ``out_degree``, ``active``, ``n``, ``m``, ``round``, ``done``, ``whole``).
+            (``id``, ``out_degree``, ``in_degree``, ``active``, ``bucket``, ``n``, ``m``,
+            ``round``, ``done``, ``whole``).
 
     Example:
         ``examples/widest_path.py`` is a complete program.
@@ -196,22 +223,25 @@ class Program:
     monotone: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     sparse: ClassVar[bool] = False
+    reverse: ClassVar[bool] = False
     gathers = False
+    first_hit = False
     heaviest: ClassVar[float | None] = None
+    exclusive: ClassVar[str | None] = None
     widens = True
     traversal: ClassVar[Traversal | None] = None
 
     def __init__(self, **parameters: Any):
-        known = self.defaults()
+        defaults, fields, totals = _declarations(type(self))
+        known = dict(defaults)
         for name, value in parameters.items():
             if name not in known:
                 raise unknown(f"parameter of {type(self).__name__}", name, known)
             known[name] = value
         self.parameters: dict[str, Any] = known
-        for name, value in known.items():
-            setattr(self, name, value)
-        self.fields: dict[str, Field] = self._declared(Field)
-        self.globals: dict[str, Global] = self._declared(Global)
+        self.__dict__.update(known)
+        self.fields: dict[str, Field] = dict(fields)
+        self.globals: dict[str, Global] = dict(totals)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -228,7 +258,7 @@ class Program:
         found = {}
         for base in reversed(cls.__mro__):
             found.update({name: value for name, value in vars(base).items() if isinstance(value, kind)})
-        taken = set(found) & {*BUILTINS, "active", "n", "m", "round", "done", "whole"}
+        taken = set(found) & {*BUILTINS, IN_DEGREE, "active", "bucket", "n", "m", "round", "done", "whole"}
         if taken:
             raise UsageError(f"{cls.__name__} names a {kind.__name__.lower()} {taken.pop()!r}, which is built in")
         return found
@@ -302,3 +332,24 @@ class Program:
     def has(self, operator: str) -> bool:
         """Return True if the subclass defines the operator of this name, such as "apply"."""
         return getattr(type(self), operator, None) is not getattr(Program, operator, None)
+
+
+def extended(program: Program, fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> Program:
+    """Return a copy with further fields, and with further parameters where it has none of their names."""
+    made = copy.copy(program)
+    made.fields, made.parameters = {**program.fields, **fields}, {**parameters, **program.parameters}
+    return made
+
+
+_OWN: dict[type, tuple[dict[str, Any], dict[str, Field], dict[str, Global]]] = {}
+"""Declarations of dgraph's own programs, which nothing changes after the class statement."""
+
+
+def _declarations(kind: type[Program]) -> tuple[dict[str, Any], dict[str, Field], dict[str, Global]]:
+    """Return default parameters, fields and globals of a program's class."""
+    if kind in _OWN:
+        return _OWN[kind]
+    found = kind.defaults(), kind._declared(Field), kind._declared(Global)
+    if kind.__module__.startswith("dgraph.algorithms."):
+        _OWN[kind] = found
+    return found

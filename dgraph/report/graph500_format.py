@@ -46,17 +46,17 @@ class Graph500(Style):
     def end(self):
         """Print the statistics over all runs."""
         if self.reports:
-            print(*map(_formatted, *zip(*_lines(self.reports), strict=True)), sep="\n", flush=True)
+            print(*map(formatted, *zip(*_lines(self.reports), strict=True)), sep="\n", flush=True)
 
 
-def _formatted(key: str, value: object) -> str:
+def formatted(key: str, value: object) -> str:
     """Return a line of the reference code; ``!`` marks the harmonic mean of TEPS, by which runs are ranked."""
     start = f"{key + ':':29}!  " if key.endswith("harmonic_mean_TEPS") else f"{key + ':':32}"
     return f"{start}{value}"
 
 
 def _lines(reports: Sequence[dict]) -> Iterator[tuple[str, object]]:
-    first, kernel = reports[0], f"{reports[0]['algorithm']['name']:4} "
+    first = reports[0]
     yield from _generator(first["graph"]["name"])
     yield "NBFS", len(reports)
     yield "graph_generation", f"{slowest(first, 'load'):g}"
@@ -64,6 +64,22 @@ def _lines(reports: Sequence[dict]) -> Iterator[tuple[str, object]]:
     yield "construction_time", f"{slowest(first, *CONSTRUCTION):g}"
     times = [solving(report) for report in reports]
     edges = [report["outcome"]["edges_traversed"] for report in reports]
+    validated = [slowest(report, "validate") or NOT_VALIDATED for report in reports]
+    yield from figures(first["algorithm"]["name"], times, edges, validated)
+
+
+def figures(
+    kernel: str, times: Sequence[float], edges: Sequence[int], validated: Sequence[float]
+) -> Iterator[tuple[str, str]]:
+    """Yield the statistics over all searches as (key, value).
+
+    Args:
+        kernel: "bfs" or "sssp".
+        times: seconds of each search.
+        edges: traversed edges of each.
+        validated: seconds of the validation of each; ``NOT_VALIDATED`` without.
+    """
+    kernel = f"{kernel:4} "
     for name, value in statistics(times).items():
         yield f"{kernel}{name}_time", f"{value:g}"
     for name, value in statistics(edges).items():
@@ -74,9 +90,8 @@ def _lines(reports: Sequence[dict]) -> Iterator[tuple[str, object]]:
         yield f"{kernel}{name}_TEPS", f"{rates[of]:g}"
     yield f"{kernel}harmonic_mean_TEPS", f"{rates['mean']:g}"
     # N. Norris, The Standard Errors of the Geometric and Harmonic Means, Ann. Math. Stat. 11(4), 1940
-    spread = inverse["stddev"] / (inverse["mean"] ** 2 * math.sqrt(len(reports) - 1)) if len(reports) > 1 else math.nan
+    spread = inverse["stddev"] / (inverse["mean"] ** 2 * math.sqrt(len(times) - 1)) if len(times) > 1 else math.nan
     yield f"{kernel}harmonic_stddev_TEPS", f"{spread:g}"
-    validated = [slowest(report, "validate") or NOT_VALIDATED for report in reports]
     for name, value in statistics(validated).items():
         yield f"{kernel}{name}_validate", f"{value:g}"
 

@@ -20,26 +20,32 @@ CHUNK_BYTES = 1 << 22
 """Bytes of fixed width that one Arrow array of names is made from: more than a cache holds takes twice as long."""
 
 
-def missing(values: np.ndarray, nullable: bool) -> np.ndarray | None:
-    """Return a mask of the values that a table shows as null; None where there are none.
+SIGNED = ("distance",)
+"""Nullable columns whose negative integers are values: distances, where weights are negative."""
+
+
+def missing(name: str, values: np.ndarray, nullable: Collection[str]) -> np.ndarray | None:
+    """Return a mask of the values of a column that a table shows as null; None where there are none.
 
     Names are missing if empty. In a ``nullable`` column, floats are missing if infinite or not a number, integers if
-    negative or ``UNREACHED``.
+    ``UNREACHED``, or negative in a column other than ``SIGNED``.
     """
     if values.dtype.kind == "S":
         mask = values == b""
-    elif not nullable:
+    elif name not in nullable:
         return None
     elif values.dtype.kind == "f":
         mask = ~np.isfinite(values)
     elif values.dtype.kind == "i":
-        mask = (values < 0) | (values == UNREACHED)
+        mask = values == UNREACHED
+        if name not in SIGNED:
+            mask |= values < 0
     else:
         return None
     return mask if mask.any() else None
 
 
-def arrow_arrays(values: np.ndarray, nullable: bool) -> Iterator[Any]:
+def arrow_arrays(name: str, values: np.ndarray, nullable: Collection[str]) -> Iterator[Any]:
     """Yield a column as Arrow arrays: one, or several of names.
 
     Raises:
@@ -50,7 +56,7 @@ def arrow_arrays(values: np.ndarray, nullable: bool) -> Iterator[Any]:
     rows = values.size if values.dtype.kind != "S" else max(1, CHUNK_BYTES // values.itemsize)
     for begin in range(0, max(values.size, 1), max(rows, 1)):
         part = values[begin : begin + rows]
-        made = pyarrow.array(part, mask=missing(part, nullable))
+        made = pyarrow.array(part, mask=missing(name, part, nullable))
         yield made if values.dtype.kind != "S" else _strings(pyarrow, made)
 
 
@@ -82,10 +88,14 @@ def arrow_type(dtype: np.dtype) -> Any:
 def arrow_schema(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:
     """Return the ``pyarrow.Schema`` of columns.
 
-    Its metadata are pandas' own, so that pandas reads integers with nulls as ``Int64``, not as rounded floats.
+    A field says whether its column may have nulls. The metadata are pandas' own, so that pandas reads integers with
+    nulls as ``Int64``, not as rounded floats.
     """
     pyarrow = extra("pyarrow", "an Arrow table")
-    schema = pyarrow.schema([(name, arrow_type(values.dtype)) for name, values in columns.items()])
+    schema = pyarrow.schema(
+        pyarrow.field(name, arrow_type(values.dtype), nullable=name in nullable or values.dtype.kind == "S")
+        for name, values in columns.items()
+    )
     described = [
         {"name": name, "field_name": name, "pandas_type": str(values.dtype), "metadata": None,
          "numpy_type": str(values.dtype).capitalize()}
@@ -105,7 +115,7 @@ def arrow_table(columns: Mapping[str, np.ndarray], nullable: Collection[str]) ->
     """
     pyarrow = extra("pyarrow", "an Arrow table")
     made = {
-        name: pyarrow.chunked_array(list(arrow_arrays(values, name in nullable)), arrow_type(values.dtype))
+        name: pyarrow.chunked_array(list(arrow_arrays(name, values, nullable)), arrow_type(values.dtype))
         for name, values in columns.items()
     }
     return pyarrow.table(made, schema=arrow_schema(columns, nullable))
@@ -125,18 +135,18 @@ def pandas_frame(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -
     """
     pandas = extra("pandas", "a DataFrame")
     return pandas.DataFrame(
-        {name: _pandas_column(pandas, values, name in nullable) for name, values in columns.items()}, copy=False
+        {name: _pandas_column(pandas, name, values, nullable) for name, values in columns.items()}, copy=False
     )
 
 
-def _pandas_column(pandas: Any, values: np.ndarray, nullable: bool) -> Any:
+def _pandas_column(pandas: Any, name: str, values: np.ndarray, nullable: Collection[str]) -> Any:
     if values.dtype.kind == "S":
         pyarrow = extra("pyarrow", "a DataFrame with names of vertices")
-        strings = pyarrow.chunked_array(list(arrow_arrays(values, nullable)), pyarrow.string())
+        strings = pyarrow.chunked_array(list(arrow_arrays(name, values, nullable)), pyarrow.string())
         kind = pandas.Series([""]).dtype
         return (kind if hasattr(kind, "__from_arrow__") else pandas.StringDtype("pyarrow")).__from_arrow__(strings)
-    values, mask = values.copy(), missing(values, nullable)
-    if nullable and values.dtype.kind == "i":
+    values, mask = values.copy(), missing(name, values, nullable)
+    if name in nullable and values.dtype.kind == "i":
         return pandas.arrays.IntegerArray(values, np.zeros(values.size, bool) if mask is None else mask)
     if mask is not None:
         values[mask] = np.nan

@@ -13,6 +13,13 @@ from dgraph.comm import calls
 UNREACHED = np.iinfo(np.int64).max
 """Integer distance of an unreached vertex; a float distance is infinite."""
 
+ROWS = 1 << 16
+"""Rows of a column on the host that are read at a time: they fit a core's cache."""
+
+Reader = Callable[[Callable[[slice], Any], int, int, Callable[[Any], np.ndarray]], np.ndarray]
+"""Function of a column where it lies. Arguments: a function that returns some rows, an array of NumPy or CuPy; the
+number of rows; the most rows to read at a time; a function that copies an array to the host."""
+
 Column = np.ndarray | Callable[[], np.ndarray]
 """An array, or a function that returns it."""
 
@@ -24,10 +31,11 @@ def same(values: Any) -> Any:
 
 @dataclass(frozen=True)
 class FieldColumn:
-    """Column made from a field of a program's final state. Called, it returns the column on the host.
+    """Column made from a field of a program's final state.
 
     Attributes:
-        fields: fields by name; a GPU's have ``raw``, which returns a field where it lies.
+        fields: fields by name; a GPU's have ``raw``, which returns a field where it lies, and ``fetch``, which makes
+            a new column of one.
         name: the field.
         convert: makes the column of the field's values; works on arrays of NumPy and CuPy.
     """
@@ -36,9 +44,23 @@ class FieldColumn:
     name: str
     convert: Callable[[Any], Any] = same
 
-    def __call__(self) -> np.ndarray:
-        """Return the column on the host; a GPU gives the field up."""
-        return self.convert(self.fields[self.name])
+    def __call__(self, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the column on the host, permuted by ``order``; it may share the field's memory there."""
+        found = self.fetched(order)
+        if found is not None:
+            return found
+        made = self.convert(self.fields[self.name])
+        return made if order is None else made[order]
+
+    def fetched(self, order: np.ndarray | None) -> np.ndarray | None:
+        """Return a new array of the column from the GPU that still holds the field; None if it is on the host."""
+        fetch = getattr(self.fields, "fetch", None)
+        return fetch(self.name, self.convert, order) if fetch else None
+
+    def read(self, order: np.ndarray | None, reader: Reader) -> np.ndarray | None:
+        """Return what ``reader`` makes of the column on the GPU that still holds the field; None if it is here."""
+        read = getattr(self.fields, "read", None)
+        return read(self.name, self.convert, order, reader) if read else None
 
     def rows(self, at: np.ndarray) -> np.ndarray:
         """Return some rows on the host; the column stays where it is."""
@@ -77,20 +99,39 @@ class Columns(dict[str, np.ndarray]):
             with calls.lock:  # another thread's call may be using the GPU
                 if name in self._given:
                     given = self._given[name]
-                    made = given() if callable(given) else given
-                    super().__setitem__(name, made if self._order is None else made[self._order])
-                    del self._given[name]
+                    if isinstance(given, FieldColumn):
+                        made = given(self._order)
+                    else:
+                        made = given() if callable(given) else given
+                        made = made if self._order is None else made[self._order]
+                    super().__setitem__(name, made)
+                    del self._given[name]  # with its last column, a GPU's state is freed
         return super().__getitem__(name)
+
+    def fetched(self, name: str) -> np.ndarray | None:
+        """Return a new array of a column that a GPU still holds, and go on holding it there; else None."""
+        with calls.lock:
+            given = self._given.get(name)
+            return given.fetched(self._order) if isinstance(given, FieldColumn) else None
 
     def head(self, name: str, count: int) -> np.ndarray:
         """Return the first rows of a column, without copying the whole of it from a GPU."""
+        return self.rows(name, np.arange(min(count, len(self["vertex"]))))
+
+    def rows(self, name: str, at: np.ndarray) -> np.ndarray:
+        """Return some rows of a column, int64 positions, without copying the whole of it from a GPU."""
         with calls.lock:
             given = self._given.get(name)
             if not isinstance(given, FieldColumn):
-                return self[name][:count]
-            length = len(self["vertex"])
-            at = np.arange(min(count, length)) if self._order is None else self._order[:count]
-            return given.rows(at)
+                return self[name][at]
+            return given.rows(at if self._order is None else self._order[at])
+
+    def read(self, name: str, reader: Reader) -> np.ndarray:
+        """Return what ``reader`` makes of a column where it lies."""
+        with calls.lock:
+            given = self._given.get(name)
+            found = given.read(self._order, reader) if isinstance(given, FieldColumn) else None
+            return reader(self[name].__getitem__, len(self[name]), ROWS, np.asarray) if found is None else found
 
     def on_device(self, name: str) -> Any:
         """Return a column on this rank's GPU, in order; on the host if there is no GPU.
@@ -182,3 +223,8 @@ class Columns(dict[str, np.ndarray]):
 
     def __reduce__(self):
         return dict, (self._all(),)
+
+
+def rows_at(columns: Mapping[str, np.ndarray], name: str, at: np.ndarray) -> np.ndarray:
+    """Return some rows of a column, int64 positions; a column of a GPU stays there."""
+    return columns.rows(name, at) if isinstance(columns, Columns) else columns[name][at]

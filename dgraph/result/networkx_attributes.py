@@ -42,7 +42,7 @@ def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str]
     for name, values in columns.items():
         if name == "vertex":
             continue
-        mask = missing(values, name in nullable)
+        mask = missing(name, values, nullable)
         rows = nodes if mask is None else _listed(columns["vertex"][~mask])
         cells = _listed(values if mask is None else values[~mask])
         networkx.set_node_attributes(graph, dict(zip(rows, cells, strict=True)), name)

@@ -68,7 +68,7 @@ def shown(columns: Mapping[str, np.ndarray], nullable: tuple[str, ...]) -> dict[
     """Return the cells of a few rows as text; missing values are empty."""
     out = {}
     for name, values in columns.items():
-        mask = missing(values, name in nullable)
+        mask = missing(name, values, nullable)
         cells = [each.decode("utf-8", "backslashreplace") if isinstance(each, bytes) else _cell(each)
                  for each in values.tolist()]  # fmt: skip
         out[name] = cells if mask is None else ["" if gone else cell for cell, gone in zip(cells, mask, strict=True)]

@@ -7,21 +7,32 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.names import decode_names, exchange_bytes
 from dgraph.result import arrow_tables, notebook
-from dgraph.result.columns import UNREACHED, Columns
+from dgraph.result.columns import UNREACHED, Columns, rows_at
+from dgraph.result.edge_values import EdgeValues
 from dgraph.result.files import save
+from dgraph.result.files.matrix_file import SUFFIXES
+from dgraph.result.largest_rows import descending, largest_rows
+from dgraph.result.matrix import DistanceMatrix
 from dgraph.result.named_columns import NamedColumns
 from dgraph.result.networkx_attributes import with_attributes
 from dgraph.result.paths import followed, refuse_without_predecessors
+
+__all__ = ["UNREACHED", "Result"]
+
+_reading = threading.RLock()
+"""Lock held while a report is made."""
 
 INFINITY = {"sssp": b"Infinity"}
 """LDBC Graphalytics' text for an unreached vertex, by algorithm; other algorithms write the number."""
@@ -43,10 +54,13 @@ class Result:
         converged: False if a limit ended the run before the algorithm's own end.
         limit: the limit that ended the run; None if it converged.
         rounds: rounds run.
-        report: timings and choices, as ``dgraph/report/schema.json`` describes them.
+        report: timings and choices, as ``dgraph/report/schema.json`` describes them; made when it is first read.
         named: the numeric columns, if vertices have names.
+        threads: threads of this rank that copy and write its rows.
         version: the version of the graph that the run had, for ``previous=`` of a later run.
         nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow.
+        matrix: distances between all pairs, of ``apsp``; None for other algorithms.
+        edges: a value for each edge, of ``edge_bc``; None for other algorithms.
     """
 
     algorithm: str
@@ -56,10 +70,27 @@ class Result:
     converged: bool = True
     limit: str | None = None
     rounds: int = 0
-    report: dict = field(default_factory=dict, repr=False)
+    report: Any = field(default_factory=dict, repr=False)
     named: NamedColumns | None = field(default=None, repr=False)
     nullable: tuple[str, ...] = ("distance", "predecessor")
     version: Any = field(default=None, repr=False)
+    threads: int = field(default=1, repr=False)
+    matrix: DistanceMatrix | None = field(default=None, repr=False)
+    edges: EdgeValues | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if callable(self.report):
+            object.__setattr__(self, "_report", self.report)
+            del self.__dict__["report"]
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the report, the only attribute that may be missing."""
+        if name != "report" or "_report" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with _reading:
+            if "report" not in self.__dict__:
+                object.__setattr__(self, "report", self.__dict__.pop("_report")())
+        return self.__dict__["report"]
 
     def __repr__(self) -> str:
         return notebook.text(self)
@@ -200,7 +231,8 @@ class Result:
         ids = self._numbers["vertex"]
         row = int(np.searchsorted(ids, number))
         found = row < ids.size and ids[row] == number
-        cells = np.concatenate(self.comm.allgatherv(self._numbers[name][row : row + found]))
+        here = rows_at(self._numbers, name, np.arange(row, row + found))
+        cells = np.concatenate(self.comm.allgatherv(here))
         if not cells.size:
             raise UsageError(f"{vertex!r} is not a vertex of the graph; pass one of its ids")
         shown = _decoded(self._with_names({name: cells}))[name]
@@ -235,10 +267,25 @@ class Result:
     def gather(self, root: int = 0) -> dict[str, np.ndarray] | None:
         """Gather all rows by ascending vertex on ``root``; return None on the other ranks.
 
-        ``root`` needs memory for the whole answer.
+        ``root`` needs memory for the whole answer. The arrays are new, except that on one rank numbers of vertices are
+        a read-only view of ``columns["vertex"]``.
         """
-        rows = self._gathered(root)
+        rows = self._copied() if self.comm.size == 1 else self._gathered(root)
         return _decoded(rows) if self.comm.rank == root else None
+
+    def _copied(self) -> dict[str, np.ndarray]:
+        """Return copies of this rank's columns, names as bytes; a column on a GPU stays there. Not collective."""
+        columns, out = self._numbers, {}
+        for name in columns:
+            if self.named is not None and name in self.named.words:
+                out[name] = self.named.words[name]  # decoded into new arrays
+            elif name == "vertex":
+                out[name] = columns[name].view()
+                out[name].flags.writeable = False
+            else:
+                found = columns.fetched(name) if isinstance(columns, Columns) else None
+                out[name] = copied(columns[name], self.threads) if found is None else found
+        return out
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
@@ -247,7 +294,7 @@ class Result:
         for name, values in self._here().items():
             whole = np.concatenate(self._exchange([values if r == root else values[:0] for r in self._ranks]))
             if name == "vertex":
-                order = np.argsort(whole, kind="stable")
+                order = slice(None) if np.all(whole[1:] > whole[:-1]) else np.argsort(whole, kind="stable")
             out[name] = whole[order]
         return out
 
@@ -258,12 +305,12 @@ class Result:
         Rows without a value (unreached, infinite, not a number) are left out, so there may be fewer than ``k``.
         """
         name = self._column(column)
-        rows = _largest(self._numbers[name], k)
+        rows = largest_rows(self._numbers, name, k)
         vertex, values = (
-            np.concatenate(self.comm.allgatherv(np.ascontiguousarray(self._numbers[key][rows])))
+            np.concatenate(self.comm.allgatherv(np.ascontiguousarray(rows_at(self._numbers, key, rows))))
             for key in ("vertex", name)
         )
-        order = np.lexsort((vertex, _descending(values)))[:k]
+        order = np.lexsort((vertex, descending(values)))[:k]
         return _decoded(self._with_names({"vertex": vertex[order], name: values[order]}))
 
     @collective
@@ -275,16 +322,24 @@ class Result:
         column, or ``vertex`` and ``column``. A missing value is an empty field in ``.csv`` and null in ``.parquet`` and
         ``.arrow``; in the others it is the number that ``columns`` has.
 
-        Names are text, and empty if there is no predecessor: no vertex has an empty name.
+        Names are text, and empty if there is no predecessor: no vertex has an empty name. A matrix is written as
+        :meth:`DistanceMatrix.save` describes, except into ``.txt`` and ``.csv``; values of edges as
+        :meth:`EdgeValues.save` does. Both need ``column`` to be left out.
 
         Raises:
             UsageError: an unknown suffix or column, or pyarrow is not installed.
             DataError: a name is not UTF-8, in ``.parquet`` and ``.arrow``.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
+        if self.matrix is not None and column is None and os.path.splitext(path)[1] in SUFFIXES:
+            self.matrix.save(path)
+            return
+        if self.edges is not None and column is None:
+            self.edges.save(path)
+            return
         names = [self._column(column)] if column or os.fspath(path).endswith(".txt") else list(self.columns)
         chosen = {name: self._numbers[name] for name in ["vertex", *names]}
-        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable)
+        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable, self.threads)
 
     @property
     def _numbers(self) -> Mapping[str, np.ndarray]:
@@ -322,19 +377,3 @@ class Result:
 def _decoded(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the columns with str in place of bytes."""
     return {name: decode_names(values) if values.dtype.kind == "S" else values for name, values in columns.items()}
-
-
-def _largest(values: np.ndarray, k: int) -> np.ndarray:
-    """Return the rows of the ``k`` largest values; ties by lowest row."""
-    rows = np.flatnonzero(np.isfinite(values) & (values != UNREACHED))
-    if k < 1 or rows.size <= k:
-        return rows[: max(k, 0)]
-    found = values[rows]
-    least = np.partition(found, rows.size - k)[rows.size - k]
-    above = rows[found > least]
-    return np.concatenate([above, rows[found == least][: k - above.size]])
-
-
-def _descending(values: np.ndarray) -> np.ndarray:
-    """Return a key that sorts values in descending order."""
-    return ~values if np.issubdtype(values.dtype, np.integer) else -values

@@ -4,8 +4,9 @@ A frame is four bytes of length, little-endian, then that many bytes of JSON: an
 ``{"hello": {"ranks": N, "pids": […], "hosts": […], "backend": …, "version": …}}``. After that:
 
 Front to rank 0: ``{"id": 7, "op": "run", …}``, a request; its other keys are the operation's. Requests run one after
-the other, in the order received, on all ranks. ``{"cancel": 7}`` ends request 7 within one round; if it is still
-waiting, before it starts.
+the other, in the order received, on all ranks. ``{"requests": […]}`` holds requests that were sent at the same time;
+runs of bfs among them that differ only in their sources share one pass, on one CPU rank. ``{"cancel": 7}`` ends request
+7 within one round; if it is still waiting, before it starts.
 
 Rank 0 to the front: ``{"id": 7, "ok": {…}}`` or ``{"id": 7, "error": {"kind": …, "message": …}}``, once for each
 request. ``{"id": 7, "event": {"phase": "load"}}`` and ``{"id": 7, "event": {"round": 3, "active": 812, "seconds":
@@ -14,7 +15,8 @@ request. ``{"id": 7, "event": {"phase": "load"}}`` and ``{"id": 7, "event": {"ro
 Operations, with their keys → the keys of ``ok``. ``graph`` and ``version`` name a graph in all of them.
 
 ==============  =======================================================================================================
-``load``        source, options, store → facts, bytes_by_rank. Loads a graph and writes it to the folder ``store``.
+``load``        source, options, store → facts, bytes_by_rank, columns (names of those kept). Loads a graph, and writes
+                to the folder ``store`` what ``open`` makes it of again.
 ``table``       path, format, options, store → as ``load``; the source is a file of edges that the front received.
 ``open``        store → as ``load``. Opens a graph that ``load``, ``table`` or ``change`` wrote.
 ``drop``        → {}. Without a version: all of them.
@@ -41,7 +43,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypedDict
@@ -51,6 +53,9 @@ MOST_BYTES = 1 << 30
 
 HEADER = 4
 """Bytes of a frame's length."""
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class Run(TypedDict, total=False):
@@ -95,6 +100,9 @@ class Run(TypedDict, total=False):
     previous: str | None
 
 
+SHARING = ("bfs", "sssp")
+"""Algorithms whose jobs may share a pass with others that differ only in their sources."""
+
 KINDS = ("UsageError", "DataError", "OutputError", "OutOfMemory", "Cancelled", "TimedOut", "NotFound", "InternalError")
 """Kinds of errors that rank 0 reports. A request that was under way when a rank died has kind "RanksDied"."""
 
@@ -124,11 +132,43 @@ def address(path: Path) -> Iterator[str]:
 
 def encode(message: dict[str, Any]) -> bytes:
     """Return the frame of a message."""
-    text = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    text = _encode(message).encode()
     return len(text).to_bytes(HEADER, "little") + text
 
 
-def length(header: bytes) -> int:
+def joined(frames: Sequence[bytes]) -> bytes:
+    """Return one frame that holds the requests of several."""
+    text = b'{"requests":[' + b",".join(frame[HEADER:] for frame in frames) + b"]}"
+    return len(text).to_bytes(HEADER, "little") + text
+
+
+class Frames:
+    """Messages in a stream of bytes."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def of(self, data: bytes) -> list[dict[str, Any]]:
+        """Take the next bytes; return the messages that are complete now.
+
+        Raises:
+            ValueError: a frame is longer than ``MOST_BYTES``, or not JSON: the other end is not a dgraph process.
+        """
+        rest, at, found = self._rest, 0, []
+        rest += data
+        while len(rest) >= at + HEADER:
+            begin = at + HEADER
+            end = begin + length(rest[at:begin])
+            if len(rest) < end:
+                break
+            found.append(decode(rest[begin:end]))
+            at = end
+        if at:
+            self._rest = rest[at:]
+        return found
+
+
+def length(header: bytes | bytearray) -> int:
     """Return the bytes of the text that follows a header.
 
     Raises:
@@ -140,6 +180,6 @@ def length(header: bytes) -> int:
     return size
 
 
-def decode(text: bytes) -> dict[str, Any]:
+def decode(text: bytes | bytearray) -> dict[str, Any]:
     """Return the message in the text of a frame."""
     return json.loads(text)

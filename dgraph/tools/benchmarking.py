@@ -21,10 +21,10 @@ from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.gather_near_hubs import has_hubs
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import SINGLE, PageRank
 from dgraph.algorithms.sssp import Sssp
+from dgraph.algorithms.sssp_parts.gather_near_hubs import has_hubs
 from dgraph.backend.cuda import schedules
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
@@ -115,7 +115,7 @@ class Gpu:
         """Return a backend on this GPU for ``graph.on(device=…)``, which keeps graphs there from run to run.
 
         Args:
-            options: ``host_rounds``, ``local_rounds``, ``overlap`` and ``across_limit`` of :func:`dgraph.run`;
+            options: ``host_rounds``, ``local_rounds`` and ``across_limit`` of :func:`dgraph.run`;
                 ``reach``: blocks a multiprocessor of the kernel that runs a whole search on all GPUs, 0 for none.
         """
         return self._backend.choosing(Options(**options))
@@ -282,7 +282,7 @@ def template(schedule: str) -> str | None:
 
 def planned_bytes(graph: Graph, policy: str) -> int:
     """Return the planned peak of GPU memory for building, of a graph made by ``build_on_gpus``."""
-    return graph._locals[policy].local.planned
+    return graph.partitions[policy].local.planned
 
 
 def build_part(graph: Graph, policy: str) -> LocalGraph:

@@ -1,15 +1,18 @@
 """Validation of results: arrays and a communicator in, a :class:`Verdict` out.
 
-Certificates share no code with what they check: no programs, rounds, synchronisation or backends. They do not use the
-partition either, because they read the graph as it was loaded. ``docs/internals/validation.md``
-lists what each one proves.
+Certificates share no code with what they check: no programs, rounds or synchronisation. They do not use the partition
+either, because they read the graph as it was loaded. Most leave counting to a *prover*: the threads of CPU ranks, or
+kernels on the GPU that has the answer, whose module says what it trusts. ``docs/internals/validation.md`` lists what
+each one proves. A certificate registers itself when its module is imported, and every module of this folder is.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -17,22 +20,14 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, ValidationFailed
 from dgraph.graph.block import EdgeBlock
-from dgraph.validate.coloring import color
-from dgraph.validate.components import cc
-from dgraph.validate.cores import kcore
+from dgraph.validate.certificate_register import CERTIFICATES, PROVED, Certificate, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
-from dgraph.validate.pagerank import pagerank
-from dgraph.validate.regenerated import REGENERATED
-from dgraph.validate.tree import bfs, sssp
+from dgraph.validate.host.host_prover import HostProver
 
-__all__ = ["CERTIFICATES", "Verdict", "certificate", "validate"]
+__all__ = ["CERTIFICATES", "PROVED", "Verdict", "certificate", "certifies", "validate"]
 
-Certificate = Callable[[DistributedColumns, Mapping[str, np.ndarray], Mapping[str, Any], int], list[str]]
-
-CERTIFICATES: dict[str, Certificate] = {
-    "bfs": bfs, "cc": cc, "color": color, "kcore": kcore, "pagerank": pagerank, "sssp": sssp,
-}  # fmt: skip
-"""Algorithm → certificate. A certificate returns the list of properties it has checked, or raises ValidationFailed."""
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
 
 
 @dataclass(frozen=True)
@@ -84,19 +79,25 @@ def validate(
     parameters: Mapping[str, Any],
     rounds: int,
     converged: bool = True,
+    threads: int | None = None,
+    matrix: np.ndarray | None = None,
+    edges: Any = None,
 ) -> Verdict:
     """Check a result against the graph; collective.
 
     Args:
         algorithm: its name.
         block: this rank's rows of the graph that was solved, undirected if the algorithm needs that; or a block that
-            generates its edges again (``prove_tree``) and has the rows as ``whole``.
+            counts violations itself (``prove_tree`` …), on a GPU for example, and has the rows as ``whole``.
         columns: this rank's rows of the result, as in :class:`dgraph.result.result.Result`: ``vertex`` (original ids)
             and the algorithm's columns. A vertex's row may lie on any rank.
         comm: ranks of the run.
         parameters: the algorithm's parameters by name.
         rounds: rounds that were run.
         converged: False if a limit ended the run.
+        threads: of this rank, where the work is done on CPUs; None: its share of the cores.
+        matrix: this rank's rows of distances between all pairs, n · rank // ranks on; None: there are none.
+        edges: ``source``, ``target`` (original ids) and ``values`` of edges on this rank; None: there are none.
     """
     began = time.perf_counter()
     check = certificate(algorithm)
@@ -109,20 +110,24 @@ def validate(
         passed, failure = None, f"a limit ended {algorithm}, and what is unfinished has no proof"
     else:
         try:
-            checked = _by_regeneration(algorithm, block, columns, comm, parameters)
-            if not checked:
-                distributed = DistributedColumns(getattr(block, "whole", block), comm)
-                checked = check(distributed, distributed.align(columns), parameters, counted)
+            checked = _proved(check, algorithm, block, columns, comm, threads, (matrix, edges), (parameters, counted))
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)
 
 
-def _by_regeneration(
-    algorithm: str, block: Any, columns: Mapping[str, np.ndarray], comm: Comm, parameters
-) -> list[str]:
-    """Return the properties proved on edges that are generated again; empty if the rows are loaded, or needed."""
-    if not hasattr(block, "prove_tree") or algorithm not in REGENERATED:
-        return []
-    distributed = DistributedColumns(block, comm)
-    return REGENERATED[algorithm](distributed, distributed.align(columns), parameters) or []
+def _proved(
+    check: Certificate, algorithm: str, block: Any, columns: Any, comm: Comm, threads: int | None, beside: tuple,
+    given: tuple,
+) -> list[str]:  # fmt: skip
+    """Return the properties that a certificate proves: where the answer is if it can, else on the ranks' CPUs."""
+    if check in PROVED and hasattr(block, "prove_tree"):
+        distributed = DistributedColumns(block, comm, block)
+        moved = distributed.moved(algorithm, columns)
+        proved = None if moved is None else check(distributed, moved, *given)
+        if proved is not None:
+            return proved
+    distributed = DistributedColumns(getattr(block, "whole", block), comm)
+    distributed.prover = HostProver(distributed, threads)
+    distributed.matrix, distributed.edges = beside
+    return check(distributed, distributed.align(columns), *given) or []

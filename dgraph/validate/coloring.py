@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import UsageError
+from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
+from dgraph.validate.violation import Finding, decide
 
 
+@certifies("color", proved=True)
 def color(
     distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
 ) -> list[str]:
@@ -26,18 +29,19 @@ def color(
     """
     if distributed.block.directed:
         raise UsageError("colours are of undirected graphs; pass the block of graph.undirected()")
-    found = columns["color"]
+    claimed = columns["color"]
+    found, gap = distributed.prover.prove_colors(claimed)
     given = Rule("every vertex has a color", "vertex {v} has color {c}")
-    given.test(found < 0, {"v": distributed.gids}, {"c": found})
-    distributed.judge(given)
     differ = Rule("neighbours differ", "{u} and {v} are joined, and both have color {c}")
-    for piece in distributed.pieces(found):
-        here, (there,) = found[piece.rows], piece.there
-        differ.test((here == there) & (piece.src != piece.dst), {"u": piece.src, "v": piece.dst}, {"c": here})
-    distributed.judge(differ)
-    used = np.unique(np.concatenate(distributed.comm.allgatherv(np.unique(found))))
-    missing = int(np.argmax(np.append(used, -1) != np.arange(used.size + 1)))
-    beyond = Rule("no color is left out", f"no vertex has color {missing}, but vertex {{v}} has color {{c}}")
-    beyond.test(found > missing, {"v": distributed.gids}, {"c": found})
-    distributed.judge(beyond)
-    return ["neighbours have different colours", f"colours 0 to {used.size - 1} all occur"]
+    beyond = Rule("no color is left out", f"no vertex has color {gap}, but vertex {{v}} has color {{c}}")
+
+    def at_vertex(u, v):
+        return {"c": distributed.read(claimed, v)}
+
+    decide(
+        distributed,
+        Finding(given, found["given"], at_vertex),
+        Finding(differ, found["differ"], at_vertex, arc=True),
+        Finding(beyond, found["beyond"], at_vertex),
+    )
+    return ["neighbours have different colours", f"colours 0 to {gap - 1} all occur"]

@@ -6,9 +6,10 @@ it was loaded, independent of the partition of the run. A *column* has one entry
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +42,21 @@ class Piece:
 
 
 class DistributedColumns:
-    """Block of rows on each rank, and exchanges of row values between ranks; every method is collective."""
+    """Block of rows on each rank, and exchanges of row values between ranks; every method is collective.
 
-    def __init__(self, block: EdgeBlock, comm: Comm):
-        self.block, self.comm = block, comm
+    Attributes:
+        block: this rank's rows, or a prover that stands for them.
+        prover: counts violations for our own certificates: ``host_prover.py``, or a backend's.
+        starts: first gid of every rank, then n.
+        matrix: this rank's rows of distances between all pairs, where the answer has some.
+        edges: values of edges on this rank, where the answer has some.
+    """
+
+    matrix: np.ndarray | None = None
+    edges: Any = None
+
+    def __init__(self, block: EdgeBlock | Any, comm: Comm, prover: Any = None):
+        self.block, self.comm, self.prover = block, comm, prover
         held = comm.allgather(np.array([block.rows], np.int64))[:, 0]
         self.starts = np.concatenate([[0], np.cumsum(held)])
 
@@ -86,9 +98,29 @@ class DistributedColumns:
             aligned[name][rows] = values
         return aligned
 
+    def moved(self, algorithm: str, columns: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
+        """Return a result's columns where the prover reads them; None if it cannot check this answer.
+
+        Raises:
+            ValidationFailed: as :meth:`align`.
+        """
+        if not self.prover.able(algorithm):
+            return None
+        put, vertex = getattr(self.prover, "put", None), columns["vertex"]
+        if put is None:
+            found = self.align(columns)
+        elif self._in_place(self.block.ids.to_gid(vertex, self.comm)):
+            fetch = getattr(columns, "on_device", columns.__getitem__)
+            found = {name: put(fetch(name)) for name in columns if name != "vertex"}
+            if any(values.shape != vertex.shape for values in found.values()):
+                found = self.align(columns)
+        else:
+            found = {name: put(values) for name, values in self.align(columns).items()}
+        return found if self.prover.takes({name: values.dtype for name, values in found.items()}) else None
+
     def _in_place(self, gids: np.ndarray) -> bool:
         """Return True if ``gids`` are this rank's rows, each once and in order."""
-        step, ends = 1 << 24, (self.block.first, self.block.first + self.block.rows)
+        step, ends = 1 << 16, (self.block.first, self.block.first + self.block.rows)
         return gids.size == self.block.rows and all(
             np.array_equal(gids[at : at + step], np.arange(ends[0] + at, min(ends[0] + at + step, ends[1])))
             for at in range(0, gids.size, step)
@@ -110,6 +142,17 @@ class DistributedColumns:
         requested = self.comm.alltoallv(self._parts(wanted, wanted))
         rows = [part.astype(np.int64) - self.block.first for part in requested]
         return [np.concatenate(self.comm.alltoallv([column[part] for part in rows]))[back] for column in columns]
+
+    def ask(self, gids: np.ndarray, values: np.ndarray, answer: Callable) -> np.ndarray:
+        """Return ``answer(rows, values)``, evaluated by the owners of ``gids`` (in any order)."""
+        order = np.argsort(gids, kind="stable")
+        owned = gids[order]
+        rows = [part.astype(np.int64) - self.block.first for part in self.comm.alltoallv(self._parts(owned, owned))]
+        given = self.comm.alltoallv(self._parts(owned, values[order]))
+        replies = self.comm.alltoallv([answer(*pair) for pair in zip(rows, given, strict=True)])
+        found = np.empty(len(gids), replies[0].dtype)
+        found[order] = np.concatenate(replies)
+        return found
 
     def send(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
         """Send ``gids`` (ascending) and their values to the owners; return rows of this rank and their values."""
@@ -135,6 +178,19 @@ class DistributedColumns:
     def gid(self, original: int) -> int:
         """Return the gid of an original id, or -1 if there is none."""
         return int(self.block.ids.to_gid(np.array([original], np.int64), self.comm)[0])
+
+    def to_gid(self, originals: Any) -> Any:
+        """Return the gids of a column of original ids, where the column is; -1 for ids of no vertex."""
+        there = getattr(self.prover, "to_gid", None)
+        return self.block.ids.to_gid(originals, self.comm) if there is None else there(originals)
+
+    def read(self, column: Any, gid: int | None) -> np.generic:
+        """Return a column's value at a gid of any rank; None: 0, for ranks that read nothing."""
+        there = getattr(self.prover, "value", None)
+        if there is not None:
+            return column.dtype.type(0) if gid is None else there(column, gid)
+        wanted = np.array([] if gid is None else [gid], np.int64)
+        return np.append(self.fetch(wanted, column)[0], column.dtype.type(0))[0]
 
     def judge(self, *rules: Rule) -> None:
         """Raise for the first rule that is broken on any rank, with the violation of the smallest ids.

@@ -27,17 +27,21 @@ an iteration misses G by ``missed`` = U (2 + the sum of that times the flow). Do
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
+from dgraph.validate.violation import NOWHERE, Finding, decide
 
 ROUNDOFF = 2.0**-53
 SINGLE = 2.0**-24
 
 
+@certifies("pagerank", proved=True)
 def pagerank(
     distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
 ) -> list[str]:
@@ -52,102 +56,59 @@ def pagerank(
     Raises:
         ValidationFailed: the vector is wrong.
     """
-    found, alpha, tol = columns["pagerank"].astype(np.float64, copy=False), parameters["alpha"], parameters["tol"]
-    mass = Rule("ranks are shares", "vertex {v} has pagerank {x}")
-    mass.test(~(found >= 0) | (found > 2), {"v": distributed.gids}, {"x": found})
-    distributed.judge(mass)
-    n, facts, weighted = distributed.block.n, distributed.block.facts, distributed.block.weights is not None
-    most_arcs = distributed.block.arcs if facts.duplicates_kept else n
+    claimed, alpha, tol = columns["pagerank"], parameters["alpha"], parameters["tol"]
+    block = distributed.block
+    n, facts, weighted = block.n, block.facts, block.weight_type is not None
+    most_arcs = block.arcs if facts.duplicates_kept else n
     slack = (n + (1 + weighted) * most_arcs + 16) * ROUNDOFF
     adding_up = min(rounds or np.inf, 1 / (1 - alpha)) if alpha < 1 else rounds or parameters["max_iter"]
     unit = SINGLE if parameters.get("precision") == "single" else 0.0
-    arcs = _arriving(distributed) if unit else np.zeros(distributed.block.rows)
-    most = distributed.comm.allgather(np.array([arcs.max(initial=0)])).max()
-    drift, off = 2 * slack * adding_up, 2 * unit * (most + 4 + weighted) * adding_up
-    total = distributed.sum(found)
-    if abs(total - 1) > drift + off:
+    jump = _jump(distributed, parameters.get("personalization"))
+    steps = distributed.prover.prove_ranks(claimed, alpha, jump, bool(unit))
+    mass = Rule("ranks are shares", "vertex {v} has pagerank {x}")
+    decide(distributed, Finding(mass, steps.mass, lambda u, v: {"x": distributed.read(claimed, v)}))
+    drift, off = 2 * slack * adding_up, 2 * unit * (steps.most_arriving + 4 + weighted) * adding_up
+    if abs(steps.total - 1) > drift + off:
         text = "the ranks of all vertices sum to {total}, which is off 1 by more than {bound:.3g}"
-        raise Rule("ranks sum to 1", text).broken({"total": total, "bound": drift + off})
-    jump, leaving = _jump(distributed, parameters.get("personalization")), _leaving(distributed)
+        raise Rule("ranks sum to 1", text).broken({"total": steps.total, "bound": drift + off})
+    chances = Rule("no weight is negative", "arc {u} → {v} has weight {w}")
+    decide(distributed, Finding(chances, steps.chances, partial(_weight, distributed), arc=True))
+    steps.start(uniform=bool(rounds))
     if rounds:
-        expected, off = np.full(distributed.block.rows, 1 / n), unit
+        off = unit
         for _ in range(rounds):
-            expected, missed = _iterate(distributed, expected, jump, alpha, arcs, leaving)
-            off = alpha * off + unit * missed
+            off = alpha * off + unit * steps.iterate()
         bound = drift + 2 * off
-        _near(distributed, found, expected, bound, f"{rounds} iterations", f"{rounds} iterations give {{y}}")
+        _near(distributed, steps, bound, f"{rounds} iterations", f"{rounds} iterations give {{y}}")
         return [f"all {rounds} iterations, made again", "sum 1"]
-    expected, missed = _iterate(distributed, found, jump, alpha, arcs, leaving)
-    bound = alpha * (tol + unit) + 2 * (slack + unit * missed)
-    change = _near(distributed, found, expected, bound, "the residual", "one more iteration gives {y}")
+    bound = alpha * (tol + unit) + 2 * (slack + unit * steps.iterate())
+    change = _near(distributed, steps, bound, "the residual", "one more iteration gives {y}")
     return [f"one more iteration changes {change:.3g} of at most {bound:.3g} (L1)", "sum 1"]
 
 
-def _near(distributed, found, expected, bound, name, gives) -> float:
+def _weight(distributed, u, v) -> dict[str, np.generic]:
+    """Return the value of the message about an arc's weight."""
+    if u is None:
+        return {}
+    return {"w": distributed.prover.weight(u, v, distributed.block.weight_type, True)}
+
+
+def _near(distributed, steps, bound, name, gives) -> float:
     """Return the L1 difference; raise if it exceeds the bound, with the vertex of the largest difference."""
-    apart = np.abs(found - expected)
-    change = distributed.sum(apart)
+    change = steps.change()
     if change <= bound:
         return change
-    most = distributed.comm.allgather(np.array([apart.max(initial=-1)])).max()
     text = f"the whole vector is off by {change:.3g} in L1, more than {bound:.3g}; most at {{v}}: it has {{x}}, {gives}"
-    rule = Rule(name, text)
-    rule.test(apart == most, {"v": distributed.gids}, {"x": found, "y": expected})
-    distributed.judge(rule)
+    gid, found, expected = steps.worst()
+    there = (1, gid) if gid >= 0 else NOWHERE
+    decide(distributed, Finding(Rule(name, text), there, lambda u, v: {"x": found, "y": expected}))
     return change
 
 
-def _arriving(distributed) -> np.ndarray:
-    """Return the in-degree of each row, float64."""
-    arcs = np.zeros(distributed.block.rows)
-    for piece in distributed.pieces():
-        distributed.add(piece.dst, np.ones(piece.dst.size), arcs)
-    return arcs
-
-
-def _leaving(distributed) -> np.ndarray:
-    """Return the sum of the weights of each row's out-edges, or its out-degree if the graph has no weights."""
-    block = distributed.block
-    if block.weights is None:
-        return np.diff(block.offsets)
-    sums = np.zeros(block.rows)
-    chances = Rule("no weight is negative", "arc {u} → {v} has weight {w}")
-    for piece in distributed.pieces():
-        weights = block.weights[piece.start : piece.stop]
-        chances.test(~(weights >= 0), {"u": piece.src, "v": piece.dst}, {"w": weights})
-        np.add.at(sums, piece.rows, weights.astype(np.float64))
-    distributed.judge(chances)
-    return sums
-
-
-def _iterate(distributed, rank, jump, alpha, arcs, leaving) -> tuple[np.ndarray, float]:
-    """Return G(rank), and the bound of a run's rounding error in L1, in units of U.
-
-    Args:
-        distributed: rows and exchanges.
-        rank: the vector.
-        jump: this rank's part of j.
-        alpha: damping factor.
-        arcs: in-degree of each row.
-        leaving: result of :func:`_leaving`.
-    """
-    weights = distributed.block.weights
-    share = np.divide(rank, leaving, out=np.zeros_like(rank), where=leaving > 0)
-    inflow = np.zeros_like(rank)
-    for piece in distributed.pieces():
-        flow = share[piece.rows]
-        if weights is not None:
-            flow *= weights[piece.start : piece.stop]
-        distributed.add(piece.dst, flow, inflow)
-    dangling = distributed.sum(rank[leaving == 0])
-    missed = 2 + distributed.sum((arcs + 2 + (weights is not None)) * inflow)
-    return (1 - alpha) * jump + alpha * (inflow + dangling * jump), missed
-
-
-def _jump(distributed, personalization) -> np.ndarray:
-    """Return this rank's part of the jump vector, which sums to 1 over all ranks."""
+def _jump(distributed, personalization) -> np.ndarray | None:
+    """Return this rank's part of the jump vector, which sums to 1 over all ranks; None: 1 / n each."""
     if personalization is None:
-        return np.full(distributed.block.rows, 1 / distributed.block.n)
+        return None
     weights = personalization if isinstance(personalization, dict) else dict.fromkeys(map(int, personalization), 1.0)
     gids = distributed.block.ids.to_gid(np.array(list(weights), np.int64), distributed.comm)
     values = np.array(list(weights.values()), np.float64)

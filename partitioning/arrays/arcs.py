@@ -48,7 +48,9 @@ def group_by_owner(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np
         return None, cuts
     from partitioning.arrays.kernels import order
 
-    return order(owners, cuts[:-1].copy()), cuts
+    found = np.empty(owners.size, np.int64)
+    order(owners, cuts[:-1].copy(), found)
+    return found, cuts
 
 
 def grouped(values: np.ndarray, order: np.ndarray | None, cuts: np.ndarray) -> list[np.ndarray]:

@@ -7,9 +7,9 @@ Space-efficient static trees and graphs, FOCS 1989).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from partitioning.arrays.kernels import bits_set
+from partitioning.arrays.lazy_numba import njit
 
 
 class GidSet:

@@ -1,19 +1,18 @@
-"""Serial compiled loops over vertices and arcs. Imported inside functions, because importing Numba is slow."""
+"""Serial compiled loops over vertices and arcs."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partitioning.arrays.lazy_numba import njit
 
 
 @njit(cache=True)
-def order(owners, starts):
-    """Return positions grouped by owner, stably; ``starts`` counts entries of smaller owners, and is overwritten."""
-    out = np.empty(owners.size, np.int64)
+def order(owners, starts, out):
+    """Write positions grouped by owner, stably; ``starts`` counts entries of smaller owners, and is overwritten."""
     for i in range(owners.size):
         out[starts[owners[i]]] = i
         starts[owners[i]] += 1
-    return out
 
 
 @njit(cache=True)

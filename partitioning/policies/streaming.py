@@ -122,7 +122,10 @@ def _stream(edges, parts, rule, balance, owner, load, visits, first, *adjacency)
     gamma, alpha, slack = rule
     by_edges = balance == "edges"
     total = max(edges.n + (edges.arcs if by_edges else 0), 1)
-    stream(visits, first, *adjacency, owner, load, by_edges, float(total), float(edges.n), gamma, alpha, slack)
+    near, price = np.empty(parts), np.empty(parts)
+    stream(
+        visits, first, *adjacency, owner, load, near, price, by_edges, float(total), float(edges.n), gamma, alpha, slack
+    )
 
 
 def in_edges(edges, comm) -> tuple[np.ndarray, np.ndarray]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partitioning.arrays.lazy_numba import njit
 
 
 @njit(cache=True)
 def stream(
-    visits, first, offsets, targets, back, sources, owner, load, by_edges, total, n, gamma, alpha, slack
+    visits, first, offsets, targets, back, sources, owner, load, near, price, by_edges, total, n, gamma, alpha, slack
 ):  # fmt: skip
     """Assign every row of ``visits`` an owner, one after the other.
 
@@ -21,6 +22,8 @@ def stream(
         sources: of the in-arcs of rows, or None.
         owner: by gid of the whole graph, ``parts`` if not yet assigned; updated.
         load: int64 (parts,), vertices on each part, and with ``by_edges`` also their out-arcs; updated.
+        near: float64 (parts,), scratch.
+        price: float64 (parts,), scratch.
         by_edges: balance vertices plus out-arcs, not vertices alone.
         total: load of all vertices.
         n: number of vertices.
@@ -30,8 +33,8 @@ def stream(
     """
     parts = load.size
     room = slack * total / parts
-    near, price = np.zeros(parts), np.empty(parts)
     for p in range(parts):
+        near[p] = 0
         price[p] = _price(load[p], room, total, n, gamma, alpha)
     for row in visits:
         low, high = offsets[row], offsets[row + 1]
@@ -46,7 +49,8 @@ def stream(
                     near[p] += 1
         weight = 1 + (high - low if by_edges else 0)
         best = _best(near, price, load, weight, room, gamma)
-        near[:] = 0
+        for p in range(parts):
+            near[p] = 0
         owner[first + row] = best
         load[best] += weight
         price[best] = _price(load[best], room, total, n, gamma, alpha)
@@ -69,7 +73,13 @@ def _best(near, price, load, weight, room, gamma):
             mine = near[p] * price[p] if gamma == 0 else near[p] - price[p]
             if best < 0 or mine > score or (mine == score and load[p] < load[best]):
                 best, score = p, mine
-    return best if best >= 0 else np.argmin(load)
+    if best >= 0:
+        return best
+    best = 0
+    for p in range(load.size):
+        if load[p] < load[best]:
+            best = p
+    return best
 
 
 @njit(cache=True)

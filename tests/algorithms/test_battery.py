@@ -240,6 +240,7 @@ def test_pagerank_is_that_of_networkx(directed):
             np.testing.assert_allclose(found.columns["pagerank"], right, rtol=1e-10)
 
 
+@pytest.mark.compiled
 def test_pulls_round_sums_once():
     """Check that a pull adds in 64 bits: rounding each of a hub's 50,000 terms to 32 bits would cost 10⁻⁵."""
     settings = {"tol": 0, "max_iter": 20, "direction": "pull", "backend": backend(), "allow_gpu_sharing": True}

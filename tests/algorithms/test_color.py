@@ -7,12 +7,23 @@ import pytest
 from battery import CASES
 from colored import by_hand
 from flat_run import flat_run
+from row_models import greedy, two_colored
 from test_battery import backend, combinations, equal, graph_of, solve
 
 import dgraph
-from dgraph.algorithms import color
+from dgraph.algorithms.color_parts import priorities
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device_graph import row_classes
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
+from dgraph.graph.load_options import LoadOptions
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch):
+    """Let bounds of degrees end scans of rows in graphs of a few hundred vertices."""
+    monkeypatch.setattr(row_classes, "TILE_BITS", 2)
 
 
 def wanted(name, variant, **more):
@@ -21,6 +32,7 @@ def wanted(name, variant, **more):
     return by_hand(n, src, dst, variant, CASES[name].vertices, **more)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", CASES)
 def test_colors(name):
@@ -31,6 +43,109 @@ def test_colors(name):
             equal(result.columns["color"], colors, here, f"{variant} {chosen}")
             assert result.summary == {"colors": colors.max(initial=-1) + 1}
             assert result.converged
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_greedy_colors(name):
+    n, src, dst, _ = CASES[name].arcs(directed=False)
+    for state in (1, -7):
+        colors = greedy(n, src, dst, CASES[name].vertices, state)
+        colors = two_colored(n, src, dst, CASES[name].vertices, colors)
+        for chosen in combinations(name, (), state):
+            policy = chosen["policy"] if chosen["policy"] in ("auto", "hash", "metis") else "oec"
+            result, here = solve(
+                "color", name, combination=chosen | {"policy": policy}, variant="greedy", random_state=state
+            )
+            equal(result.columns["color"], colors, here, f"greedy {chosen}")
+            assert result.summary == {"colors": colors.max(initial=-1) + 1}
+            assert result.converged
+
+
+def pieces():
+    """Return a graph of two grids, of which one has a long odd cycle, and a clique: n and ends of arcs."""
+
+    def grid(width, height, first):
+        at = np.arange(width * height).reshape(height, width) + first
+        return [(at[:, :-1].ravel(), at[:, 1:].ravel()), (at[:-1].ravel(), at[1:].ravel())]
+
+    edges = [*grid(13, 17, 0), *grid(90, 3, 300), (np.array([300]), np.array([301 + 90])), *grid(12, 12, 600)]
+    edges += [(np.array([800, 801, 800]), np.array([801, 802, 802]))]
+    src, dst = (np.concatenate(each) for each in zip(*edges, strict=True))
+    return 900, np.concatenate([src, dst]), np.concatenate([dst, src])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("state", [1, 2, 5])
+def test_two_colors_suffice_without_odd_cycles(state):
+    n, src, dst = pieces()
+    comm, ids = world(), np.arange(n)
+    mine = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=n, directed=False, comm=comm)
+    run = {"backend": backend(), "allow_gpu_sharing": True, "random_state": state, "validate": True, "policy": "oec"}
+    found = flat_run("color", graph, **run)
+    colors = greedy(n, src, dst, ids, state)
+    wanted = two_colored(n, src, dst, ids, colors)
+    assert (colors != wanted).any()
+    np.testing.assert_array_equal(found.columns["color"], wanted[found.columns["vertex"]])
+
+
+def hubs_colored(renumber, *mutants):
+    """Return the greedy colours of a graph with a clique of hubs as a GPU finds them, and the model's."""
+    n, rng = 300, np.random.default_rng(4)
+    clique = np.triu_indices(70, 1)
+    src = np.concatenate([clique[0], (rng.random(2500) ** 3 * n).astype(np.int64)])
+    dst = np.concatenate([clique[1], rng.integers(0, n, 2500)])
+    graph = dgraph.Graph.from_edges(3 * src, 3 * dst, n=3 * n, directed=False, comm=SerialComm(), device="cpu")
+    backend = emulated.backend(renumber=renumber)
+    backend.device.mutants = mutants
+    found = flat_run("color", graph, backend=backend)
+    assert found.rounds == 1
+    sources = np.repeat(np.arange(3 * n), np.diff(graph.block.offsets))
+    return found.columns["color"], greedy(3 * n, sources, np.asarray(graph.block.targets), np.arange(3 * n), 1)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("renumber", [False, True])
+@pytest.mark.parametrize("window", [64, pytest.param(32, marks=pytest.mark.exhaustive)])
+def test_a_gpu_colors_without_rounds(renumber, window):
+    np.testing.assert_array_equal(*hubs_colored(renumber, ("WINDOW_WORDS 64", f"WINDOW_WORDS {window}")))
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("name", ["color", "mis"])
+def test_graphs_built_on_a_gpu(name):
+    """Check graphs whose vertices are not quite in the order of degrees, since parallel arcs were merged."""
+    spec, backend = "rmat:9,symmetric,seed=2", emulated.backend()
+    built = backend.build(spec, SerialComm(), "auto", LoadOptions())
+    found, wanted = (
+        flat_run(name, graph, backend=b)
+        for graph, b in ((built, backend), (dgraph.Graph.load(spec, comm=SerialComm(), device="cpu"), "cpu"))
+    )
+    for column, values in wanted.columns.items():
+        np.testing.assert_array_equal(found.columns[column], values)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(
+    ("renumber", "mutant"),
+    [(True, ("tile_bits] < own", "tile_bits] <= own")), (False, ("theirs == own && u != v &&", "false &&"))],
+)
+def test_another_order_gives_other_colors(renumber, mutant):
+    found, wanted = hubs_colored(renumber, mutant)
+    assert (found != wanted).any()
+
+
+@pytest.mark.mpi_skip
+def test_greedy_needs_few_colors():
+    """Check that the colours are at most 1.1 times those of NetworkX in the order of degrees, and one more."""
+    graph = dgraph.Graph.load("rmat:9,symmetric", comm=SerialComm())
+    src, dst = np.repeat(np.arange(512), np.diff(graph.block.offsets)), np.asarray(graph.block.targets)
+    known = nx.greedy_color(nx.Graph(list(zip(src.tolist(), dst.tolist(), strict=True))), "largest_first")
+    assert dgraph.run("color", graph, variant="greedy").summary["colors"] <= 1.1 * (max(known.values()) + 1) + 1
 
 
 @pytest.mark.mpi
@@ -54,7 +169,7 @@ def test_a_function_of_the_user_may_end_them(name):
 
 @pytest.mark.mpi
 def test_they_end_by_themselves_where_they_color_few(monkeypatch):
-    monkeypatch.setattr(color, "FEW", 20)
+    monkeypatch.setattr(priorities, "FEW", 20)
     few = CASES["skewed"].vertices.size // 20
     colors = wanted("skewed", "hybrid", over=lambda turn, colored: colored < few)
     assert (colors != wanted("skewed", "hybrid")).any()
@@ -113,6 +228,7 @@ def test_what_cannot_be_is_refused(parameters, told):
         flat_run("color", dgraph.Graph.load("path:5", comm=SerialComm()), backend="cpu", **parameters)
 
 
+@pytest.mark.exhaustive
 @emulated.needs_compiler
 @pytest.mark.mpi_skip
 def test_blocks_that_steal_find_the_same_colors():
@@ -121,3 +237,27 @@ def test_blocks_that_steal_find_the_same_colors():
     known = flat_run("color", graph, backend="cpu", variant="jones-plassmann")
     np.testing.assert_array_equal(found.columns["color"], known.columns["color"])
     assert {row["schedule"] for row in found.report["rounds"]["kept"]} == {"steal"}
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+def test_one_gpu_colors_greedily_level_by_level():
+    """Rows of a lane, of a warp, and vertices without neighbours; the colours are those of the CPU."""
+    graph = dgraph.Graph.load("rmat:9", comm=SerialComm())
+    found = flat_run("color", graph, backend=emulated.backend(), variant="greedy", validate=True)
+    known = flat_run("color", graph, backend="cpu", variant="greedy")
+    np.testing.assert_array_equal(found.columns["color"], known.columns["color"])
+    assert found.rounds == 1
+
+
+@emulated.needs_compiler
+@pytest.mark.exhaustive
+@pytest.mark.mpi_skip
+def test_colors_beyond_the_first_window():
+    """A clique has more colours than a warp looks for at a time, here 1,024."""
+    first, second = np.triu_indices(1040, 1)
+    graph = dgraph.Graph.from_edges(first, second, n=1040, comm=SerialComm())
+    device = emulated.Device(2, seed=1, mutant=("WINDOW_WORDS 64", "WINDOW_WORDS 32"))
+    found = flat_run("color", graph, backend=CudaBackend(0, 1, True, Options(), device), variant="greedy")
+    assert sorted(found.columns["color"].tolist()) == list(range(1040))
+    assert device.changed

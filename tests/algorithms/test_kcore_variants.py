@@ -12,6 +12,7 @@ from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms import kcore
+from dgraph.algorithms.kcore_parts import shells
 from dgraph.backend.cuda.memory import work_arrays
 from dgraph.cli import warmup
 from dgraph.comm import world
@@ -21,23 +22,36 @@ SPECS = ("rmat:8,symmetric", "road:18x18", "grid:9x9")
 
 @emulated.needs_compiler
 @pytest.mark.mpi
-@pytest.mark.parametrize("transport", ["auto", "mpi-host"])
-def test_estimates_are_the_core_numbers(transport):
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_estimates_are_the_core_numbers(device):
     comm = world()
-    backend = emulated.backend()
-    transport = transport if comm.size > 1 else "auto"
+    more = {"backend": "cpu"} if device == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
     for spec in SPECS:
         graph = dgraph.Graph.load(spec, comm=comm)
-        for k in (None, 2):
+        for k in (None, 0, 1, 2):
             known = flat_run("kcore", graph, k=k, backend="cpu")
-            found = flat_run(
-                "kcore", graph, k=k, backend=backend, variant="estimates", policy="hash", transport=transport,
-                allow_gpu_sharing=True, validate=True,
-            )  # fmt: skip
+            found = flat_run("kcore", graph, k=k, variant="estimates", policy="hash", validate=True, **more)
             assert found.report["outcome"]["validation"]["passed"]
             assert found.summary == known.summary
             (column,) = known.columns.keys() - {"vertex"}
             np.testing.assert_array_equal(_whole(found, column), _whole(known, column))
+
+
+@pytest.mark.mpi
+def test_estimates_start_from_degrees_and_fall():
+    """Check that a round limit leaves upper bounds, and that isolated vertices and hubs get their core numbers."""
+    n, src, dst = layered()
+    comm = world()
+    mine = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=n, directed=False, comm=comm)
+    wanted = oracles.core_numbers(n, src, dst)
+    whole = flat_run("kcore", graph, backend="cpu", variant="estimates")
+    np.testing.assert_array_equal(_whole(whole, "core_number"), wanted)
+    limited = flat_run("kcore", graph, backend="cpu", variant="estimates", max_rounds=2)
+    early = _whole(limited, "core_number")
+    assert not limited.converged
+    assert (early >= wanted).all()
+    assert (early > wanted).any()
 
 
 @cache
@@ -80,7 +94,7 @@ ROUNDS: dict[int, int] = {}
 ], of=6)  # fmt: skip
 def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
     """Check core numbers and rounds; ``how``: options of an emulated GPU, None: a CPU."""
-    monkeypatch.setattr(kcore, "STEP", step)
+    monkeypatch.setattr(shells, "STEP", step)
     monkeypatch.setattr(work_arrays, "KEPT", 1)
     found = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
     np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
@@ -95,7 +109,7 @@ def test_edges_into_other_steps_are_left_out(policy, monkeypatch):
 
     The first program walks each edge; the second one only those whose ends have equal core numbers.
     """
-    monkeypatch.setattr(kcore, "STEP", 1)
+    monkeypatch.setattr(shells, "STEP", 1)
     n, src, dst = layered()
     core, once = oracles.core_numbers(n, src, dst), np.unique(np.sort([src, dst], axis=0), axis=1)
     arcs, alike = 2 * once.shape[1], 2 * int((core[once[0]] == core[once[1]]).sum())
@@ -135,7 +149,7 @@ def test_levels_of_a_step_are_not_jumped_past(backend):
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 @pytest.mark.parametrize("sync", ["full", "poison"])
 def test_shells_in_every_direction(direction, sync, monkeypatch):
-    monkeypatch.setattr(kcore, "STEP", 4)
+    monkeypatch.setattr(shells, "STEP", 4)
     found = by_shells("cpu", direction=direction, sync=sync, policy="hash")
     np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
 

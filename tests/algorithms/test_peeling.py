@@ -12,7 +12,7 @@ from flat_run import flat_run
 from gpu_ranks import field, run
 
 import dgraph
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.backend.cuda.codegen import control_block, message_layout
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.multi_gpu import device_bsp
@@ -84,6 +84,21 @@ def test_nor_between_gpus(options, ranks):
         np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
         assert all(state.finished for _, state, _ in results)
         assert whole is hidden_levels()[1] or {state.rounds for _, state, _ in results} == {ROUNDS}
+
+
+class Rounds(Peel):
+    """Peeling without its edge kernel."""
+
+    kernel = None
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("ranks", [1, 3, pytest.param(2, marks=pytest.mark.exhaustive)])
+def test_the_edge_kernel_of_gpus_finds_what_the_program_finds(ranks):
+    graph, whole = hidden_levels()
+    for results in run(ranks, graph, [Peel(), Rounds()], policy="hash", wrapped=limited):
+        np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
 
 
 @needs_compiler

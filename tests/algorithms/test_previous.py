@@ -48,6 +48,7 @@ def equal(comm, name, found, wanted):
                     assert values.tolist() == other[column].tolist(), (name, column)
 
 
+@pytest.mark.exhaustive
 @by_turns("policy,kind,directed", POLICIES, [None, "int64", "float32"], [True, False], of=6)
 def test_answers_on_a_changed_graph(policy, kind, directed):
     """Every algorithm after insertions and after deletions, and its twin that is rebuilt from the edges."""
@@ -95,6 +96,7 @@ def test_a_run_from_a_previous_answer_visits_little():
     assert rounds["pagerank"][1] < rounds["pagerank"][0]
 
 
+@pytest.mark.exhaustive
 def test_several_changes_and_named_vertices():
     """Names are renumbered when others come before them; answers follow over two changes."""
     comm = world()

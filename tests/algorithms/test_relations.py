@@ -109,6 +109,7 @@ def test_answers_are_the_oracles(drawn):
     same(answer(drawn), WANTED[drawn.algorithm](drawn))
 
 
+@pytest.mark.exhaustive
 @few
 @given(graphs(), st.randoms(use_true_random=False))
 def test_the_order_of_edges_does_not_show(drawn, random):
@@ -143,6 +144,7 @@ def test_what_cannot_be_reached_does_not_show(drawn):
     same({name: values[: drawn.n] for name, values in found.items()}, answer(drawn))
 
 
+@pytest.mark.exhaustive
 @few
 @given(graphs(), st.sampled_from([3, 2**20, 2**31]))
 def test_distances_scale_with_weights(drawn, factor):

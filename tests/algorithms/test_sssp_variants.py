@@ -14,18 +14,18 @@ from devices import device_of, local_graph, on_devices
 from flat_run import flat_run
 
 import dgraph
-from dgraph.algorithms import gather_near_hubs
 from dgraph.algorithms.delta_stepping import LimitedDistances
+from dgraph.algorithms.sssp_parts import gather_near_hubs
 from dgraph.backend.cuda import backend as cuda_backend
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.filtered_edges import light_edges as light
+from dgraph.backend.cuda.filtered_edges.light_edges import LightEdgesMachine
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.backend.cuda.round_kernels import light_edges as light
-from dgraph.backend.cuda.round_kernels.light_edges import LightEdgesMachine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import UsageError
+from dgraph.errors import OutOfMemory, UsageError
 from dgraph.program import trace
 
 SOURCE = 1
@@ -110,7 +110,7 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
 @emulated.needs_compiler
 @pytest.mark.mpi
 @by_turns("name, how, policy", GRAPHS, [
-    {}, {"small": -1}, {"host_rounds": True}, {"local_rounds": True}, {"overlap": True},
+    {}, {"small": -1}, {"host_rounds": True}, {"local_rounds": True},
 ], ["oec", "iec at once", "hash directed at once", "cvc"], of=5)  # fmt: skip
 def test_gathered_distances(name, how, policy, monkeypatch):
     """Check distances; ``how``: options of an emulated GPU. "at once": without the first phase over all edges."""
@@ -245,7 +245,7 @@ def test_mirrors_that_look_back_hear_who_need_not(policy, directed, monkeypatch)
 def _no_room(plan):
     def planned(backend, traced, *rest):
         if traced.program.gathers:
-            raise UsageError("there is no room")
+            raise OutOfMemory("there is no room")
         return plan(backend, traced, *rest)
 
     return planned
@@ -274,6 +274,9 @@ def test_gpus_gather_where_there_are_hubs(monkeypatch):
     for more in ({"cutoff": 300.0}, {"delta": 20.0}, {"variant": "buckets"}):
         assert taken(backend, **more) == []
     assert taken("cpu") == []
+    monkeypatch.setattr(gather_near_hubs, "FEW", 1 << 20)
+    assert taken(backend) == [], "rounds over few edges cost less than programs"
+    monkeypatch.setattr(gather_near_hubs, "FEW", 0)
     monkeypatch.setattr(gather_near_hubs, "MEAN", 100)
     assert taken(backend) == []
 

@@ -160,6 +160,7 @@ def test_mistakes_are_told_once_by_all(name, ranks, tmp_path):
     assert ran.alive() == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [name for name in MISTAKES if name not in ALONE])
 def test_mistakes_one_by_one_are_told_once_by_all(name, one_by_one):
     ran, top = one_by_one

@@ -250,6 +250,7 @@ sys.exit(getattr(import_module(module), function)())
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_the_console_command_is_the_module(folder):
     """Check that the command ``dgraph`` behaves like the module.
@@ -268,4 +269,4 @@ def test_the_console_command_is_the_module(folder):
     assert rows(folder / "out.txt") == {0: 0, 1: 1, 2: 2}
     check = "import gc, sys; from dgraph import cli; cli.main = lambda: 0; cli.console(); "
     check += "print(gc.get_threshold()[0], sys.modules['scipy.linalg.cython_blas'])"
-    assert run([sys.executable, "-c", check], folder / "threshold", 60).text == "50000 None\n"
+    assert run([sys.executable, "-c", check], folder / "threshold", 60).text == "500000 None\n"

@@ -12,6 +12,7 @@ from children import run
 from flat_run import flat_run
 
 import dgraph
+from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import world
 from dgraph.errors import UsageError
@@ -19,14 +20,7 @@ from dgraph.report import Progress
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
-CALLS = {
-    "bfs": {"source": 5},
-    "sssp": {"source": 5},
-    "cc": {},
-    "kcore": {},
-    "pagerank": {"weights": "unit"},
-    "color": {},
-}
+CALLS = {name: {"source": 5} if each.needs_source else {} for name, each in ALGORITHMS.items()}
 """Algorithms, each with its parameters."""
 
 THREADS = """
@@ -70,6 +64,7 @@ def has_gpu(request):
         pytest.skip("there is no GPU")
 
 
+@pytest.mark.compiled
 @pytest.mark.starts_children
 @pytest.mark.parametrize("graphs", [1, 3])
 @pytest.mark.parametrize("threads", [2, 4, 8])
@@ -177,8 +172,25 @@ def test_a_team_is_whole_after_an_interrupt():
     assert sorted(ends) == [0, 1]
 
 
+def test_an_error_of_the_caller_waits_for_the_other_threads():
+    """They write into arrays that the caller may free; the next region does not take their ends for its own."""
+    team, ends = Team(2), []
+
+    def wrong(t, threads):
+        if t == 0:
+            raise OSError("no such file in the cache")
+        threading.Event().wait(0.2)
+        ends.append(t)
+
+    with pytest.raises(OSError, match="cache"):
+        team.run(wrong, 2)
+    assert ends == [1]
+    team.run(lambda t, threads: ends.append(t), 2)
+    assert sorted(ends) == [0, 1, 1]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("algorithm", sorted(CALLS))
+@pytest.mark.parametrize("algorithm", sorted(CALLS.keys() - {"apsp", "lcc", "mst", "triangles"}))  # have no rounds
 def test_the_call_after_an_interrupt_is_right(algorithm, backend):
     graph = dgraph.Graph.load("rmat:10,symmetric", weights="1..9", comm=dgraph.comm.SerialComm())
     more = {"source": 5} if "source" in CALLS[algorithm] else {}
@@ -229,6 +241,7 @@ print(hits, "interrupts")
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.starts_children
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_storm_of_interrupts_leaves_calls_right(backend, tmp_path):

@@ -145,14 +145,14 @@ def test_ranks_that_wait_name_the_one_that_does_not(monkeypatch):
 
 BEGINS = """
 import sys
-from dgraph.engine.rounds.driver import Rounds
+from dgraph.engine.rounds.driver import HostDriven
 from dgraph.comm import world
-rounds = Rounds.rounds
+rounds = HostDriven.run
 def begun(self, limit):
     self.comm.barrier()
     open(f"{self.comm.rank}", "w")
     rounds(self, limit)
-Rounds.rounds = begun
+HostDriven.run = begun
 """
 COMMAND = """
 from dgraph.cli import main
@@ -267,20 +267,24 @@ STOPPED = {"command": 1, "script": 0}
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", STOPPED)
 def test_a_rank_that_is_stopped_is_named_and_the_job_ends(name, jobs):
-    """Check that no process survives, not even the stopped one; one rank prints one line and exits with 124."""
+    """Check that no process survives, not even the stopped one; a rank prints one line and exits with 124.
+
+    On a busy machine two ranks may find it in the same moment.
+    """
     ended = jobs[name]
     job = ended.job
     assert ended.waited < 10, job.story()
     assert ended.left == [], job.story()
-    ((speaker, told),) = re.findall(LINE.format(seconds=2), job.text)
-    assert told == f"rank {STOPPED[name]} (process {ended.pid} is stopped)"
-    assert job.text.count("dgraph: watchdog:") == 1, job.text
+    lines = re.findall(LINE.format(seconds=2), job.text)
+    assert {told for _, told in lines} == {f"rank {STOPPED[name]} (process {ended.pid} is stopped)"}, job.text
+    assert job.text.count("dgraph: watchdog:") == len(lines) == len({speaker for speaker, _ in lines}), job.text
     if name == "script":
-        assert (job.folder / f"code-{speaker}").read_text() == "124\n"
+        assert "124\n" in {(job.folder / f"code-{speaker}").read_text() for speaker, _ in lines}
     assert job.code != 0
     assert not list(job.folder.glob("*out.txt*"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 def test_a_job_that_goes_on_in_time_or_was_suspended_as_a_whole_does_not_end(jobs):

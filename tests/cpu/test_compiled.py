@@ -16,6 +16,7 @@ from dgraph._support import compiled
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
+from dgraph.program import trace
 from dgraph.report import Progress, Trace
 
 KERNEL = """
@@ -134,10 +135,15 @@ def test_programs_are_compiled_beside_the_one_before(parallel, place, turns):
 
     comm = SimpleNamespace(size=3, rank=place, barrier=lambda: events.append("turn"), agree=lambda *flags: (False,))
     local = SimpleNamespace(out=SimpleNamespace(weight_type=None))
-    backend = SimpleNamespace(machine=machine, ahead=ahead, compiles_in_parallel=parallel)
+
+    def prepare(*_):
+        events.append("")
+
+    backend = SimpleNamespace(prepare=prepare, machine=machine, ahead=ahead, compiles_in_parallel=parallel)
     context = Context(local, comm, backend, Trace(comm, ["test"]), Progress(), place=place)
     context.ahead(Parents())
-    context._machine(Levels(source=0, limit=9))
+    program = Levels(source=0, limit=9)
+    context._machine(program, trace(program, None))
     assert [sorted(turn.split()) for turn in " ".join(events).split("turn")[:2]] == turns
 
 

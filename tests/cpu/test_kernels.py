@@ -7,9 +7,8 @@ from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms.cc import Labels, UnionFindLabels
-from dgraph.algorithms.kcore import Peel
-from dgraph.algorithms.kernels.components_cpu import UnionFind
-from dgraph.algorithms.kernels.kcore_peel_machine import KcorePeelMachine
+from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.machine import Machine
 from dgraph.comm import SerialComm, world
@@ -68,6 +67,7 @@ def test_cores_equal_the_rounds_that_they_stand_for(kind, policy, k):
         np.testing.assert_array_equal(peeled.columns[name], values)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_do_not_show(threads):
     graph = Graph.load("rmat:13,symmetric", comm=SerialComm())
@@ -82,23 +82,24 @@ def test_levels_a_call_do_not_show():
     """Check one round per call: the window of levels must survive from call to call."""
     graph, *_ = drawn("cores", SerialComm())
     whole = dgraph.run("kcore", graph).columns["core_number"]
-    local = graph._locals["auto"][-1]
+    local = graph.partitions["auto"][-1]
     machine = CpuBackend(1, 1).machine(trace(Peel(), None), local, "auto")
     machine.start({})
     machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         assert machine.fused(1) == 1
-    assert machine.round > 2 * 16
+    assert machine.globals()["k"] > 16
     np.testing.assert_array_equal(machine.fields()["core"], whole)
 
 
 def test_a_backend_takes_the_kernel_where_it_may():
     graph, *_ = drawn("clusters", SerialComm())
     dgraph.run("cc", graph)
-    local = graph._locals["auto"][-1]
+    local = graph.partitions["auto"][-1]
     backend = CpuBackend(1, 1)
     assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "auto"), UnionFind)
-    assert isinstance(backend.machine(trace(Peel(), None), local, "auto"), KcorePeelMachine)
+    assert backend.machine(trace(Peel(), None), local, "auto").module.EDGE_KERNEL
+    assert not backend.machine(trace(Peel(), None), local, "push").module.EDGE_KERNEL
     assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "push"), Machine)
     assert isinstance(backend.machine(trace(Labels(), None), local, "auto"), Machine)
 

@@ -14,13 +14,15 @@ import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.kcore import Peel, Shells
+from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.algorithms.kcore_parts.shells import Shells
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen.constant_folding import folded
 from dgraph.backend.cpu.round.machine import Machine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
-from dgraph.engine.rounds.driver import Rounds
+from dgraph.engine.rounds.driver import HostDriven
+from dgraph.engine.sync import Sync
 from dgraph.errors import InternalError, PeerLost
 from dgraph.graph.build.local_graph import build
 from dgraph.program import trace
@@ -95,9 +97,10 @@ def test_threads_do_not_show(local, name, direction):
 def test_fused_rounds_equal_the_reference_loop(local, name, direction):
     comm = SerialComm()
     machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
-    run = Rounds(machine, local, comm, Trace(comm, ["test"]), Progress())
+    record = Trace(comm, ["test"])
+    run = HostDriven(machine, Sync(machine, local, comm, "auto", record), comm, record, Progress())
     run.start({})
-    run.rounds(1 << 20)
+    run.run(1 << 20)
     fused, rounds = fields(local, name, 1 << 20, direction=direction)
     assert machine.round == rounds
     for key, values in fused.items():
@@ -167,7 +170,7 @@ def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
     def lost():
         raise PeerLost("rank 0 waited for a message from rank 1")
 
-    run = Rounds.__new__(Rounds)
+    run = HostDriven.__new__(HostDriven)
     run.machine, run.comm, run.error, run.checkpoints = Waiting(), Deaf(), None, None
     run.progress = Progress()
     run._attempt(lost)

@@ -10,8 +10,9 @@ import pytest
 
 import dgraph
 import dgraph.testing
-from dgraph.algorithms import ALGORITHMS
+from dgraph.algorithms import ALGORITHMS, Algorithm, algorithm
 from dgraph.algorithms.signatures import declaration, signature
+from dgraph.cli.listing import registers
 from dgraph.comm import SerialComm, world
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError
@@ -40,14 +41,14 @@ def test_every_algorithm_is_a_typed_function(name):
         if isinstance(node, ast.FunctionDef)
     }
     wanted = declaration(ALGORITHMS[name])
-    assert declared[name] == ast.dump(ast.parse(wanted).body[0]), f"put this into dgraph/__init__.py: {wanted}"
+    assert declared[name] == ast.dump(ast.parse(wanted).body[0]), "run python tests/support/typed_functions.py"
 
 
 def test_functions_are_those_of_the_register():
     assert set(dgraph.FUNCTIONS) == set(ALGORITHMS)
     assert {"bfs", "run", "Graph", "Options", "Cuda"} <= set(dir(dgraph))
-    with pytest.raises(AttributeError, match="closeness"):
-        dgraph.closeness  # noqa: B018
+    with pytest.raises(AttributeError, match="farness"):
+        dgraph.farness  # noqa: B018
 
 
 def test_a_function_equals_run():
@@ -141,7 +142,7 @@ def test_handles_of_one_graph_share_its_partitions():
     graph = path()
     dgraph.bfs(graph.on(policy="hash"), 0)
     dgraph.bfs(graph, 0)
-    assert set(graph._locals) == {"hash", "auto"}
+    assert set(graph.partitions) == {"hash", "auto"}
     other = graph.on(policy="oec", device=dgraph.Cpu(1))
     assert (other.policy, other.device, graph.policy, graph.device) == ("oec", dgraph.Cpu(1), "auto", "cpu")
     assert other.fingerprint() == graph.fingerprint()
@@ -195,3 +196,18 @@ def test_a_graph_given_by_name_is_loaded_with_defaults(tmp_path):
     (tmp_path / "a.el").write_text("0 1\n1 2\n")
     assert dgraph.bfs(tmp_path / "a.el", 0).summary["reached"] == 3
     assert dgraph.Graph.load("path:4", comm=SerialComm()).device == "auto"
+
+
+@pytest.mark.mpi_skip
+def test_aliases_are_names():
+    graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
+    for alias, name in (("connected_components", "cc"), ("core_number", "kcore"), ("maximal_independent_set", "mis")):
+        assert alias in ALGORITHMS
+        assert alias not in list(ALGORITHMS)
+        assert dgraph.run(alias, graph).algorithm == name
+        assert name in (row["name"] for row in registers()["algorithms"] if alias in row["aliases"])
+    with pytest.raises(UsageError, match="two algorithms are named 'core_number'"):
+        algorithm("mine", aliases=("core_number",))(type("Mine", (Algorithm,), {}))
+    assert "mine" not in ALGORITHMS
+    with pytest.raises(UsageError, match="unknown algorithm 'core_numbers'"):
+        dgraph.run("core_numbers", graph)

@@ -24,6 +24,7 @@ class Ends(Progress):
         return self.asks and bool(self.seen) and self.seen[-1] >= self.after
 
 
+@pytest.mark.compiled
 @pytest.mark.mpi
 @pytest.mark.parametrize("after", [1, 5, 40])
 @pytest.mark.parametrize("last", [False, True])

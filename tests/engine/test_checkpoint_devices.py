@@ -7,11 +7,12 @@ import pytest
 from battery import by_turns
 from emulated import backend, needs_compiler
 from flat_run import flat_run
-from test_checkpoint import compare, graph, stopped
+from stopped_runs import compare, graph, stopped
 
 import dgraph
-from dgraph.algorithms import gather_near_hubs, kcore
-from dgraph.backend.cuda.round_kernels import light_edges
+from dgraph.algorithms import kcore
+from dgraph.algorithms.sssp_parts import gather_near_hubs
+from dgraph.backend.cuda.filtered_edges import light_edges
 from dgraph.comm import SerialComm, world
 
 pytestmark = [pytest.mark.mpi, needs_compiler]

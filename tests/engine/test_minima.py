@@ -1,4 +1,4 @@
-"""Globals with a MIN reduction over vertices, on threads, on ranks and on emulated GPUs."""
+"""Globals with a MIN or MAX reduction over vertices, on threads, on ranks and on emulated GPUs."""
 
 from functools import cache
 
@@ -18,7 +18,7 @@ from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
-from dgraph.program import ADD, INF, MIN, Field, Global, Program, trace, where
+from dgraph.program import ADD, INF, MAX, MIN, Field, Global, Program, trace, where
 from dgraph.report import Progress, Trace
 
 SOURCE, HUB, FAR = 5, 9, 2**62
@@ -35,7 +35,8 @@ class Waves(Program):
     low = Global("int64", init=7, reduce=MIN)
     reached = Global("int64", reduce=ADD, keep=True)
     high = Global("int64", reduce=MIN)
-    empty, last = Global("int64"), Global("int64")
+    top = Global("int64", reduce=MAX)
+    empty, last, last_top = Global("int64"), Global("int64"), Global("int64")
 
     def init(self, v, g):
         here = v.id == self.source
@@ -43,7 +44,8 @@ class Waves(Program):
 
     def said(self, v, here):
         low = where(v.out_degree > self.hub, v.id - FAR, v.id)
-        return {"low": where(here, low, INF), "high": where(here, -v.id, INF), "reached": here}
+        ends = {"high": where(here, -v.id, INF), "top": where(here, v.id, INF)}
+        return {"low": where(here, low, INF), "reached": here, **ends}
 
     def edge(self, u, e, v):
         return {"level": u.level + 1}
@@ -58,6 +60,7 @@ class Waves(Program):
         return {
             "empty": g.empty + where(nobody, 1, 0),
             "last": where(nobody, g.last, g.low),
+            "last_top": where(g.top == INF, g.last_top, g.top),
             "done": g.active == 0,
             "whole": self.every,
         }
@@ -89,8 +92,9 @@ def wanted(base, n=FEW):
     told = [np.zeros(n, np.int64), np.zeros(n, np.int64)]
     for wave in waves[1:]:
         told[0][level == wave], told[1][level == wave] = lows[wave - 1], highs[wave - 1]
-    none = np.iinfo(np.int64).max
-    return *told, {"low": none, "high": none, "reached": (level >= 0).sum(), "empty": 1, "last": lows[-1]}
+    ends, top = np.iinfo(np.int64), -highs[-1]
+    unset = {"low": ends.max, "high": ends.max, "top": ends.min}
+    return *told, unset | {"reached": (level >= 0).sum(), "empty": 1, "last": lows[-1], "last_top": top}
 
 
 def check(gids, fields, globals, base=1, n=FEW):
@@ -102,8 +106,8 @@ def check(gids, fields, globals, base=1, n=FEW):
 
 def test_minima_come_last_among_integer_sums():
     traced = trace(Waves(), None)
-    assert traced.integer_sums == ["reached", "low", "high"]
-    assert traced.minima == ["low", "high"]
+    assert traced.integer_sums == ["reached", "low", "high", "top"]
+    assert traced.minima == ["low", "high", "top"]
 
 
 @pytest.mark.mpi

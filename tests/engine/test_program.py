@@ -13,6 +13,7 @@ from dgraph.program import (
     INF,
     MAX,
     MIN,
+    OR,
     Field,
     Global,
     Program,
@@ -251,8 +252,8 @@ def test_refused_declarations():
         Field("complex128")
     with pytest.raises(UsageError, match="int64 and float64"):
         Global("int32")
-    with pytest.raises(UsageError, match="with ADD, with MIN or not at all, got MAX"):
-        Global("int64", reduce=MAX)
+    with pytest.raises(UsageError, match="with ADD, MIN, MAX or not at all, got OR"):
+        Global("int64", reduce=OR)
     with pytest.raises(UsageError, match="MIN in int64, got float64"):
         Global("float64", reduce=MIN)
     with pytest.raises(UsageError, match="keep=True is for sums"):
@@ -281,7 +282,7 @@ def test_traces_of_own_programs_are_shared_and_keep_their_parameters():
 
 
 def test_functions_of_users_are_traced_at_every_run():
-    from dgraph.algorithms.color import DegreePhase
+    from dgraph.algorithms.color_parts.priorities import DegreePhase
 
     found = []
     for end in (3, 4):

@@ -18,7 +18,7 @@ from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
-from dgraph.backend.cuda.device_graph.device_graph import cuts_of
+from dgraph.backend.cuda.device_graph.vertex_order import cuts_of
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
@@ -39,7 +39,7 @@ def drawn(spec, ranks, policy, renumber=True, **options):
 
 
 def part(graph):
-    (partition,) = graph._locals.values()
+    (partition,) = graph.partitions.values()
     return graph, partition.local
 
 

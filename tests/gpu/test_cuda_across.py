@@ -15,7 +15,7 @@ from test_cuda_exchange import FAR, PROGRAMS, check, mesh
 from dgraph.algorithms.bfs import Hops, Levels
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block, message_layout, module_text
 from dgraph.backend.cuda.device_graph import device_graph

@@ -212,7 +212,7 @@ def order(program):
             launch = found.kernels.launch
 
             def launched(module, kernel, argument=0, **more):
-                part = argument if kernel in ("pull_tiles", "join_part") else ""
+                part = argument if kernel in ("pull_tiles", "join_tiles_part") else ""
                 given.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
                 launch(module, kernel, argument, **more)
 
@@ -238,9 +238,9 @@ def test_what_a_round_asks_of_the_host():
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
-        "find_largest_term", f"pull_tiles {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside",
+        "find_largest_term", f"pull_tiles {at.OF_MIRRORS}", f"join_tiles_part {at.OF_MIRRORS}", "record", "hold beside",
         *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}",
-        f"join_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
+        f"join_tiles_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted
@@ -254,16 +254,16 @@ def test_messages_go_to_the_next_higher_rank_first(copied):
     def watched(context):
         def made(*args):
             found = machine(*args)
-            exchange = found.exchange
+            device_rounds = found.device_rounds
 
-            def known(*args):
-                courier = exchange(*args)
-                boxes, rank = courier.post.boxes, context.comm.rank
+            def known(sync):
+                driver = device_rounds(sync)
+                boxes, rank = found.device_exchange.post.boxes, context.comm.rank
                 at = {boxes.outbox(peer, parity) + 64: peer for peer in range(4) if peer != rank for parity in (0, 1)}
-                went.append((rank, [at[to] for to, _, _ in courier.rounds.copies._pieces[1]]))
-                return courier
+                went.append((rank, [at[to] for to, _, _ in driver.copies._pieces[1]]))
+                return driver
 
-            found.exchange = known
+            found.device_rounds = known
             return found
 
         machine, context.backend.machine = context.backend.machine, made

@@ -13,7 +13,7 @@ from gpu_ranks import field, run
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.field_view import FieldView

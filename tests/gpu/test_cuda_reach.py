@@ -280,15 +280,15 @@ def test_a_rank_that_does_not_answer_is_named(monkeypatch):
 
 
 MUTANTS = {
-    "what was reached is not looked up again": ("if (FRESH(post + POST_SEEN) != round) look_again();", "", True),
-    "bits are no list": ("if (next_mode == PUSH && mode == PULL) bits_to_list();", "", False),
-    "a list is no bits": ("if (next_mode == PULL && mode == PUSH) list_to_bits(own_active);", "", False),
+    "what was reached is not looked up again": ("if (FRESH(&post->seen) != round) look_again();", "", True),
+    "bits are no list": ("if (mode == PUSH && was_mode == PULL) bits_to_list();", "", False),
+    "a list is no bits": ("if (is_listed) list_to_bits(active);", "", False),
     "mirrors do not hear": ("& masters_in((u64)i)) | word;", "& masters_in((u64)i));", False),
     "mirrors' bits are not moved to positions": ("peer.first + 32 * w);", "32 * w);", False),
     "hits on mirrors stay": ("env.hits[i] = word & ~own;", "env.hits[i] = 0;", False),
     "what is bits is taken for positions": ("if (many != COUNT_IN_HEAD) {", "if (false) {", False),
     "masters that are listed are not told": ("if (mask) out[w] = word & mask;", "if (mask) out[w] = 0;", False),
-    "edges that are walked stay unexplored": ("if (next_mode == PUSH) unexplored -= total;", "", False),
+    "edges that are walked stay unexplored": ("if (mode == PUSH) s.unexplored = s.unexplored - edges;", "", False),
     "edges behind the first are not looked at": ("smaller(env.in_offsets[v] + after, last)", "last", False),
 }
 

@@ -17,8 +17,8 @@ import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.kcore import Peel
-from dgraph.algorithms.kernels.components_cuda import ComponentsSingle
+from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.algorithms.kernels.components.components_cuda import ComponentsSingle
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block as at
@@ -28,7 +28,8 @@ from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.driver import Rounds
+from dgraph.engine.rounds.driver import HostDriven
+from dgraph.engine.sync import Sync
 from dgraph.errors import UsageError
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
@@ -149,9 +150,10 @@ def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted
 def test_the_reference_loop(device, name, direction):
     machine = machine_for(device_of(device, 2), name, direction, Options())
     comm = SerialComm()
-    run = Rounds(machine, machine.local, comm, Trace(comm, ["test"]), Progress())
+    record = Trace(comm, ["test"])
+    run = HostDriven(machine, Sync(machine, machine.local, comm, "auto", record), comm, record, Progress())
     run.start({})
-    run.rounds(1 << 20)
+    run.run(1 << 20)
     check(machine, name)
 
 
@@ -185,10 +187,12 @@ def test_rows_that_nothing_is_behind(device, piece, monkeypatch):
 
 @on_devices
 def test_components(device):
+    """Check random graphs, and a path on which every vertex hooks to the one before it."""
     device = device_of(device, 3)
-    for edges in (100, 450, 2000):
+    for edges in (100, 450, 2000, None):
         rng = np.random.default_rng(edges)
-        src, dst = oracles.symmetric(rng.integers(0, 500, edges), rng.integers(0, 500, edges))
+        ends = (np.arange(400), np.arange(1, 401)) if edges is None else rng.integers(0, 500, (2, edges))
+        src, dst = oracles.symmetric(*ends)
         for renumber in (False, True):
             graph = device_graph.DeviceGraph(local_graph(500, src, dst, directed=False), device, renumber)
             found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, Options())
@@ -232,7 +236,7 @@ def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
     backend = CudaBackend(0, 1, True, Options(schedule="lb", small=0), made)
     flat_run("bfs", graph, source=0, backend=backend)
     monkeypatch.setattr(made, "module", compiled)
-    result = flat_run("bfs", graph, source=0, backend=backend, return_predecessors=False)
+    result = flat_run("bfs", graph, source=0, backend=backend, return_predecessors=False, direction="push")
     (seconds,) = (rank["seconds"] for rank in result.report["ranks"])
     assert seconds["compile"] > slow
     assert 0 <= seconds["compute"] < slow

@@ -8,13 +8,13 @@ import oracles
 import pytest
 from devices import device_of, local_graph, on_devices
 
-from dgraph.algorithms.kcore import ShellLevels
+from dgraph.algorithms.kcore_parts.shells import ShellLevels
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.filtered_edges.edge_filter import FilteredMachine
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory import work_arrays
-from dgraph.backend.cuda.round_kernels.edge_filter import FilteredMachine
 from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip

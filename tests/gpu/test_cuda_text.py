@@ -9,18 +9,29 @@ from functools import partial
 import numpy as np
 import pytest
 from battery import EVERYTHING
+from core_programs import Cores, Counted
 from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
-from dgraph.algorithms.color import ByKey
+from dgraph.algorithms.cdlp import Labels as Communities
+from dgraph.algorithms.color_parts.priorities import ByKey
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
-from dgraph.algorithms.kcore import Peel, ShellLevels, Shells
-from dgraph.algorithms.kernels.components_cuda import text as components
+from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
+from dgraph.algorithms.kernels.components.components_cuda import text as components
+from dgraph.algorithms.kernels.forest_cuda import text as forest
+from dgraph.algorithms.kernels.single_machine import single_text
+from dgraph.algorithms.kernels.strong_cuda import text as strong
+from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
+from dgraph.algorithms.many_sources.reach_programs import Reach
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
 from dgraph.algorithms.sssp import Overflowed
-from dgraph.algorithms.sssp_predecessors import NearerParents, PlateauHops, PlateauParents
+from dgraph.algorithms.sssp_parts.bellman_ford import PackedWord
+from dgraph.algorithms.sssp_parts.sssp_predecessors import NearerParents, PlateauHops, PlateauParents
+from dgraph.algorithms.sssp_parts.waiting_buckets import DeltaStepping
+from dgraph.backend.cuda.certificates import row_kernels
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.device_graph.field_stats import text as counting
@@ -38,6 +49,8 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", *["sm_100"] * EVERYTHING)
 PROGRAMS = (
     Levels(), Parents(), UnionFindLabels(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
     LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(), WeightedPersonalizedPageRank(),
+    DeltaStepping(), PackedWord(),
+    Reach(), Paths(), Shares(), Cores(), Counted(),
 )  # fmt: skip
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
@@ -60,7 +73,7 @@ def kinds():
         for schedule in SCHEDULES:
             yield schedule, partial(module_text.edges, variant=variant, schedule=schedule)
     for schedule in SCHEDULES:
-        pulling = module_text.Variant(pulling=True, record=True, blocked=True)
+        pulling = module_text.Variant(pulling=True, record=True)
         yield schedule, partial(module_text.edges, variant=pulling, schedule=schedule)
     for variant in (
         module_text.Variant(sweep=True),
@@ -135,13 +148,18 @@ def texts(architecture):
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
         if EVERYTHING or (i + turn) % 2 == 0:
-            yield components(wide), "components"
+            for several in (False, True):
+                yield components(wide, several=several), f"components, {several=}"
             yield (
                 module_text.persistent_bfs(
                     trace(Levels(), None), module_text.Variant(wide=wide, fused=False, persistent_bfs=resident)
                 ),
                 "persistent_bfs",
             )
+    for name in ("independent", "greedy_single"):
+        yield single_text(name, turn % 2 == 1, "uint32", ("uint32", "int64")[turn % 2]), name
+    yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
+    yield forest(turn % 2 == 1, np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2], turn == 0), "forest"
     trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)
     for how in (module_text.round_kernels, module_text.multi_gpu_rounds):
         yield how(trace(UnionFindLabels(), None), trees), "UnionFindLabels by trees"
@@ -152,11 +170,18 @@ def texts(architecture):
             if EVERYTHING or (i + j + turn) % 3 == 0:
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
     yield module_text.edge_filter(trace(ShellLevels(), None), module_text.Variant(wide=turn % 2 == 1)), "edge_filter"
+    yield module_text.round_kernels(trace(Communities(), None), module_text.Variant(wide=turn % 2 == 1)), "row folds"
     yield selftest.text(), "probe"
     for i, dtype in enumerate(DISTANCES):
         if EVERYTHING or (i + turn) % 2 == 0:
             yield counting(dtype, ("uint32", "int64")[i % 2]), f"figures {dtype}"
     yield row_sums(("uint32", "int64")[turn % 2], np.dtype(WEIGHTS[turn % 4]).name), "row sums"
+    for i, family in enumerate(row_kernels.NUMBERS):
+        for j, (offsets, weight) in enumerate(itertools.product(("uint32", "int64"), (None, *WEIGHTS))):
+            if EVERYTHING or ((i + turn) % 2 == 0 and j == (3 * i + turn) % 8):
+                name = weight and np.dtype(weight).name
+                distance = name if weight in (np.float32, np.float64) else "int64"
+                yield row_kernels.text(family, offsets, name, distance), f"certify_{family}"
     for i, spec in enumerate(DRAWN):
         for j, proof in enumerate((None, "i64", "double")):
             if EVERYTHING or (i + j + turn) % 3 == 0:

@@ -11,7 +11,7 @@ from emulated import needs_compiler
 from gpu_ranks import field, run
 
 from dgraph.algorithms.cc import UnionFindLabels
-from dgraph.algorithms.kernels.cc_multi_cuda import ComponentsMulti
+from dgraph.algorithms.kernels.components.cc_multi_cuda import ComponentsMulti
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import Options
 

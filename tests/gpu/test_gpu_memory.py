@@ -12,10 +12,11 @@ from emulated import Device, needs_compiler
 from flat_run import flat_run
 
 import partitioning
-from dgraph.algorithms import kcore
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.kcore import Peel, ShellLevels
+from dgraph.algorithms.kcore_parts import shells
+from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.algorithms.kcore_parts.shells import ShellLevels
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import message_layout
@@ -24,6 +25,7 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory import memory_plan, work_arrays
 from dgraph.backend.cuda.memory.memory_plan import for_kernel
+from dgraph.backend.cuda.memory.work_arrays import ALIGNED
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
@@ -55,7 +57,8 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     machine = Machine(traced, graph, device, "auto", options)
     held = {id(array.base if array.base is not None else array): array for array in machine.arrays.all.values()}
     taken = sum((array if array.base is None else array.base).nbytes for array in held.values())
-    assert 0 <= taken - machine.arrays.bytes <= 8 * len(machine.arrays.all)  # an empty array has one entry
+    each = 8 + ALIGNED  # an empty array has one entry, and others are aligned
+    assert 0 <= taken - machine.arrays.bytes <= each * len(machine.arrays.all)
     planned = memory_plan.for_rounds(traced, graph.extent, "auto", options, device.blocks)
     assert machine.arrays.bytes <= planned.arrays <= machine.arrays.bytes + 8 * 40_000
     pulls = machine.pulls and not machine.arrays.tiled
@@ -143,7 +146,7 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
 @needs_compiler
 def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypatch):
     monkeypatch.setattr(work_arrays, "KEPT", 1)
-    monkeypatch.setattr(kcore, "STEP", 2)
+    monkeypatch.setattr(shells, "STEP", 2)
     n, src, dst, _ = arcs(m=40_000)
     graph = Graph.from_edges(src, dst, n=n, directed=False, comm=SerialComm())
 
@@ -191,7 +194,7 @@ def test_a_graph_leaves_the_gpu_with_its_last_user(name):
     graph = Graph.load("grid:9x9", comm=SerialComm())
     made = CudaBackend(0, 1, True, Options(), device)
     flat_run(name, graph, backend=made)
-    (held,) = (weakref.ref(graph) for _, graph in made._graphs.values())
+    (held,) = (weakref.ref(graph) for _, graph, _ in made._graphs.values())
     gc.disable()
     try:
         del graph
@@ -227,8 +230,11 @@ def test_the_peak_is_within_a_tenth_of_the_plan(device, name, spec):
     device.pool.free_all_blocks()
     device.forget_peak()
     before = device.used()
-    graph = Graph.load(spec, comm=SerialComm(), **({"weights": "1..255"} if name.endswith(("sssp", "weights")) else {}))
+    graph = Graph.load(
+        spec, comm=SerialComm(), build="host", **({"weights": "1..255"} if name.endswith(("sssp", "weights")) else {})
+    )
     made = CudaBackend(0, 1, True, Options(), device)
+    made.keep = lambda *machine: None  # machines that are kept go where memory is short, and no plan counts them
     needs = {"source": graph.hub()} if name in ("bfs", "sssp") else {}
     flat_run(name.partition(" ")[0], graph, backend=made, **needs)
     assert made.planned == pytest.approx(device.peak - before, rel=0.1)

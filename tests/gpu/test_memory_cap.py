@@ -99,6 +99,6 @@ def test_the_allocator_of_the_process_is_set_back_and_limits_add_up(cupy):
     assert cupy.cuda.get_allocator() == before
     other = dgraph.Graph.load("rmat:16", device=dgraph.Cuda(memory=held + (1 << 20)))
     dgraph.cc(other)  # the first graph leaves the GPU: both do not fit in the second's limit
-    assert one.held.device.used() + other.held.device.used() <= held + (1 << 20)
+    assert one.kept_backend.device.used() + other.kept_backend.device.used() <= held + (1 << 20)
     one.close()
     other.close()

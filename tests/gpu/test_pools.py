@@ -271,11 +271,11 @@ def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, vali
     backend = CudaBackend(0, 1, True, Options(), device)
     given = {"source": 1} if name in ("bfs", "sssp") else {}
     flat_run(name, graph, backend=backend, validate=validate, **given)
-    runs = [weakref.ref(each) for each in [backend, *(graph for _, graph in backend._graphs.values())]]
+    runs = [weakref.ref(each) for each in [backend, *(graph for _, graph, _ in backend._graphs.values())]]
     assert len(runs) == 2
     del backend
     assert not any(each() for each in runs)
-    left = [weakref.ref(each) for each in (device, graph, *(part.local for part in graph._locals.values()))]
+    left = [weakref.ref(each) for each in (device, graph, *(part.local for part in graph.partitions.values()))]
     del graph, device
     assert not any(each() for each in left)
 

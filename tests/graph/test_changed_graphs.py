@@ -68,7 +68,7 @@ class Model:
 
 def check_partition(graph, comm) -> list:
     """Check this rank's part and its mirrors; return its arcs by original id."""
-    local, ids = graph._locals[graph.policy].local, graph.ids
+    local, ids = graph.partitions[graph.policy].local, graph.ids
     masters = local.gids[: local.masters]
     assert (np.diff(masters) > 0).all()
     assert local.original.tolist() == ids.to_original(local.gids, comm).tolist()
@@ -179,7 +179,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
                 weights=w if weighted and len(u) else None,
             )
             here = check_partition(graph, comm)
-        assert "incoming" in graph._locals[graph.policy].local.__dict__
+        assert "incoming" in graph.partitions[graph.policy].local.__dict__
         known = dict(zip(first.vertices().tolist(), first.columns["text"].tolist(), strict=True))
         for every in comm.allgather_json([[str(k), x] for k, x in known.items()]):
             known |= dict(every)

@@ -1,8 +1,6 @@
 """Edge lists of words: numbers follow the order of the words, results use words, on any number of ranks."""
 
 import gzip
-import io
-import json
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.names import decode_names
 from dgraph.graph.stored_graph import Graph
-from dgraph.report import show
 
 WORDS = ["anna", "Zoë", "b", "bb", "x-1", "17", "http://a.b/c?d=e", "end"]
 EDGES = [("anna", "Zoë", 5), ("b", "bb", 7), ("bb", "anna", 1), ("17", "end", 2), ("x-1", "17", 3),
@@ -245,103 +242,11 @@ def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
     assert main([*line[:5], "eve=1"]) == 2
 
 
-PATH = [("-1", "anna"), ("anna", "Zoë"), ("Zoë", "x" * 255), ("other", "-1")]
-"""Paths from and to a vertex whose name reads like a missing number."""
-
-
-def on_disk(folder, edges=PATH, name="a.txt"):
-    """Write these edges to a file that every rank sees."""
-    comm = world()
-    path = Path(comm.bcast_json(str(folder / name)))
-    with comm.together():
-        if comm.rank == 0:
-            path.write_bytes("".join(f"{u} {v}\n" for u, v in edges).encode(errors="surrogateescape"))
-    return path
-
-
-@pytest.mark.mpi
-@pytest.mark.parametrize("order", ["original", "degree"])
-def test_names_are_str(order, tmp_path):
-    comm = world()
-    graph = Graph.load(on_disk(tmp_path), comm=comm, ids="string", order=order)
-    result = dgraph.run("bfs", graph, source="-1")
-    named = sorted({word for edge in PATH for word in edge}, key=str.encode)
-    assert result.summary["source"] == "-1"
-    assert result.report["outcome"]["summary"]["source"] == "-1"
-    assert result.report["algorithm"]["parameters"]["source"] == "-1"
-    top, whole = result.top(2), result.gather()
-    assert top["vertex"].tolist() == ["x" * 255, "Zoë"]
-    if comm.rank == 0:
-        here = whole["vertex"] == "anna"
-        assert here.tolist() == [name == "anna" for name in named]
-        assert whole["distance"][here].tolist() == [1]
-        parents = dict(zip(whole["vertex"].tolist(), whole["predecessor"].tolist(), strict=True))
-        assert parents == {"-1": None, "anna": "-1", "Zoë": "anna", "x" * 255: "Zoë", "other": None}
-        assert whole["vertex"].nbytes == 8 * len(named)  # one pointer a row, regardless of the longest name
-    if comm.rank == comm.size - 1:  # on one rank: reading columns is not collective
-        mine = result.columns
-        assert list(mine) == ["vertex", "distance", "predecessor"]
-        at = {name: row for row, name in enumerate(named)}
-        assert mine["vertex"].tolist() == sorted(mine["vertex"].tolist(), key=at.__getitem__)
-        for name, parent in zip(mine["vertex"].tolist(), mine["predecessor"].tolist(), strict=True):
-            assert parent == {"anna": "-1", "Zoë": "anna", "x" * 255: "Zoë"}.get(name)
-    comm.barrier()
-    rows = np.concatenate([[0], np.cumsum(comm.allgather(np.array([len(result.columns["vertex"])]))[:, 0])])
-    assert rows[-1] == len(named)
-
-
-@pytest.mark.mpi
-def test_no_predecessor_is_no_name_in_files(tmp_path):
-    path = on_disk(tmp_path)
-    result = flat_run("bfs", path, ids="string", source="-1")
-    for suffix in ("txt", "npz"):
-        result.save(path.with_name(f"out.{suffix}"), "predecessor")
-    if world().rank == 0:
-        lines = path.with_name("out.txt").read_text().splitlines()
-        assert {"-1 ", "anna -1", "Zoë anna", "other "} < set(lines)
-        with np.load(path.with_name("out.npz"), allow_pickle=False) as saved:
-            assert saved["vertex"].dtype == "U255"
-            parents = dict(zip(saved["vertex"].tolist(), saved["predecessor"].tolist(), strict=True))
-        assert parents == {"-1": "", "anna": "-1", "Zoë": "anna", "x" * 255: "Zoë", "other": ""}
-
-
-@pytest.mark.mpi
-def test_a_name_that_is_no_utf_8_comes_back_as_it_was(tmp_path):
-    strange = "caf\udce9"  # é in Latin-1
-    path = on_disk(tmp_path, [(strange, "b"), ("b", "c")])
-    result = flat_run("sssp", path, ids="string", source=strange)
-    assert result.top(1)["vertex"].tolist() == ["c"]
-    result.save(path.with_name("out.txt"))
-    whole = result.gather()
-    if world().rank == 0:
-        assert whole["vertex"].tolist() == ["b", "c", strange]
-        assert path.with_name("out.txt").read_bytes() == b"b 1\nc 2\ncaf\xe9 0\n"
-        show(result.report, file := io.StringIO())
-        assert "source caf\\udce9" in file.getvalue()
-
-
 def test_names_of_many_vertices_come_in_pieces(monkeypatch):
     monkeypatch.setattr("dgraph.graph.names.CHUNK", 3)
     words = [b"a", b"", b"bb", "Zoë".encode(), b"", b"ccccc", b"d"]
     assert decode_names(np.array(words)).tolist() == ["a", None, "bb", "Zoë", None, "ccccc", "d"]
     assert decode_names(np.empty(0, "S5")).tolist() == []
-
-
-@pytest.mark.mpi_skip
-def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
-    """Sources are printed by name, also a default source, and in names of files."""
-    monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text("a/b c\na/b d\nd a/b\n")
-    assert main(["bfs", "a.txt", "--ids", "string", "--report", "run.json"]) == 0
-    said = capsys.readouterr()
-    assert "reached 3, depth 1" in said.out
-    assert "a/b: it has the most out-edges" in said.out
-    assert json.loads(Path("run.json").read_text())["outcome"]["summary"]["source"] == "a/b"
-    assert main(["bfs", "a.txt", "--ids", "string", "--source", "a/b,d", "-o", "out.txt", "-q"]) == 0
-    assert Path("out.a%2Fb.txt").read_text() == "a/b 0\nc 1\nd 1\n"
-    assert Path("out.d.txt").read_text() == "a/b 1\nc 2\nd 0\n"
-    assert main(["info", "a.txt", "--ids", "string"]) == 0
-    assert "diameter at least 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -384,21 +289,3 @@ def test_tables_of_names_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="--ids string"):
         Graph.load(path, comm=SerialComm())
     assert Graph.load(path, ids="string", comm=SerialComm()).vertices().tolist() == ["1", "2", "a", "b"]
-
-
-@pytest.mark.mpi
-@pytest.mark.parametrize(
-    ("algorithm", "weight", "more", "text"),
-    [
-        ("sssp", -2, {"source": "x"}, "the edge y → z weighs -2"),
-        ("pagerank", -2, {}, "the edge y → z weighs -2"),
-        ("pagerank", 1e-320, {}, "leave vertex y sum to"),
-        ("sssp", 2**63 - 1, {"source": "x"}, "through vertex y passes"),
-    ],
-)
-def test_errors_about_weights_name_vertices(algorithm, weight, more, text):
-    comm = world()
-    columns = (["x", "y"], ["y", "z"], [1, weight]) if comm.rank == 0 else (None,) * 3
-    graph = Graph.from_edges(*columns, comm=comm, device="cpu")
-    with pytest.raises(DataError, match=text):
-        dgraph.run(algorithm, graph, **more)

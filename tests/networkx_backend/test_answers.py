@@ -12,9 +12,13 @@ import dgraph.networkx_backend as ours
 
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
 SINCE = {"harmonic_diameter": (3, 5), "hyper_wiener_index": (3, 6)}
-ROUNDED = {"pagerank", "closeness_centrality", "harmonic_centrality", "harmonic_diameter", "global_efficiency"}
+ROUNDED = {
+    "betweenness_centrality", "closeness_centrality", "edge_betweenness_centrality", "global_efficiency",
+    "harmonic_centrality", "harmonic_diameter", "pagerank",
+}  # fmt: skip
 SUMS = {"average_shortest_path_length", "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index"}
-ANY_PATH = {"bidirectional_shortest_path", "bidirectional_dijkstra", "bellman_ford_path", "shortest_path"}
+WEIGHED = {"bidirectional_dijkstra", "bellman_ford_path", "astar_path"}
+ANY_PATH = {"bidirectional_shortest_path", "bidirectional_dijkstra", "bellman_ford_path", "shortest_path", "astar_path"}
 
 
 @pytest.fixture(autouse=True)
@@ -76,11 +80,30 @@ def filled(value, nodes):
 def same(name, graph, arguments, got, want):
     if isinstance(want, tuple) and want and isinstance(want[0], type):
         return got == want
+    if name == "maximal_independent_set":
+        around = set().union(*(graph[node] for node in got))
+        return not around & set(got) - set(nx.nodes_with_selfloops(graph)) and around | set(got) == set(graph)
+    if name == "kosaraju_strongly_connected_components":  # its order is that of a search along reversed edges
+        return set(map(frozenset, got)) == set(map(frozenset, want)) and len(got) == len(want)
+    if isinstance(want, np.ndarray):
+        return np.allclose(got, want)
     if name == "floyd_warshall":
         return all(
             dict(ours_) == pytest.approx(dict(theirs))
             for ours_, theirs in zip(by_name(got), by_name(want), strict=True)
         )
+    if name == "hits":  # of two close singular values NetworkX takes either, by a random start
+        matrix = nx.to_numpy_array(graph)
+        hubs, authorities = ([dict(each)[node] for node in graph] for each in got)
+        again = [matrix @ authorities, matrix.T @ hubs]
+        return all(
+            ours_ == pytest.approx(each / each.sum(), abs=1e-4)
+            for ours_, each in zip((hubs, authorities), again, strict=True)
+        )
+    if name == "transitive_closure":  # NetworkX adds edges in the order of a set
+        key = lambda edge: (str(edge[0]), str(edge[1]))  # noqa: E731
+        edges = [(sorted(each[2], key=key)) for each in (got, want)]
+        return got[:2] == want[:2] and edges[0] == edges[1]
     if name in ROUNDED:
         ours_, theirs = (dict(each) if isinstance(each, list) else {0: each} for each in (got, want))
         return ours_ == pytest.approx(theirs, abs=1e-6, nan_ok=True) and (
@@ -88,7 +111,7 @@ def same(name, graph, arguments, got, want):
         )
     if name in ANY_PATH and "target" in arguments and "source" in arguments:
         ours_, theirs = (each[1] if isinstance(each, tuple) else each for each in (got, want))
-        weight = arguments.get("weight", "weight" if name in ("bidirectional_dijkstra", "bellman_ford_path") else None)
+        weight = arguments.get("weight", "weight" if name in WEIGHED else None)
         length = lambda path: nx.path_weight(simple(graph), path, "w") if weight else len(path)  # noqa: E731
         return ours_[0] == theirs[0] and ours_[-1] == theirs[-1] and length(ours_) == pytest.approx(length(theirs))
     if "bellman_ford" in name or name in ("johnson", "all_shortest_paths") or "all_shortest" in name:
@@ -151,15 +174,18 @@ def given():
 @pytest.mark.filterwarnings("ignore::FutureWarning:networkx")
 @pytest.mark.parametrize(("name", "kinds", "variants"), list(given()))
 def test_answers_equal_networkx(name, kinds, variants):
-    loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona")
+    loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona", "maximal_independent_set")
     tried = 0
     for kind in kinds:
         for seed, weights in enumerate(("int", "float")):
             for connected in (True, False) if loops else (True,):
                 graph = made(kind, seed, weights, connected)
+                if "betweenness" in name:  # a weight of 0 is declined: NetworkX then counts paths in any order
+                    more = {edge: data["weight"] + 1 for edge, data in graph.edges.items()}
+                    nx.set_edge_attributes(graph, more, "weight")
                 for variant in variants:
                     arguments = {key: filled(value, list(graph)) for key, value in variant.items()}
-                    function = getattr(nx if hasattr(nx, name) else nx.bipartite, name)
+                    function = next(getattr(each, name) for each in (nx, nx.bipartite, nx.dag) if hasattr(each, name))
                     want = outcome(lambda: function(graph, **arguments))  # noqa: B023
                     before = ours.calls.total()
                     got = outcome(lambda: function(graph, **arguments, backend="dgraph"))  # noqa: B023
@@ -170,8 +196,8 @@ def test_answers_equal_networkx(name, kinds, variants):
 
 
 def test_every_function_has_a_case_and_a_line():
-    from dgraph.networkx_backend.answers import FUNCTIONS
     from dgraph.networkx_backend.backend_info import ENGINE
+    from dgraph.networkx_backend.dispatch import FUNCTIONS  # of all files, which it imports
 
     assert set(CASES) == set(FUNCTIONS) == set(ENGINE)
 

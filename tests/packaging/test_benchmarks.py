@@ -45,6 +45,7 @@ def imported(text):
             yield from imported(node.value)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_benchmark_imports_public_names_alone(file):
     for module, name in imported(file.read_text()):
@@ -61,6 +62,7 @@ def test_imports_in_functions_and_in_strings_are_seen():
     assert len(FILES) > 15
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_benchmark_can_be_imported_without_a_gpu(file):
     import_module(f"benchmarks.{file.stem}")

@@ -135,16 +135,36 @@ def serve_words(text):
     return words[words.index("serve") + 1 :]
 
 
-def test_the_units_command_lines_are_valid():
+def test_the_unit_of_systemd_starts_the_service():
+    unit = (ROOT / "launch" / "service" / "dgraph.service").read_text()
+    given = parser().parsed(serve_words(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1)))
+    assert given["no_tcp"]
+    assert str(given["state_dir"]) == "/var/lib/" + re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1)
+    assert f"RuntimeDirectory={given['socket'].parent.name}\n" in unit
+    assert f"ReadWritePaths={given['data_root']}\n" in unit
+    assert int(re.search(r"^TimeoutStopSec=(\d+)", unit, re.MULTILINE).group(1)) > DRAIN_S
+
+
+def test_the_compose_file_starts_the_service_and_asks_it():
+    yaml = pytest.importorskip("yaml")
+    service = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]["dgraph"]
+    start, words = service["command"][:4], service["command"][4:]
+    assert start == ["python", "-m", "dgraph", "serve"]
+    given = parser().parsed(words)
+    assert (DOCKER / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+    assert service["ports"] == [f"127.0.0.1:8484:{given['port']}"]
+    assert given["bind"] == "0.0.0.0"
+    assert f"http://localhost:{given['port']}/readyz" in service["healthcheck"]["test"][-1]
+    places = {volume.split(":")[1] for volume in service["volumes"]}
+    assert {str(given["token_file"]), str(given["data_root"]), str(given["state_dir"].parent)} == places
+    assert int(service["stop_grace_period"].removesuffix("s")) > DRAIN_S
+
+
+DRAIN_S = 20
+"""Seconds within which the service ends."""
+
+
+def parser():
     from dgraph.cli.serve import _parser
 
-    unit = (ROOT / "launch" / "service" / "dgraph.service").read_text()
-    compose = (DOCKER / "compose.yaml").read_text()
-    of_unit = serve_words(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1))
-    of_compose = serve_words(re.search(r"command: (.*?\])", compose, re.DOTALL).group(1))
-    assert _parser().parsed(of_unit)["no_tcp"]
-    given = _parser().parsed(of_compose)
-    assert (given["bind"], given["port"], str(given["token_file"])) == ("0.0.0.0", 8484, "/etc/dgraph/tokens")
-    assert f':{given["port"]}"' in compose
-    for seconds in (re.search(r"TimeoutStopSec=(\d+)", unit), re.search(r"stop_grace_period: (\d+)s", compose)):
-        assert int(seconds.group(1)) > 20
+    return _parser()

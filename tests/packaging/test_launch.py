@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 from children import ROOT, environment
+from processes import free_port
 from slurm import Slurm, missing
 
+from dgraph.errors import OutputError
+from dgraph.service.client.http_link import Link
 from launch.__main__ import main
 from launch.slurm import READY, Job, script
 
@@ -236,6 +239,32 @@ def test_slurm_runs_ranks_on_two_nodes(cluster):
     assert (state["JobState"], state["NodeList"], state["NumTasks"]) == ("COMPLETED", "n[1-2]", "4"), cluster.told()
     assert (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(40)]
     assert re.search(r"on 4 ranks; ", (cluster.folder / f"dgraph-{job}.out").read_text())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.starts_children
+def test_slurm_runs_the_service_until_it_is_cancelled(cluster):
+    tokens, port = cluster.folder / "tokens", str(free_port())
+    tokens.write_text("secret\n")
+    tokens.chmod(0o600)
+    words = ["serve", "--port", port, "--token-file", str(tokens), "--state-dir", str(cluster.folder / "service")]
+    assert main(["slurm", "--ranks", "2", "-o", str(cluster.folder / "serve.sbatch"), "--", *words]) == 0
+    job = cluster.submit("serve.sbatch", PATH=f"{BIN}:{os.environ['PATH']}")
+    link = Link(f"http://127.0.0.1:{port}", "secret", 30.0)
+
+    def answers(path):
+        with contextlib.suppress(OutputError):
+            return link.call("GET", path)
+
+    cluster.until(lambda: answers("/readyz"), 60, "the service")
+    assert len(link.call("GET", "/v1/memory")["by_rank"]) == 2
+    link.call("POST", "/v1/graphs", {"name": "p", "source": "path:9"})
+    cluster.until(lambda: answers("/v1/graphs/p")["state"] == "ready", 60, "the graph")
+    found = link.call("POST", "/v1/graphs/p/path", {"source": 0, "target": 8})
+    assert found == {"vertices": list(range(9)), "length": 8}
+    cluster.ask("scancel", job)
+    cluster.ended(job, 30)
+    cluster.until(lambda: answers("/healthz") is None, 10, "the end of the service")
 
 
 FAR = 8000

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,33 @@ def test_import_is_quick_and_loads_nothing_heavy():
     assert not HEAVY & set(modules)
 
 
+def test_algorithms_load_no_compiler():
+    assert child("import sys, dgraph.algorithms; print('numba' in sys.modules)").split() == ["False"]
+
+
+def test_cached_kernels_are_found_without_nvrtc():
+    names = [each.name.replace("_", "-") for each in metadata.distributions()]
+    if not any(name.startswith("nvidia-cuda-nvrtc") for name in names):
+        pytest.skip("NVRTC does not come from a package of its own")
+    code = "import sys; from dgraph.backend.cuda.device import nvrtc; print(nvrtc.identity(), *sys.modules)"
+    found = child(code).split()
+    assert found[0].startswith("nvidia_cuda_nvrtc")
+    assert "cuda.bindings.nvrtc" not in found
+
+
+def test_certificates_are_imported_where_a_run_is_validated():
+    assert child("import sys, dgraph.run, dgraph.cli.solve; print('dgraph.validate' in sys.modules)").split() == [
+        "False"
+    ]
+
+
 @pytest.mark.parametrize("words", ["--help", "bfs --help", "--version"])
 def test_help_does_not_wait_for_the_compiler(words):
     code = f"import sys; from dgraph.cli import main; main({words.split()!r}); print('numba' in sys.modules)"
     assert child(code).splitlines()[-1] == "False"
 
 
+@pytest.mark.compiled
 @pytest.mark.starts_children
 def test_the_command_line_leaves_scipy_where_it_is(tmp_path):
     """Numba imports no scipy.linalg to compile, and nothing that only compilation needs to load cached code."""
@@ -160,7 +182,7 @@ def test_kernels_of_both_packages_go_where_that_says(tmp_path):
         import dgraph
         from partitioning.arrays.gidset import _count
         from dgraph.graph.build.fingerprint import arc_sums
-        print(_count.stats.cache_path, arc_sums.stats.cache_path)
+        print(_count.numba().stats.cache_path, arc_sums.numba().stats.cache_path)
     """
     code = f"import sys; sys.argv.append({str(ROOT)!r})\n" + "\n".join(line.strip() for line in code.splitlines())
     paths = child(code, DGRAPH_CACHE_DIR=str(tmp_path), NUMBA_CACHE_DIR="").split()
@@ -214,6 +236,7 @@ def test_warmup_is_of_all_algorithms_or_of_those_named(monkeypatch):
     assert {kind for name, kind, _ in planned if name == "bfs"} == {"no weights"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_warmup_compiles_in_children_where_there_are_cores(monkeypatch):
     shared = []
@@ -230,6 +253,7 @@ def test_warmup_compiles_in_children_where_there_are_cores(monkeypatch):
     assert shared == ["cc", "kcore"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_after_warmup_a_job_compiles_nothing(tmp_path):
     """Check that a job after ``warmup`` loads all code; the cache folder is that of the other tests."""

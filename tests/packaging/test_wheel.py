@@ -76,6 +76,15 @@ def test_every_data_file_is_in_the_wheel_and_is_read_from_there(installed, tmp_p
 
 
 @pytest.mark.starts_children
+def test_the_wheel_has_the_unit_of_systemd(installed, tmp_path):
+    unit = used(installed, tmp_path / "unit", "-m", "launch", "unit")
+    assert unit == (ROOT / "launch/service/dgraph.service").read_text().replace(
+        "/opt/dgraph/bin/python", sys.executable
+    )
+    assert f"ExecStart={sys.executable} -m dgraph serve " in unit
+
+
+@pytest.mark.starts_children
 def test_the_wheel_makes_the_text_of_kernels_and_lists_what_it_has(installed, tmp_path):
     assert "__global__" in used(installed, tmp_path / "text", "-c", TEXT)
     told = used(installed, tmp_path / "list", "-m", "dgraph", "list")

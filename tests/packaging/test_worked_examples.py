@@ -11,7 +11,7 @@ from test_docs import run_blocks
 import dgraph
 from dgraph.comm import world
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.exhaustive]
 
 N, SOURCE = 80, 3
 DIRECTIONS = ["push", "pull"]

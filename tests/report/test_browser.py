@@ -101,6 +101,7 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
     assert all(abs(a - b) < 0.03 for a, b in shares), shares
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
     write_page([recorded(made(2, 9))], tmp_path / "gpu.html")
@@ -116,6 +117,7 @@ def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
     assert seen["#4477aa"] > seen["#ee8866"] > 1000, "both kernels of a thread block"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
     write_page([timed(1, 4.0, 4.0), timed(2, 2.5, 2.0), timed(64, 0.5, 0.1)], tmp_path / "runs.html")

@@ -1,11 +1,14 @@
 """Recordings of a GPU (``--record``): edges by thread, seconds by kernel, ranges of a profiler."""
 
+import gc
+
 import numpy as np
 import pytest
 from emulated import THREADS, backend, needs_compiler
 from flat_run import flat_run
 from report_schema import SCHEMA, violations
 
+import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.gpu_options import recording
@@ -184,3 +187,16 @@ def test_kernels_of_several_programs_add_up():
     rows = told.collect()["ranks"][0]["kernels"]
     told = [(row["kernel"], row["launches"], row["seconds"]) for row in rows]
     assert told == [("edges", 3, 0.75), ("end_phase", 3, 0.1)]
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("emulated", marks=needs_compiler)])
+def test_a_run_leaves_no_cycles_for_the_collector_of_garbage(device):
+    graph = hub().on(device="cpu" if device == "cpu" else backend())
+
+    def run():
+        dgraph.bfs(graph, source=0).top(3)
+
+    run()
+    gc.collect()
+    run()
+    assert gc.collect() == 0

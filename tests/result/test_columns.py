@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import time
 import weakref
 
 import numpy as np
@@ -9,15 +10,16 @@ import oracles
 import pytest
 import simulated
 from emulated import Device, needs_compiler
+from emulated_raw import Raw
 from flat_run import flat_run
 
 import dgraph
-from dgraph.algorithms.distances import distances
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import lazy_result
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import SerialComm
+from dgraph.engine.rounds.field_figures import reached
 from dgraph.result.columns import Columns
 from dgraph.result.result import UNREACHED
 
@@ -78,9 +80,8 @@ def test_what_is_written_stays(columns):
 @pytest.mark.parametrize("renumbered", [True, False])
 @pytest.mark.parametrize("fetch", ["asked", "short"])
 def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, monkeypatch):
-    monkeypatch.setattr(pools, "_caches", [])
+    monkeypatch.setattr(pools, "_caches", {})
     monkeypatch.setattr(pools, "give_back", lambda *_: None)
-    monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
@@ -129,11 +130,44 @@ def test_columns_of_a_device_pass_no_host(renumbered, monkeypatch):
     assert np.array_equal(found.device_column("predecessor"), there["predecessor"]), "after it was fetched, too"
 
 
+@needs_compiler
+@pytest.mark.parametrize("renumbered", [False, True])
+@pytest.mark.parametrize("order", ["original", "degree"])
+def test_columns_come_from_a_device_in_pieces(renumbered, order, monkeypatch):
+    """More pieces than slots of pinned memory, converted and ordered on the GPU; a gather leaves the field there."""
+    monkeypatch.setattr(pools, "_caches", {})
+    monkeypatch.setattr(pools, "give_back", lambda *_: None)
+    monkeypatch.setattr(lazy_result, "FEW", 0)
+    monkeypatch.setattr(downloads, "PIECE", 80)
+    monkeypatch.setattr(downloads, "AT_ONCE", 4)
+    graph = dgraph.Graph.load("rmat:8", order=order, comm=SerialComm(), device="cpu")
+    wanted = {name: values.copy() for name, values in dgraph.run("bfs", graph, source=1).columns.items()}
+    device, whole = Device(), []
+    monkeypatch.setattr(device, "get", lambda array, get=device.get: (whole.append(array.size), get(array))[1])
+    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    whole.clear()
+    gathered = found.gather()
+    assert max(whole, default=0) <= 20
+    assert len(device._downloads.slots) == downloads.SLOTS < graph.n // 20
+    for name in wanted:
+        assert np.array_equal(gathered[name], wanted[name]), name
+    gathered["distance"][:] = 7
+    whole.clear()
+    pools.drop_caches(None, device.number, weakref.ref(device))
+    assert graph.n in whole, "the fields were there"
+    again = found.gather()
+    for name in wanted:
+        assert np.array_equal(again[name], wanted[name]), name
+        assert np.array_equal(found.columns[name], wanted[name]), name
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp", "cc", "pagerank", "kcore", "color"])
 @pytest.mark.parametrize("order", ["original", "degree"])
-def test_columns_of_a_gpu_are_arrays_of_cupy(algorithm, order):
+def test_columns_of_a_gpu_are_arrays_of_cupy(algorithm, order, monkeypatch):
     cupy = pytest.importorskip("cupy")
+    monkeypatch.setattr(lazy_result, "FEW", 100)
+    monkeypatch.setattr(downloads, "PIECE", 800)
     graph = dgraph.Graph.load("rmat:12", weights="1..255", order=order, device="cuda", comm=SerialComm())
     found = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
     there = {name: found.device_column(name) for name in found.columns}
@@ -143,11 +177,65 @@ def test_columns_of_a_gpu_are_arrays_of_cupy(algorithm, order):
         assert np.array_equal(cupy.asnumpy(cupy.from_dlpack(column)), found.columns[name]), name
 
 
+class Late(Raw):
+    """GPU that copies when the host waits for a copy, and counts the bytes that it pins."""
+
+    def __init__(self):
+        super().__init__()
+        self.bytes, self.copies = 0, {}
+
+    def pinned(self, size):
+        self.bytes += size
+        return super().pinned(size)
+
+    def copy(self, to, source, size, stream=None):
+        self.last = to, source, size
+
+    def record(self, event, stream=None):
+        self.copies[event] = self.last
+
+    def wait(self, event):
+        super().copy(*self.copies.pop(event))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64])
+def test_threads_convert_pieces_from_a_few_slots(dtype, monkeypatch):
+    """A slot that is filled before its last piece is converted, or a piece that is converted before it came, shows."""
+    for name, value in {"PIECE": 80, "AT_ONCE": 3}.items():
+        monkeypatch.setattr(downloads, name, value)
+    gpu, values = Late(), np.arange(1005).astype(dtype)
+    copier, rows = downloads.Downloads(gpu, lambda array: array.ctypes.data, 3), 80 // values.itemsize
+
+    def slowly(some):
+        time.sleep(0.0001 * (some.size and int(some[0]) % 7))
+        return some.astype(np.int64) + 1
+
+    for _ in range(2):
+        found = copier.fetch((values[at : at + rows] for at in range(0, values.size, rows)), slowly, values.size)
+        assert found.dtype == np.int64
+        assert np.array_equal(found, values.astype(np.int64) + 1)
+    assert gpu.bytes == downloads.SLOTS * 80
+
+
+@pytest.mark.gpu
+def test_whole_pieces_come_from_a_gpu_in_order():
+    """Each slot of pinned memory is used more than once; a piece that is overwritten early would show."""
+    pytest.importorskip("cupy")
+    from dgraph.backend.cuda.device.device import CudaDevice
+
+    device = CudaDevice(0)
+    with device.using():
+        values = device.put(np.random.default_rng(1).permutation(3 * downloads.SLOTS * downloads.PIECE // 8 + 5))
+    left = lazy_result.LazyFields(device, {"d": lazy_result.FieldView(device, values, None)}, None, None)
+    wanted = device.get(values) + 1
+    for _ in range(3):
+        assert np.array_equal(left.fetch("d", lambda part: part + 1, None), wanted)
+
+
 @needs_compiler
 @pytest.mark.parametrize("renumbered", [False, True])
 def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkeypatch):
     """The sum of ranks is computed without copying them."""
-    monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
@@ -167,7 +255,7 @@ def test_a_result_keeps_no_graph(monkeypatch):
     graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
     backend = CudaBackend(0, 1, True, Options(), device)
     found = flat_run("bfs", graph, source=1, backend=backend)
-    there = [weakref.ref(graph), *(weakref.ref(part.local) for part in graph._locals.values())]
+    there = [weakref.ref(graph), *(weakref.ref(part.local) for part in graph.partitions.values())]
     gc.disable()
     try:
         del graph
@@ -190,8 +278,7 @@ def test_what_is_counted_on_a_gpu_is_what_the_host_counts(values):
     left = lazy_result.LazyFields(
         device, {"d": lazy_result.FieldView(device, values, None)}, degree.astype(np.uint32), own
     )
-    expected = distances(values, degree)
-    assert left.reached("d") == (expected.reached, expected.farthest, expected.arcs)
+    assert left.reached("d") == reached(values, degree)
     if values.dtype.kind != "f":
         most = values.max(initial=0)
         assert left.own("d") == (values == own).sum()

@@ -4,6 +4,8 @@ import errno
 import os
 import zipfile
 import zlib
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgraph.comm import world
+from dgraph._support import threads as support_threads
+from dgraph.comm import SerialComm, world
 from dgraph.errors import OutputError, UsageError
 from dgraph.result.files import npz, sample_sort, vertex_text
 from dgraph.result.result import UNREACHED, Result
 
+save = import_module("dgraph.result.files.save")  # the package has a function of that name
 ROWS = 3000
 
 
@@ -151,6 +155,48 @@ def test_bad_requests_name_what_is_known(comm, folder):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("suffix", ["txt", "csv", "npz"])
+def test_threads_write_the_same_bytes(comm, folder, monkeypatch, suffix):
+    """Blocks and pieces that are smaller than the rows, in order whichever thread is done first."""
+    monkeypatch.setattr(save, "ROWS", 100)
+    monkeypatch.setattr(save, "PIECE", 1000)
+    result = scattered(comm, whole())
+    result.save(folder / f"one.{suffix}")
+    replace(result, threads=4).save(folder / f"four.{suffix}")
+    if comm.rank == 0:
+        assert (folder / f"one.{suffix}").read_bytes() == (folder / f"four.{suffix}").read_bytes()
+        if suffix == "npz":
+            assert zipfile.ZipFile(folder / "four.npz").testzip() is None
+
+
+@pytest.mark.mpi
+def test_an_error_of_a_thread_is_raised_on_all_ranks(comm, folder, monkeypatch):
+    monkeypatch.setattr(save, "ROWS", 100)
+    if comm.rank == comm.size - 1:
+        monkeypatch.setattr(vertex_text, "digits", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
+    with pytest.raises(OutputError, match="broken"):
+        replace(scattered(comm, whole()), threads=4).save(folder / "out.txt")
+    comm.barrier()
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_gather_returns_is_not_tied_to_the_result(monkeypatch, threads):
+    monkeypatch.setattr(support_threads, "PIECE", 1000)
+    columns = whole()
+    result = replace(scattered(SerialComm(), columns), threads=threads)
+    gathered = result.gather()
+    for name, values in columns.items():
+        np.testing.assert_array_equal(gathered[name], values)
+    gathered["distance"][:] = 7
+    np.testing.assert_array_equal(result.columns["distance"], columns["distance"])
+    with pytest.raises(ValueError, match="read-only"):
+        gathered["vertex"][0] = 7
+    result.columns["vertex"][0] += 0  # the result's own stays as it was
+
+
+@pytest.mark.mpi
 def test_gather_gives_the_root_everything(comm):
     columns = whole()
     gathered = scattered(comm, columns).gather(root=comm.size - 1)
@@ -177,13 +223,13 @@ def test_top_takes_the_largest_and_of_equals_the_smallest_id(comm, k):
 def test_integers_of_any_size_as_text(values):
     array = np.array(values, np.int64)
     vertex = np.arange(array.size, dtype=np.int64)
-    assert b"".join(vertex_text.lines(vertex, array)).decode() == "".join(f"{i} {v}\n" for i, v in enumerate(values))
+    assert vertex_text.lines(vertex, array).decode() == "".join(f"{i} {v}\n" for i, v in enumerate(values))
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=20))
 def test_floats_read_back_equal(values):
     array = np.array(values)
-    words = b"".join(vertex_text.lines(np.arange(array.size), array)).decode().split()[1::2]
+    words = vertex_text.lines(np.arange(array.size), array).decode().split()[1::2]
     np.testing.assert_array_equal(np.array([float(word) for word in words]), array)
 
 

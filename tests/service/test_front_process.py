@@ -28,6 +28,7 @@ def closed(raw, seconds):
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_a_front_serves_both_sockets_and_sheds_slow_clients(tmp_path):
     with serving_process(tmp_path) as (address, token, http):

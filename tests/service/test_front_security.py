@@ -48,6 +48,8 @@ async def test_a_read_token_looks_and_does_not_touch(one):
             ("POST", "/v1/graphs", {"name": "h", "source": "path:3"}),
             ("PATCH", "/v1/graphs/g", {"pinned": True}),
             ("DELETE", "/v1/graphs/g", None),
+            ("DELETE", "/v1/graphs/path", None),
+            ("PATCH", "/v1/graphs/lookup", {"pinned": True}),
             ("POST", "/v1/graphs/g/edges", {"add": [[1, 2]]}),
         ):
             assert (await tcp.request(method, path, json=body)).status_code == 403, path
@@ -169,6 +171,7 @@ def test_bodies_are_limited_before_and_after_decompression(tmp_path):
             assert (await put("/v1/graphs/g/data", content=b"1,2,3,4,5,6\n", headers=CSV)).status_code == 422
             json = {"Content-Type": "application/json"}
             assert (await one.http.post("/v1/jobs", content=b" " * 2001, headers=json)).status_code == 413
+            assert (await one.http.patch("/v1/graphs/data", content=b" " * 2001, headers=json)).status_code == 413
             squeezed = json | {"Content-Encoding": "gzip"}
             assert (await one.http.post("/v1/jobs", content=gzip.compress(b"{}"), headers=squeezed)).status_code == 415
             for media, encoding in (("application/octet-stream", "identity"), ("text/csv", "br")):

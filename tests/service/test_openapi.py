@@ -74,7 +74,8 @@ async def test_the_schemas_of_algorithms_are_those_of_the_register(one):
     assert [each["name"] for each in found] == list(ALGORITHMS)
     for each in found:
         Draft202012Validator.check_schema(each["parameters"])
-        assert set(each["parameters"]["properties"]) == set(ALGORITHMS[each["name"]].parameters)
+        known = ALGORITHMS[each["name"]].parameters.values()
+        assert set(each["parameters"]["properties"]) == {known.name for known in known if not known.on_host}
         assert "vertex" in each["columns"]["properties"]
     bfs = next(each for each in found if each["name"] == "bfs")
     check = Draft202012Validator(bfs["parameters"]).is_valid
@@ -83,16 +84,24 @@ async def test_the_schemas_of_algorithms_are_those_of_the_register(one):
     assert not check({"source": 3, "more": 1})
 
 
+def test_jobs_name_no_file_of_the_host():
+    from dgraph.service.front.job import checked
+    from dgraph.service.front.problem_documents import Problem
+
+    assert checked("apsp", {"matrix_file": None})["matrix_file"] is None
+    with pytest.raises(Problem, match="a file of the service's host"):
+        checked("apsp", {"matrix_file": "distances.npy"})
+
+
 def test_the_columns_and_generators_are_those_of_the_library():
     import dgraph
     from dgraph.algorithms import ALGORITHMS
     from dgraph.graph.generate import GENERATORS
     from dgraph.service.front.jail import GENERATORS as NAMES
-    from dgraph.service.front.routes.algorithm_schemas import RESULTS
 
     assert set(NAMES) == set(GENERATORS)
-    assert set(RESULTS) == set(ALGORITHMS)
-    assert tuple(dgraph.bfs("path:3", source=0).columns) == ("vertex", *RESULTS["bfs"])
+    assert all(algorithm.columns for algorithm in ALGORITHMS.values())
+    assert tuple(dgraph.bfs("path:3", source=0).columns) == ("vertex", *ALGORITHMS["bfs"].columns)
 
 
 @pytest.mark.exhaustive

@@ -2,11 +2,16 @@
 
 import shutil
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from ranks_served import Served
 
 import dgraph
+from dgraph.comm import SerialComm
+from dgraph.errors import DataError
+from dgraph.service.ranks import graph_store
+from dgraph.service.ranks.column_files import keep_column
 from dgraph.service.supervisor.supervisor import RankError
 
 pytestmark = [
@@ -37,6 +42,7 @@ def change(served, name, base, new, path):
 def test_two_changes_survive_a_reopening_without_their_base(served):
     batch = served.state / "batch.arrow"
     served.load("path", "path:6")
+    served.run("path", "bfs", mode="mutate", column="hops", parameters={"source": 0})
     write(batch, True, source=[0, 4], target=[5, 5], remove=[False, True])
     second = change(served, "path", 1, 2, batch)
     write(batch, False, source=[5], target=[7])
@@ -51,12 +57,51 @@ def test_two_changes_survive_a_reopening_without_their_base(served):
             assert found == distances, version
         served.call("drop", graph="path")
         for version in wanted:
-            served.reopen("path", version)
+            assert served.reopen("path", version)["columns"] == ["hops"]
+    near = {"column": "hops", "is": "<=", "value": 2}  # of the first version; new vertices have no value
+    assert served.run("path", "cc", version=3, where=near)["rows"] == 3
 
     shutil.rmtree(served.state / "graphs" / "path" / "1")
     shutil.rmtree(served.state / "graphs" / "path" / "2")
     served.call("drop", graph="path")
     assert served.reopen("path", 3)["facts"]["fingerprint"] == third["facts"]["fingerprint"]
+
+
+def test_columns_stay_when_many_changes_are_written_as_a_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(graph_store, "MOST_CHANGES", 0)
+    comm, batch, first, second = SerialComm(), tmp_path / "batch.arrow", tmp_path / "1", tmp_path / "2"
+    write(batch, False, source=["anna", "ben"], target=["ben", "carl"])
+    base = graph_store.load(str(batch), {"ids": "string"}, "cpu", comm)
+    graph_store.keep(base, {"source": str(batch), "options": {"ids": "string"}}, first)
+    keep_column("side", dgraph.cc(base), first)
+    named = graph_store.open_stored(first, "cpu", comm)
+    assert named.columns["side"].tolist() == ["anna"] * 3
+
+    plain = graph_store.load("path:3", {}, "cpu", comm)
+    graph_store.keep(plain, {"source": "path:3", "options": {}}, second)
+    assert sorted(path.name for path in second.iterdir()) == ["graph.json"]  # it is drawn again
+    keep_column("hops", dgraph.bfs(plain, 2), second)
+    write(batch, False, source=[0], target=[4])
+    changed = graph_store.changed(graph_store.open_stored(second, "cpu", comm), batch)
+    whole = graph_store.keep_change(changed, second, batch, tmp_path / "3")
+    for graph in (whole, graph_store.open_stored(tmp_path / "3", "cpu", comm)):
+        np.testing.assert_array_equal(graph.columns["hops"], [2, 1, 0, np.nan, np.nan])
+    (tmp_path / "3" / "column-hops.npz").write_bytes(b"x")
+    with pytest.raises(DataError, match=r"column-hops\.npz is not a column"):
+        graph_store.open_stored(tmp_path / "3", "cpu", comm)
+
+
+def test_a_run_starts_from_the_answer_of_an_older_version(served):
+    batch, fields = served.state / "batch.arrow", {"parameters": {"source": 0}, "keep": True}
+    served.load("grown", "path:6")
+    served.run("grown", "bfs", job="old", **fields)
+    write(batch, True, source=[0], target=[4])
+    change(served, "grown", 1, 2, batch)
+    there = served.run("grown", "bfs", job="new", version=2, previous="old", top=6, **fields)
+    assert there["summary"]["started"] == "previous answer"
+    assert sorted(zip(*there["top"].values(), strict=True)) == [(0, 0), (1, 1), (2, 2), (3, 2), (4, 1), (5, 2)]
+    with pytest.raises(RankError, match="source=0"):
+        served.run("grown", "bfs", job="new", version=2, previous="old", parameters={"source": 1})
 
 
 def test_wrong_changes_are_refused(served):

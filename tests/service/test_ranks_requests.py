@@ -1,8 +1,10 @@
 """Requests to one and two ranks, each started once; answers are compared with runs in this process."""
 
+import gc
 import json
 import threading
 import time
+import weakref
 
 import numpy as np
 import pyarrow.ipc as ipc
@@ -179,6 +181,20 @@ def test_a_cancelled_run_ends_within_a_round_and_the_next_is_right(served, local
     assert there["top"] == {name: values.tolist() for name, values in dgraph.bfs(local, source=1).top(3).items()}
 
 
+def test_an_error_is_gone_when_nobody_holds_it(served):
+    async def refused_once():
+        try:
+            await served.ranks.call("dance")
+        except RankError as error:
+            return weakref.ref(error)
+
+    gc.disable()
+    try:
+        assert served.on_loop(refused_once())() is None, "a cycle keeps it until garbage is collected"
+    finally:
+        gc.enable()
+
+
 def test_a_time_limit_ends_a_run(served):
     refused(
         served, "TimedOut", "0.2 s", op="run", graph="web", version=1, job="long", algorithm="pagerank",
@@ -194,6 +210,8 @@ def test_a_run_that_a_limit_ended_says_so(served):
 
 def test_a_kept_column_selects_the_vertices_of_the_next_job(served, local):
     served.run("web", "kcore", mode="mutate", column="core")
+    served.call("drop", graph="web")
+    assert served.reopen("web")["columns"] == ["core"]
     where = {"column": "core", "is": ">=", "value": 5}
     there = served.run("web", "cc", where=where, job="inner", keep=True)
     inner = local.with_columns(core=dgraph.kcore(local)).filter_vertices(lambda v: v.core >= 5)

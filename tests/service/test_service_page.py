@@ -138,6 +138,22 @@ def test_a_graph_is_loaded_pinned_and_removed(opened):
     row.wait_for(state="detached")
 
 
+def test_older_jobs_are_a_page_further(opened, live):
+    job = {"graph": "rome", "algorithm": "bfs", "parameters": {"source": 5}}
+    for _ in range(31):
+        live.link.call("POST", "/v1/jobs", job, wait=10)
+    page = opened()
+    first = page.inner_text("#jobs tbody tr:first-child")
+    page.click("#jobs button:has-text('Older')")
+    page.wait_for_selector("#jobs button:has-text('Newer')")
+    assert 1 <= page.locator("#jobs tbody tr").count() <= 30
+    newest = page.locator("#jobs tbody button").first.get_attribute("data-key")
+    assert newest == live.link.call("GET", "/v1/jobs", limit=31)["jobs"][30]["id"]
+    page.click("#jobs button:has-text('Newer')")
+    page.locator("#jobs button:has-text('Newer')").wait_for(state="detached")
+    assert page.inner_text("#jobs tbody tr:first-child") == first
+
+
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_a_phone_in_either_scheme(opened, scheme):
     page = opened(PHONE, scheme)

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from children import environment, mpiexec
+from live_service import started
 from ranks_served import Served, alive, until
 
 from dgraph.service.supervisor.supervisor import RanksDied
@@ -127,6 +128,18 @@ def under_mpi(folder, word):
         f"sys.exit(serve_under_mpi({[str(folder), '2', word]}, world(), 'cpu', command))\n"
     )
     return [*mpiexec(), "-n", "2", sys.executable, ranks]
+
+
+@pytest.mark.exhaustive
+def test_the_command_under_mpirun_serves_with_the_ranks_of_the_launch(tmp_path):
+    with started(tmp_path, "--device", "cpu", launcher=[*mpiexec(), "-n", "2"]) as live:
+        call = live.link.call
+        assert len(call("GET", "/v1/memory")["by_rank"]) == 2
+        call("POST", "/v1/graphs", {"name": "p", "source": "path:9"})
+        until(lambda: call("GET", "/v1/graphs/p")["state"] == "ready")
+        found = call("POST", "/v1/graphs/p/path", {"source": 0, "target": 8})
+        assert found == {"vertices": list(range(9)), "length": 8}
+    assert not (tmp_path / "state" / "service.sock").exists()
 
 
 @pytest.mark.exhaustive

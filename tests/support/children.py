@@ -51,8 +51,13 @@ def mpiexec() -> tuple[str, ...]:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this environment without the launcher's variables; children import the packages of this checkout."""
+    """Return this environment without the launcher's variables; children import the packages of this checkout.
+
+    Where this process interprets rounds, children choose between NumPy and compilation as a user's command does.
+    """
     kept = {name: value for name, value in os.environ.items() if name in SETTINGS or not name.startswith(LAUNCHERS)}
+    if kept.get("DGRAPH_COMPILE") == "never":
+        del kept["DGRAPH_COMPILE"]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     quiet = {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1", "OPENBLAS_NUM_THREADS": "1"}
     return kept | quiet | dict(extra or {})

@@ -20,7 +20,7 @@ from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import Options

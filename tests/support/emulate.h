@@ -90,6 +90,7 @@ template <class T> static inline T __shfl_xor_sync(u32, T x, u32 mask) {
 }
 
 static inline double sqrt(double x) { return __builtin_sqrt(x); }
+static inline float sqrtf(float x) { return __builtin_sqrtf(x); }
 static inline double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 static inline float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 static inline int __popc(u32 x) { return __builtin_popcount(x); }

@@ -22,6 +22,11 @@ import numpy as np
 import pytest
 from emulated_raw import Raw
 
+import dgraph.algorithms  # noqa: F401 - enters the folder of their kernels
+from dgraph.algorithms.sssp_parts import gather_near_hubs
+from dgraph.backend.cuda import gpu_options
+from dgraph.backend.cuda.device.compiled_module import Environment
+from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.graph.devices import memory_limit
 
 HERE = Path(__file__).parent
@@ -29,6 +34,8 @@ THREADS = 64
 COMPILER = shutil.which("g++")
 FLAGS = "-std=c++17", "-w", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-ffp-contract=off"
 LIBRARY = "-O0", "-shared", "-Wl,-Bsymbolic", "-nodefaultlibs", "-lc", "-lgcc"
+
+gpu_options.SMALL_GRAPH = gather_near_hubs.FEW = 0  # searches of the small graphs of tests pull and gather, too
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
 
@@ -114,7 +121,7 @@ class Device:
     """
 
     name, architecture, xp, threads, ranged = "emulated", "emulated", Garbage(), THREADS, False
-    peak, limit = 0, None
+    peak, limit, allocator = 0, None, "pool"
 
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple | None = None):
         self.blocks, self.seed, self.memory = blocks, seed, memory
@@ -123,6 +130,7 @@ class Device:
         self.texts: dict[tuple, dict[tuple, str]] = {}
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
+        self._downloads = Downloads(self.raw, self.address, 2)
         self.ranges: list[str] = []
         self.stream = None
 
@@ -146,6 +154,9 @@ class Device:
 
     held = taken = elsewhere = used
 
+    def total(self) -> int:
+        return self.memory
+
     def forget_peak(self):
         pass
 
@@ -155,12 +166,24 @@ class Device:
     def get(self, array):
         return np.array(array)
 
-    read = get
+    def read(self, array):
+        return self.reading(array)()
+
+    def reading(self, array):
+        found = np.array(array)
+        return lambda: found
+
+    def download(self, pieces, convert, size):
+        return self._downloads.fetch(pieces, convert, size)
 
     def write(self, array, values):
         array[...] = np.asarray(values).view(array.dtype)
 
-    def address(self, array) -> int:
+    def copy(self, array, values):
+        array[...] = values
+
+    @staticmethod
+    def address(array) -> int:
         return array.ctypes.data
 
     def sort(self, array):
@@ -207,7 +230,7 @@ class Device:
         """Do nothing: a module is compiled when one of its kernels is launched."""
 
 
-class Module:
+class Module(Environment):
     owner: object = None
 
     def __init__(self, text: str, device: Device):
@@ -224,7 +247,7 @@ class Module:
         weakref.finalize(self, _ctypes.dlclose, library._handle)
         return library
 
-    def set_environment(self, words: np.ndarray) -> None:
+    def _upload(self, words: np.ndarray) -> None:
         self.words = words.copy()
 
     def _tell(self) -> None:

@@ -103,6 +103,8 @@ class Raw:
         if event.stream:
             event.stream.until(event.at)
 
+    wait = hold
+
     def copy(self, to: int, source: int, size: int, stream: Stream | None = None) -> None:
         if stream:
             stream.work.append(partial(ctypes.memmove, to, source, size))

@@ -29,12 +29,13 @@ class FakeRanks:
         fits: answer of estimates.
         rounds: events that each run sends.
         refused: why batches of edges are refused; None: they are not.
+        columns: names of the columns that runs kept.
     """
 
     def __init__(self, n=N):
         self.condition, self.restarts, self.hello = "starting", 0, {}
         self.n, self.fits, self.rounds, self.calls = n, True, 2, []
-        self.gate, self.refused = asyncio.Event(), None
+        self.gate, self.refused, self.columns = asyncio.Event(), None, []
         self.gate.set()
         self.listeners, self.under_way, self.held = [], set(), {}
 
@@ -102,7 +103,7 @@ class FakeRanks:
 
     async def open(self, store, **_):
         assert Path(store).exists()
-        return {"facts": {"n": self.n, "m": self.n - 1}, "bytes_by_rank": [1000]}
+        return {"facts": {"n": self.n, "m": self.n - 1}, "bytes_by_rank": [1000], "columns": self.columns}
 
     async def change(self, path, store, **_):
         rows = pa.ipc.open_file(path).read_all()
@@ -117,7 +118,7 @@ class FakeRanks:
     async def estimate(self, **_):
         return {"bytes_by_rank": [700], "available_by_rank": [800 if self.fits else 600], "fits": self.fits}
 
-    async def run(self, job, parameters, top, keep, spool, on_event, report=False, **_):
+    async def run(self, job, parameters, top, keep, spool, on_event, report=False, column=None, **_):
         for number in range(self.rounds):
             on_event({"round": number + 1, "active": 1, "seconds": 0.001})
         await self.gate.wait()
@@ -127,6 +128,7 @@ class FakeRanks:
         if not 0 <= source < self.n:
             raise RankError("UsageError", f"source {source} is not a vertex of the graph")
         rows = table(source, self.n)
+        self.columns += [column] * (column is not None)
         if spool:
             self.write(spool, rows)
         if keep:

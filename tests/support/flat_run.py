@@ -10,7 +10,7 @@ from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 
 OF_DEVICE = ("backend", "threads", "gpus", "gpu_memory", "transport", "allow_gpu_sharing")
 OF_RUN = (*OPTION_FIELDS, "validate", "checkpoint", "checkpoint_every", "resume")
-ROUNDS = {"local_rounds": "local", "host_rounds": "host", "overlap": "overlap"}
+ROUNDS = {"local_rounds": "local", "host_rounds": "host"}
 
 
 def flat_run(algorithm, graph, **flat):

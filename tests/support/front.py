@@ -46,6 +46,12 @@ class Front:
         body = {"graph": "g", "algorithm": "bfs", "parameters": {"source": source}, **fields}
         return await self.http.post(f"/v1/jobs{query}", json=body)
 
+    async def running_and_queued(self):
+        """Submit two jobs; return the ids of the first, which runs, and of the second, which waits for it."""
+        running = (await self.job(source=1)).json()["id"]
+        await self.state(running, "running")
+        return running, (await self.job(source=2)).json()["id"]
+
     async def state(self, id, *wanted):
         """Wait until a job is in one of these states; return its record."""
         for _ in range(500):

@@ -11,7 +11,7 @@ from children import ROOT, environment
 from dgraph.errors import OutputError
 from dgraph.service.client.http_link import Link
 
-BOOT_S = 60
+BOOT_S = 150
 
 
 class Live:
@@ -31,10 +31,11 @@ class Live:
 
 
 @contextmanager
-def started(folder, *words):
+def started(folder, *words, launcher=()):
     """Start a service whose data root is ``tests/data``, and wait for its ranks."""
     state = folder / "state"
     argv = [
+        *launcher,
         sys.executable,
         "-m",
         "dgraph",

@@ -4,6 +4,7 @@
     mpirun -n 2 compute-sanitizer --tool racecheck python tests/support/rank_checks.py --ways plain,local
     mpirun -n 4 python tests/support/rank_checks.py --backend cpu        # without a GPU
     mpirun -n 2 python tests/support/rank_checks.py --allow-gpu-sharing  # with one GPU
+    mpirun -n 3 python tests/support/rank_checks.py --backend cpu --data FOLDER --done FILE  # data_checks.py
 
 The graphs are small enough for sanitizers; they have a hub, isolated vertices and several components.
 """
@@ -14,7 +15,9 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import data_checks
 import numpy as np
 import oracles
 from colored import by_hand
@@ -22,15 +25,14 @@ from flat_run import flat_run
 
 import dgraph
 from dgraph.backend import backend
-from dgraph.backend.cuda.exchange import push_overlap
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import Comm, world
+from partitioning import POLICIES
 
 WAYS: dict[str, dict] = {
     "plain": {},
     "host": {"host_rounds": True},
     "broad": {"across_limit": 0},
-    "overlap": {"across_limit": 0, "overlap": True},
     "local": {"local_rounds": True},
     "reach": {"reach": 4},
     "noreach": {"reach": 0},
@@ -123,16 +125,23 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--policies", type=words, default=["oec", "cvc"])
+    parser.add_argument("--policies", type=words)
     parser.add_argument("--ways", type=words, default=list(WAYS))
     parser.add_argument("--transports", type=words, default=["auto"])
-    parser.add_argument("--algorithms", type=words, default=list(ALGORITHMS))
+    parser.add_argument("--algorithms", type=words)
+    parser.add_argument("--data", type=Path, help="folder of graphs to run the new algorithms on, on CPUs")
+    parser.add_argument(
+        "--done", type=Path, default=Path("done.txt"), help="of --data: file of the runs that were right"
+    )
     parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
-    push_overlap.BROAD = 1  # these graphs have only small frontiers
+    asked.policies = asked.policies or (sorted(POLICIES) if asked.data else ["oec", "cvc"])
+    asked.algorithms = asked.algorithms or list(data_checks.ALGORITHMS if asked.data else ALGORITHMS)
+    if asked.data and asked.backend != "cpu":
+        parser.error("--data runs on CPUs; add --backend cpu")
     engine = backend("cuda", comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
     count = wrong = 0
-    for told, good in runs(asked, engine, comm):
+    for told, good in data_checks.runs(asked, comm) if asked.data else runs(asked, engine, comm):
         count, wrong = count + 1, wrong + (not good)
         if comm.rank == 0 and not good:
             print(f"wrong: {told}", flush=True)

@@ -20,12 +20,12 @@ class Served:
         self.ranks = self.on_loop(self._made(ranks, more))
 
     async def _made(self, ranks, more):
-        made = Ranks(self.state, ranks, device="cpu", **more)
+        made = Ranks(self.state, ranks, **{"device": "cpu", **more})
         made.on_change(self.changes.append)
         await made.start()
         return made
 
-    def on_loop(self, work, timeout=60):
+    def on_loop(self, work, timeout=240):
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout)
 
     def call(self, op, **fields):

@@ -2,49 +2,166 @@
 
 from pathlib import Path
 
-from dgraph.backend.kernel_register import FOLDERS, KERNELS, Kernel, VertexMemory
+from dgraph.algorithms.kernels.no_rows import ByPrograms, NoCounts, NoEdgeTriangles, NoForest
+from dgraph.backend.kernel_register import FOLDERS, KERNELS, ROW_KERNELS, Kernel, RowKernel, RowMemory, VertexMemory
+
+HERE = Path(__file__).parent
 
 
 def _components_cpu():
-    from dgraph.algorithms.kernels.components_cpu import UnionFind
+    from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 
     return UnionFind
 
 
 def _components_arrays():
-    from dgraph.algorithms.kernels import components_arrays
+    from dgraph.algorithms.kernels.components import components_arrays
 
     return components_arrays
 
 
-def _kcore_peel():
-    from dgraph.algorithms.kernels.kcore_peel_machine import KcorePeelMachine
-
-    return KcorePeelMachine
-
-
 def _components_single():
-    from dgraph.algorithms.kernels.components_cuda import ComponentsSingle
+    from dgraph.algorithms.kernels.components.components_cuda import ComponentsSingle
 
     return ComponentsSingle
 
 
 def _components_multi():
-    from dgraph.algorithms.kernels.cc_multi_cuda import ComponentsMulti
+    from dgraph.algorithms.kernels.components.cc_multi_cuda import ComponentsMulti
 
     return ComponentsMulti
 
 
-def _hindex():
-    from dgraph.algorithms.kernels.hindex_cuda import HindexMachine
+def _greedy_cpu():
+    from dgraph.algorithms.kernels.greedy_cpu import GreedyOnce
 
-    return HindexMachine
+    return GreedyOnce
 
 
-def _hindex_arrays():
-    from dgraph.algorithms.kernels import hindex_arrays
+def _greedy_single():
+    from dgraph.algorithms.kernels.greedy_cuda import GreedySingle
 
-    return hindex_arrays
+    return GreedySingle
+
+
+def _independent_single():
+    from dgraph.algorithms.kernels.independent_cuda import IndependentSingle
+
+    return IndependentSingle
+
+
+def _wedges_cpu():
+    from dgraph.algorithms.kernels.wedges_cpu import Wedges
+
+    return Wedges
+
+
+def _wedges_cuda():
+    from dgraph.algorithms.kernels.wedges_cuda import Wedges
+
+    return Wedges
+
+
+def _reach():
+    from dgraph.algorithms.many_sources.reach import Reach
+
+    return Reach
+
+
+def _reach_cuda():
+    from dgraph.algorithms.many_sources.reach_cuda import GpuReach
+
+    return GpuReach
+
+
+def _reach_planned():
+    from dgraph.algorithms.many_sources.results import NothingReached
+
+    return NothingReached
+
+
+def _dependencies():
+    from dgraph.algorithms.many_sources.betweenness.dependencies import Dependencies
+
+    return Dependencies
+
+
+def _dependencies_by_programs():
+    from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
+
+    return DependenciesByPrograms
+
+
+def _dependencies_planned():
+    from dgraph.algorithms.many_sources.results import NothingSummed
+
+    return NothingSummed
+
+
+def _path_sums():
+    from dgraph.algorithms.many_sources.betweenness.path_sums import PathSummer
+
+    return PathSummer
+
+
+def _path_sums_beside_gpu():
+    from dgraph.algorithms.many_sources.betweenness.path_sums import PathSummer
+
+    return PathSummer.beside_gpu
+
+
+def _path_sums_planned():
+    from dgraph.algorithms.many_sources.betweenness.path_sums import NoPathSums
+
+    return NoPathSums
+
+
+def _searches():
+    from dgraph.algorithms.many_sources.searches import Searches
+
+    return Searches
+
+
+def _searches_by_programs():
+    from dgraph.algorithms.many_sources.searches import SearchesByPrograms
+
+    return SearchesByPrograms
+
+
+def _searches_planned():
+    from dgraph.algorithms.many_sources.searches import NoSearches
+
+    return NoSearches
+
+
+def _forest():
+    from dgraph.algorithms.kernels.forest_cpu import Forest
+
+    return Forest
+
+
+def _forest_cuda():
+    from dgraph.algorithms.kernels.forest_cuda import GpuForest
+
+    return GpuForest
+
+
+def _strong_cuda():
+    from dgraph.algorithms.kernels.strong_cuda import GpuStrong
+
+    return GpuStrong
+
+
+def _edge_triangles():
+    from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
+
+    return EdgeTriangles
+
+
+def _edge_triangles_beside_gpu():
+    from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
+
+    return EdgeTriangles.beside_gpu
 
 
 KERNELS["components"] = Kernel(
@@ -55,8 +172,57 @@ KERNELS["components"] = Kernel(
     memory=VertexMemory(arrays=12, result=8),
     row_heads=True,
     phase_files=("in_kernel_exchange", "frontier_messages", "cc_multi", "cc_multi_round"),
+    multi_gpu_files=("frontier_messages", "cc_multi"),
+    multi_gpu_walk="cc_multi_walk",
+    cooperative=("send_inside", "label_inside"),
 )
-KERNELS["cores"] = Kernel(cpu=_kcore_peel, peels=True)
+KERNELS["cores"] = Kernel(edges=Path(__file__).parent / "kcore_peel.py", peels=True)
 KERNELS["shells"] = Kernel(peels=True)
-KERNELS["estimates"] = Kernel(cuda=_hindex, cuda_ranks=_hindex, arrays=_hindex_arrays)
-FOLDERS.append(Path(__file__).parent)
+KERNELS["greedy"] = Kernel(cpu=_greedy_cpu, cuda=_greedy_single, memory=VertexMemory(arrays=14, result=8))
+KERNELS["independent"] = Kernel(cuda=_independent_single, memory=VertexMemory(arrays=5, result=8))
+ROW_KERNELS["wedges"] = RowKernel(
+    cpu=_wedges_cpu, cuda=_wedges_cuda, host=RowMemory(100, 40), gpu=RowMemory(34, 6),
+    planned=lambda: NoCounts,
+)  # fmt: skip
+ROW_KERNELS["forest"] = RowKernel(
+    cpu=_forest, cuda=_forest_cuda, host=RowMemory(120, 24), gpu=RowMemory(100, 12),
+    planned=lambda: NoForest,
+)  # fmt: skip
+ROW_KERNELS["strong"] = RowKernel(
+    cpu=lambda: ByPrograms, cuda=_strong_cuda, host=RowMemory(0, 0), gpu=RowMemory(60, 16),
+    planned=lambda: ByPrograms,
+)  # fmt: skip
+ROW_KERNELS["reach"] = RowKernel(
+    cpu=_reach,
+    cuda=_reach_cuda,
+    host=RowMemory(450, 40),
+    gpu=RowMemory(100, 0),
+    planned=_reach_planned,
+)
+ROW_KERNELS["dependencies"] = RowKernel(
+    cpu=_dependencies,
+    cuda=_dependencies_by_programs,
+    host=RowMemory(450, 40),
+    gpu=RowMemory(100, 0),
+    planned=_dependencies_planned,
+)
+ROW_KERNELS["levels"] = RowKernel(
+    cpu=_reach,
+    cuda=_reach_cuda,
+    host=RowMemory(1200, 40),
+    gpu=RowMemory(400, 0),
+    planned=_reach_planned,
+)
+ROW_KERNELS["path sums"] = RowKernel(
+    cpu=_path_sums, cuda=_path_sums_beside_gpu, host=RowMemory(700, 130), gpu=RowMemory(0, 0),
+    planned=_path_sums_planned, replicated=True,
+)  # fmt: skip
+ROW_KERNELS["searches"] = RowKernel(
+    cpu=_searches, cuda=_searches_by_programs, host=RowMemory(900, 90), gpu=RowMemory(40, 0),
+    planned=_searches_planned, replicated=True,
+)  # fmt: skip
+ROW_KERNELS["edge triangles"] = RowKernel(
+    cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
+    planned=lambda: NoEdgeTriangles,
+)  # fmt: skip
+FOLDERS += [HERE, HERE / "components", HERE.parent / "many_sources"]

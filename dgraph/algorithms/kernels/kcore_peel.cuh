@@ -1,4 +1,4 @@
-// Peeling of vertices inside the edge phase, where a program's rounds are those of ``algorithms/kcore.py``. A vertex
+// Peeling of vertices inside the edge phase, where a program's rounds are those of ``kcore_parts/``. A vertex
 // with more remaining neighbours than its level loses them as edges find it, and joins the frontier when it reaches the
 // level. So only the first round at a k passes over all vertices.   [Kabir & Madduri, IPDPSW 2017: a vertex that was
 // decremented too far is incremented again, and a removed one keeps its level]
@@ -14,12 +14,12 @@ struct Peeled {
 
 #if KCORE_PEEL
 // Remaining degree at which v is removed when k is 0; and the degree below which vertices were removed before this k.
-#if KCORE_BOUNDED
+#if KCORE_PEEL & PEEL_BOUNDED
 DEVICE i64 zero_of(u32 v) { return larger((i64)LOAD(env.f_top + v) - env.p_first, 1ll); }
 #else
 DEVICE i64 zero_of(u32) { return env.p_first; }
 #endif
-DEVICE i64 lowest_of(const Globals& G, i64 zero) { return KCORE_LEVELS ? G.g_k : zero + G.g_k; }
+DEVICE i64 lowest_of(const Globals& G, i64 zero) { return KCORE_PEEL & PEEL_LEVELS ? G.g_k : zero + G.g_k; }
 
 DEVICE i64 lessened(int* p, i64 x) { return (i64)(int)atomicAdd((u32*)p, (u32)-x); }
 DEVICE i64 lessened(i64* p, i64 x) { return (i64)atomicAdd((u64*)p, (u64)-x); }

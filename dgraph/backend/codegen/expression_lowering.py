@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 from dgraph.program import Field, Global, Traced
 from dgraph.program.expression_tree import Expr
-from dgraph.program.trace import GRAPH, KINDS
+from dgraph.program.traced import GRAPH, KINDS
 
 LOWEST = {"uint8": 0, "int32": -(2**31), "uint32": 0}
 """Smallest values of the integer dtypes that are narrower than the 64 bits of the computation."""
@@ -27,7 +27,7 @@ class Scope(ABC):
         calls: operators that the language spells as function calls.
     """
 
-    calls: tuple[str, ...] = ("abs", "min", "max", "mixed", "sat+", "sat-")
+    calls: tuple[str, ...] = ("abs", "min", "max", "mixed", "bit_count", "sqrt", "sat+", "sat-")
 
     def __init__(self, traced: Traced):
         self.traced = traced

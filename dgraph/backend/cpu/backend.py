@@ -9,12 +9,15 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from operator import or_
+from typing import Any
 
 from dgraph.backend import affinity
+from dgraph.backend.cpu.round.array_rounds import ArrayMachine, answers_at_once
+from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import Machine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.interface import Backend, SharedMachine
-from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -47,7 +50,7 @@ class CpuBackend(Backend):
         masks = masks or [mine] * ranks_here
         every = reduce(or_, masks).bit_count()
         share = affinity.share(masks, mine)
-        self.threads = min(threads or share, share)
+        self.threads = self.host_threads = min(threads or share, share)
         self.reason = f"{every} cores for {ranks_here} rank{'s' if ranks_here > 1 else ''} of this node"
         self.warning = affinity.binding_warning(masks, mine)
         if threads and threads > share:
@@ -58,6 +61,8 @@ class CpuBackend(Backend):
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> SharedMachine:
         """Return a machine for the program: that of its hand-written kernel if no direction is forced.
 
+        ``DGRAPH_COMPILE=never`` interprets all others; ``always`` compiles at once what NumPy would answer.
+
         Raises:
             UsageError: a traversal strategy that exists on GPUs only.
         """
@@ -66,7 +71,15 @@ class CpuBackend(Backend):
         load = kernel_of(traced.program.kernel).cpu
         if load is not None and direction == "auto" and not local.directed:
             return load()(traced, local, _team(self.threads))
+        if os.environ.get("DGRAPH_COMPILE") == "never":
+            return InterpretedMachine(traced, local, _team(1), direction)
+        if direction == "auto" and answers_at_once(traced, local):
+            return ArrayMachine(traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)
+
+    def row_kernel(self, name: str) -> Any:
+        """Return a kernel of whole rows on this rank's threads."""
+        return ROW_KERNELS[name].cpu()(_team(self.threads))
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if the in-edges exist, or were requested so often that building them pays."""

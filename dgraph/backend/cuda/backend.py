@@ -15,20 +15,20 @@ import numpy as np
 from dgraph.backend.cuda.device import gpu_assignment
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_cache import GraphCache
-from dgraph.backend.cuda.device_graph.graph_size import SKEWED, GraphSize
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
+from dgraph.backend.cuda.device_graph.small_graph import graph_on
+from dgraph.backend.cuda.exchange.exchange import Exchange
+from dgraph.backend.cuda.filtered_edges.kinds import kind_of
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.backend.cuda.memory.memory_plan import MemoryPlan, beside, for_graph, for_kernel, for_rounds, may_pull
-from dgraph.backend.cuda.multi_gpu.device_bsp import exchange_of
-from dgraph.backend.cuda.round_kernels.edge_filter import FilteredMachine
-from dgraph.backend.cuda.round_kernels.light_edges import LightEdgesMachine
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.memory import memory_plan as plans
+from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.interface import Backend
-from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import OutOfMemory
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
@@ -36,7 +36,6 @@ from dgraph.program.analysis import sums_source_floats
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
-
 
 PULLS_BEFORE_CSC = 64
 """Pulls after which in-edges (CSC) are built for programs that can do without."""
@@ -58,7 +57,7 @@ class CudaBackend(Backend):
         planned: planned bytes of GPU memory of the most demanding program so far.
     """
 
-    name, threads, keeps, compiles_in_parallel = "cuda", 1, True, True
+    name, threads, keeps, compiles_in_parallel, few_rounds = "cuda", 1, True, True, True
     links: Links | None = None
 
     def __init__(
@@ -72,6 +71,7 @@ class CudaBackend(Backend):
         self._graphs = GraphCache()
         self.device.ranged |= options.ranges
         self.planned = 0
+        self._taken: int | None = None
         self._shares_graphs = False
         self._renumber = options.renumber
 
@@ -79,9 +79,15 @@ class CudaBackend(Backend):
         """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
         other = CudaBackend(0, 1, self.alone, options, self.device)
         other._graphs, other.why, other.how = self._graphs, self.why, self.how
-        other._shares_graphs = True
+        other._shares_graphs, other.host_threads = True, self.host_threads
         other.device.forget_peak()
         return other
+
+    def reopen(self) -> None:
+        """Prepare for the next run, with the same options; the memory peak restarts."""
+        self.device.use()
+        self.device.forget_peak()
+        self._shares_graphs, self.planned = True, 0
 
     def keep_on_gpu(self, local: LocalGraph, graph: DeviceGraph) -> None:
         """Register a graph that is on the GPU already as the device graph of ``local``."""
@@ -114,9 +120,11 @@ class CudaBackend(Backend):
 
         Returns:
             ``renumbered`` (vertices are numbered by degree), and bytes: used by arrays now and at the peak, planned, of
-            message buffers, held by this process' pool, and taken on the GPU by any process.
+            message buffers, held by this process' pool, and taken by any process when a run last made work arrays.
         """
         device, graph = self.device, self._graphs.last
+        if self._taken is None:
+            self._taken = device.taken()
         return {
             "renumbered": graph is not None and graph.extent.renumbered,
             "used_bytes": device.used(),
@@ -124,7 +132,7 @@ class CudaBackend(Backend):
             "planned_bytes": self.planned,
             "messages_bytes": graph.post.boxes.bytes if graph and graph.post else 0,
             "held_bytes": device.held(),
-            "taken_bytes": device.taken(),
+            "taken_bytes": self._taken,
         }
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None, allocator: str):
@@ -173,12 +181,19 @@ class CudaBackend(Backend):
 
         return BuiltGraph.at(spec, comm, self.device, policy, options, self.options.renumber)
 
+    def evidence(self, graph: Graph, local: LocalGraph) -> Any:
+        """Return the input of certificates: on one rank they run on the GPU."""
+        if not self.alone:
+            return graph.evidence
+        from dgraph.backend.cuda.certificates import evidence  # not at the top: lists would wait for Numba
+
+        return evidence(graph, local, self.device)
+
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Decide for all ranks whether vertices are numbered by degree; collective.
 
         They are if some part of the graph is skewed and all GPUs have memory for it. Both sides of a message count the
-        same
-        positions, so a graph that was evicted from one GPU is dropped on all.
+        same positions, so a graph that was evicted from one GPU is dropped on all.
         """
         self._renumber = self.options.renumber
         if self.links is None or hasattr(local, "built"):
@@ -191,25 +206,60 @@ class CudaBackend(Backend):
         if self._renumber is None:
             self._renumber = bool(skewed and not cramped)
 
+    def reversed(self, local: LocalGraph, comm: Comm) -> LocalGraph:
+        """Return the partition of the reversed graph; where GPUs built the graph, no rows are copied; collective."""
+        make = getattr(local, "make_reversed", None)
+        if make is not None and local.directed and local.turned is None:
+            with comm.together():
+                self.device.use()
+                incoming = self._graph(local).incoming
+            make(incoming, comm)
+        return super().reversed(local, comm)
+
     def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
         """Return (degrees are skewed enough to renumber vertices, memory suffices for it)."""
-        extent = GraphSize.of(local, renumber=True)
-        need = for_graph(extent).upload
-        fits = need <= self.device.free(need)
-        return local.largest_degree > SKEWED * max(local.arcs, 1) / max(local.n, 1), fits
+        need = plans.for_graph(GraphSize.of(local, renumber=True)).upload
+        return is_skewed(local.largest_degree, local.arcs, local.n), need <= self.device.free(need)
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
         """Return a machine for a program on a graph: a hand-written kernel's, or one that walks edges.
 
         Raises:
-            UsageError: the program does not fit into GPU memory.
+            OutOfMemory: the program does not fit into GPU memory.
         """
         self.device.use()
+        direction = self._direction(traced, local, direction)
+        key = self._key(traced, direction)
+        machine = None if key is None else self._graphs.machines(local).take(key)
+        if machine is None:
+            machine = self._made(traced, local, direction)
+            machine.kept_as, machine.planned = key if machine.renewable else None, self.planned
+        else:
+            machine.renew(traced)
+            self.planned = max(self.planned, machine.planned)
+        return machine
+
+    def keep(self, machine: Any, local: LocalGraph) -> None:
+        """Keep a machine whose run has ended for the next run of its program."""
+        if machine.kept_as is not None:
+            machine.rest()
+            total = self.device.limit or self.device.total()
+            self._graphs.machines(local).keep(machine.kept_as, machine, total)
+
+    def _key(self, traced: Traced, direction: str) -> tuple | None:
+        """Return the key of a program's machine; None where it is made anew for each run."""
+        kept = self.alone and traced.key is not None and not self.options.observed
+        return (traced.key, direction, self.options.key) if kept else None
+
+    def _made(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
+        """Make a machine for a program."""
+        self._taken = None
         options = self._options(traced, local, direction)
         try:
             self._plan(traced, local, direction, options)
-        except UsageError:
-            if not (traced.program.sparse or traced.program.heaviest is not None or sums_source_floats(traced)):
+        except OutOfMemory:
+            copied = traced.program.sparse or traced.program.heaviest is not None or traced.smallest
+            if not (copied or sums_source_floats(traced)):
                 raise
             options = options.without_edge_copies()
             self._plan(traced, local, direction, options)
@@ -217,18 +267,43 @@ class CudaBackend(Backend):
         if kernel is not None:
             machine = kernel(traced, graph, self.device, options)
         else:
-            kind = _kind(traced, graph, options, may_pull(traced, direction))
+            kind = kind_of(traced, graph.extent, options, plans.may_pull(traced, direction))
             machine = kind(traced, graph, self.device, direction, options)
-        machine.make_exchange = exchange_of
+        machine.make_exchange, machine.make_rounds = Exchange, device_rounds_of
         return machine
+
+    def graph_of(self, local: LocalGraph) -> DeviceGraph:
+        """Return the graph on the GPU, uploaded if it is not there.
+
+        Raises:
+            OutOfMemory: it does not fit.
+        """
+        self.device.use()
+        if self._graphs.of(local) is None:
+            need, free = plans.for_graph(GraphSize.of(local, self._renumber)), self.device.free()
+            if need.upload > free:
+                raise OutOfMemory(
+                    f"the graph needs {need.upload:,} bytes of GPU memory, and {free:,} are free on "
+                    f"{self.device.name}{plans.beside(self.device)}; use more GPUs, or --backend cpu"
+                )
+        return self._graph(local)
+
+    def upload(self, local: LocalGraph) -> None:
+        """Copy a graph to the GPU, if it is not there; raises as :meth:`graph_of` does."""
+        self.graph_of(local)
+
+    def row_kernel(self, name: str) -> Any:
+        """Return a kernel of whole rows on this GPU."""
+        return ROW_KERNELS[name].cuda()(self)
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
         """Return a function that compiles a later program's modules; None where nothing can be compiled yet."""
         graph = self._graphs.of(local)
         if graph is None or not self._walks(traced, local, direction):
             return None
-        options, pulls = self._options(traced, local, direction), may_pull(traced, direction)
-        filters_edges = _kind(traced, graph, options, pulls).filters_edges
+        direction = self._direction(traced, local, direction)
+        options, pulls = self._options(traced, local, direction), plans.may_pull(traced, direction)
+        filters_edges = kind_of(traced, graph.extent, options, pulls).filters_edges
         sources = ModuleSet(traced, graph, self.device, options, pulls, filters_edges=filters_edges)
         return lambda: sources.compile(sources.names)
 
@@ -245,17 +320,18 @@ class CudaBackend(Backend):
             return False
         try:
             self._plan(traced, local, direction, self._options(traced, local, direction))
-        except UsageError:
+        except OutOfMemory:
             return False
         return True
 
     def _options(self, traced: Traced, local: LocalGraph, direction: str) -> Options:
-        """Return the options of a program's run; pushes in two parts need walked edges and direct links."""
+        """Return the options of a program's run."""
         traversal = traced.program.traversal
-        options = self.options.under(traversal) if traversal else self.options
-        direct = self.links is not None and self.links.direct
-        cut = direct and not options.record and self._walks(traced, local, direction)
-        return options if cut else options.without_overlap()
+        return self.options.under(traversal) if traversal else self.options
+
+    def _direction(self, traced: Traced, local: LocalGraph, asked: str) -> str:
+        """Return the direction in which a program runs, see :meth:`Options.direction`."""
+        return self._options(traced, local, asked).direction(asked, traced, local.arcs) if self.alone else asked
 
     def _walks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if rounds walk edges, so that no hand-written kernel takes their place."""
@@ -275,21 +351,20 @@ class CudaBackend(Backend):
         """Refuse a program whose plan exceeds the free memory, before anything is allocated.
 
         Where renumbering was left open and does not fit, vertices keep their numbers; optional arrays of the graph that
-        this
-        program does not need are dropped first.
+        this program does not need are dropped first.
 
         Raises:
-            UsageError: the program does not fit.
+            OutOfMemory: the program does not fit.
         """
         known = self._graphs.of(local)
         built, device = getattr(local, "planned", 0), self.device
         kernel = kernel_of(traced.program.kernel)
         allocates = self.alone and kernel.memory is not None and not self._walks(traced, local, direction)
 
-        def needs(extent: GraphSize) -> MemoryPlan:
+        def needs(extent: GraphSize) -> plans.MemoryPlan:
             if allocates:
-                return for_kernel(kernel, extent)
-            return for_rounds(traced, extent, direction, options, device.blocks)
+                return plans.for_kernel(kernel, extent)
+            return plans.for_rounds(traced, extent, direction, options, device.blocks)
 
         extent = known.extent if known else GraphSize.of(local, self._renumber)
         need = needs(extent)
@@ -298,45 +373,27 @@ class CudaBackend(Backend):
             self._renumber = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
-        messages = self._messages(need)
+        messages = need.buffers({} if self.links is None else self.links.chosen)
         wanted = (need.peak if fresh else need.rounds) + messages
-        names = ("incoming", "parts", "light", "heads", "tiles")
+        names = ("incoming", "light", "heads", "id_heads", "tiles")
         sizes = {name: getattr(need, name) for name in names}
         there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():
             if wanted > free and known and not size:
+                self._graphs.machines(local).clear()  # some may use it
                 known.forget(name)
                 free = device.free(wanted - there) + there
         if wanted > free:
-            other = "--direction push, which needs no edges by target, or " if need.incoming else ""
-            raise UsageError(
-                f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
-                f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
-                f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, light ones {need.light:,}, "
-                f"rows' first neighbours {need.heads:,}, binned edges {need.tiles:,}, the program {need.arrays:,}, "
-                f"messages {messages:,}), and "
-                f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
-                f"tells how many)"
+            raise OutOfMemory(
+                plans.refusal(type(traced.program).__name__, extent, need, messages, wanted, free, device)
             )
         self.planned = max(self.planned, 0 if self._shares_graphs else built, need.peak if fresh else need.rounds)
-
-    def _messages(self, need: MemoryPlan) -> int:
-        """Return bytes of message buffers; transports other than p2p stage messages on this GPU as well."""
-        staged = self.links is not None and any(name != "p2p" for name in self.links.chosen.values())
-        return need.messages * (1 + staged)
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """Return the graph on the GPU, uploaded once and kept as long as it lives on the host."""
         known = self._graphs.of(local)
         if known is None:
-            known = self._graphs.keep(local, DeviceGraph(local, self.device, self._renumber))
+            known = self._graphs.keep(local, graph_on(self.device, local, self._renumber))
         known.links = self.links
         return known
-
-
-def _kind(traced: Traced, graph: DeviceGraph, options: Options, pulls: bool) -> type[Machine]:
-    """Return the class of machine that walks edges for a program on a graph."""
-    if options.light_edges_only(traced, pulls):
-        return LightEdgesMachine
-    return FilteredMachine if options.filters_edges(traced, graph.extent, pulls) else Machine

@@ -10,13 +10,20 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.schedule_options import checked
 from dgraph.errors import UsageError, unknown
 from dgraph.program import Traced
-from dgraph.program.analysis import order_independent, sums_source_floats
+from dgraph.program.analysis import sums_source_floats
 from dgraph.program.traversal import Traversal
 
 SMALL, SMALL_MULTI_GPU = 1 << 21, 1 << 20
 """Largest frontier, in vertices and in edges, that the persistent kernel runs: on one GPU, and a rank of several GPUs.
 
 The first is within 4 % of the best limit on every graph of ``python -m benchmarks tuning``.
+"""
+
+SMALL_GRAPH = 1 << 20
+"""Edges of a graph up to which searches of one GPU only push, and no edges are copied in another order.
+
+The persistent kernel then runs the whole search: a pull would cost two launches and a read more than it saves. Rows fit
+the cache, and copies of them would take kernels that a first call has to compile.
 """
 
 PERSISTENT_BFS_BLOCKS = 4
@@ -54,18 +61,18 @@ class Options:
         blocks: blocks of every launch whose grid is free; None: as many as are resident at once.
         local_rounds: a rank runs rounds of its own until its frontier is empty before it exchanges.
         host_rounds: end large rounds by an MPI allreduce even if GPUs are peer-accessible.
-        overlap: send mirrors' proposals of a large round while edges into masters are visited.
         across_limit: ``small`` for each of several ranks; None: as ``small``.
         reach: blocks a multiprocessor of the persistent kernel that runs a whole search (bfs), large rounds
             included, on all GPUs; 0: no such kernel; None: see :meth:`persistent_bfs_blocks`.
         given: options of the schedule, see ``dgraph.backend.schedule_options``; ``options[name]`` is the value.
 
     Attributes:
+        key: hashable; options with equal keys are equal, before a traversal is added.
         sweeps, emit_limit, features: as in :class:`~dgraph.program.traversal.Traversal`.
         cull: culling of duplicate proposals: sum of CULL_WARP and CULL_HASH.
         alone, small: ``small`` on one rank, and on each of several.
         one_block: True if small rounds run in one block.
-        copies_edges: True if edges may be copied: some into filtered rows, or all into bins.
+        copies_edges: True if edges may be copied: some into filtered rows or rows' heads, or all into bins.
 
     Raises:
         UsageError: an unknown name or value, or an option of another schedule.
@@ -83,7 +90,6 @@ class Options:
         blocks: int | None = None,
         local_rounds: bool = False,
         host_rounds: bool = False,
-        overlap: bool = False,
         across_limit: int | None = None,
         reach: int | None = None,
         **given: object,
@@ -98,14 +104,15 @@ class Options:
                 raise UsageError(f"--across-limit {across_limit} is not a number of edges; give 0 or more")
             self.small = across_limit
         self.timed, self.ranges, self.local_rounds, self.copies_edges = timed, ranges, local_rounds, True
-        if host_rounds and overlap:
-            raise UsageError(
-                "--overlap needs rounds that GPUs end themselves, and --host-rounds lets hosts end them; give one"
-            )
-        self.host_rounds, self.overlap, self.reach = host_rounds, overlap, reach
+        self.host_rounds, self.reach = host_rounds, reach
         self.values = checked(schedule, given)
+        self.key = (
+            schedule, small, record, timed, ranges, renumber, blocks, local_rounds, host_rounds, across_limit,
+            reach, *sorted(given.items()),
+        )  # fmt: skip
         self.sweeps, self.emit_limit, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
+        self._under: dict[Traversal, Options] = {}
 
     def persistent_bfs_blocks(self, extent: GraphSize) -> int:
         """Return ``reach`` for a graph: the given number, else 4 where vertices are renumbered; equal on all ranks.
@@ -116,37 +123,50 @@ class Options:
             return 0
         return self.reach if self.reach is not None else PERSISTENT_BFS_BLOCKS * extent.renumbered
 
-    def overlaps_push(self, traced: Traced, extent: GraphSize) -> bool:
-        """Return True if this rank may push a program's rounds in two parts (``push_overlap.py``)."""
-        plain = self.schedule == "auto" and not (self.sweeps or extent.wide or traced.all)
-        return self.overlap and plain and extent.entered > 0 and order_independent(traced)
+    @property
+    def observed(self) -> bool:
+        """True if loads, times or ranges of this run are recorded."""
+        return self.record or self.timed or self.ranges
+
+    def direction(self, asked: str, traced: Traced, edges: int) -> str:
+        """Return the direction of a program on one GPU: "push" for searches of a small graph, else as was asked."""
+        small = edges <= min(SMALL_GRAPH, self.alone) and self.schedule == "auto" and not (self.record or self.sweeps)
+        search = traced.once and not (traced.all or traced.program.kernel)
+        pushes = small and search and "push" in traced.program.directions
+        return "push" if pushes and asked == "auto" else asked
 
     def filters_edges(self, traced: Traced, extent: GraphSize, pulls: bool) -> bool:
         """Return True if rounds may visit only edges that can propose anything (``edge_filter.py``)."""
-        plain = not (pulls or traced.weighted or self.overlaps_push(traced, extent))
-        return self.copies_edges and traced.program.sparse and plain
+        return self.copies_edges and traced.program.sparse and not (pulls or traced.weighted)
 
     def light_edges_only(self, traced: Traced, pulls: bool) -> bool:
         """Return True if rounds may visit rows of light edges alone (``light_edges.py``)."""
-        plain = not pulls and self.schedule == "auto" and not (self.overlap or self.sweeps or self.emit_limit)
+        plain = not pulls and self.schedule == "auto" and not (self.sweeps or self.emit_limit)
         return self.copies_edges and plain and traced.weighted and traced.program.heaviest is not None
 
     def bins_edges(self, traced: Traced, extent: GraphSize, pulls: bool) -> bool:
         """Return True if a program pulls along edges that are binned by target (``propagation_blocking.py``)."""
         plain = pulls and self.schedule not in SCHEDULES and not self.record
         pays = extent.renumbered or extent.edges >= MIN_BINNED_DEGREE * extent.size
+        pays &= extent.edges > SMALL_GRAPH
         return self.copies_edges and plain and pays and extent.edges < MAX_BINNED_EDGES and sums_source_floats(traced)
 
+    def tests_id_heads(self, traced: Traced, extent: GraphSize, pulls: bool) -> bool:
+        """Return True if a program that asks for the smallest id tests rows' first neighbours by id first."""
+        plain = pulls and traced.all and not (traced.weighted or self.record) and self.schedule not in SCHEDULES
+        asks = traced.smallest and not traced.program.first_hit
+        pays = extent.renumbered and not extent.mirrored and extent.edges > SMALL_GRAPH
+        return self.copies_edges and plain and asks and pays
+
     def without_edge_copies(self) -> Options:
-        """Return these options without filtered rows or bins, which take memory for copies of edges."""
-        chosen = copy(self)
+        """Return these options without filtered rows, bins and first neighbours by id: copies of edges."""
+        chosen = self._copy()
         chosen.copies_edges = False
         return chosen
 
-    def without_overlap(self) -> Options:
-        """Return these options without rounds in two parts."""
+    def _copy(self) -> Options:
         chosen = copy(self)
-        chosen.overlap = False
+        chosen._under = {}
         return chosen
 
     def __getitem__(self, name: str) -> str | int:
@@ -155,9 +175,15 @@ class Options:
     def under(self, traversal: Traversal) -> Options:
         """Return these options under a traversal of an algorithm's variant.
 
-        A schedule that the user named takes precedence over the traversal's.
+        A schedule that the user named takes precedence over the traversal's. Made once for each traversal.
         """
-        chosen = copy(self)
+        found = self._under.get(traversal)
+        if found is None:
+            found = self._under[traversal] = self._made_under(traversal)
+        return found
+
+    def _made_under(self, traversal: Traversal) -> Options:
+        chosen = self._copy()
         chosen.values = dict(self.values)
         if self.schedule == "auto" and traversal.schedule != "auto":
             chosen.schedule = traversal.schedule

@@ -6,6 +6,7 @@ The context compiles a program, hands its machine to the round loop (``driver.py
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,14 +15,18 @@ import numpy as np
 from dgraph._support import interrupts
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.backend.interface import Backend, Machine
-from dgraph.comm import Comm
-from dgraph.engine.rounds.driver import Checkpoints, Rounds
+from dgraph.comm import Comm, owner_directed
+from dgraph.engine.rounds.driver import Checkpoints, driver_of
 from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError, OutOfMemory, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.names import Names
-from dgraph.program import Program, trace
+from dgraph.program import Program, Traced, trace
+from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
+
+MOST_SPAN = 3_037_000_499
+"""Largest number whose square fits 63 bits."""
 
 
 class Context:
@@ -52,8 +57,8 @@ class Context:
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
         self.place, self.checkpoints, self.names, self.previous = place, checkpoints, names, previous
         self.rounds, self.weighted = 0, False
-        self._coming: list[Program] = []
-        self._weights_checked = False
+        self._coming: list[tuple[Program, LocalGraph]] = []
+        self._weights_checked, self._span = False, 0
 
     def run(self, program: Program, state: Mapping[str, Any] | None = None) -> State:
         """Run a program to its end or to the round limit, and return its state.
@@ -62,29 +67,30 @@ class Context:
             program: one kind of round.
             state: initial values of its ``given`` fields, shape (masters,), or values of :meth:`State.raw`.
         """
+        program, traced, state = self._with_builtins(program, state or {})
         completed = self.checkpoints.completed(program) if self.checkpoints else None
         if completed is not None:
             self.rounds += completed.rounds
-            self.weighted |= trace(program, self.local.out.weight_type).weighted
+            self.weighted |= traced.weighted
             return completed
         with self.comm.watchdog.paused():
-            with self.record("prepare"):
-                self.backend.prepare(self.local, self.comm)
-            machine = self._machine(program)
+            local = self._graph(program)
+            machine = self._machine(program, traced)
+        if machine.remark:
+            self.record.choose("rounds", "NumPy", machine.remark)
+        if machine.traced.row_reducer:
+            self._check_whole_rows(machine.traced, local)
         self.weighted |= machine.traced.weighted
         if machine.traced.weighted:
             self.check_weights()
-        limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
-        loop = Rounds(machine, self.local, self.comm, self.record, self.progress, self.sync, self.checkpoints)
-        loop.start(state or {})
+        limit = self.max_rounds if self.max_rounds is not None else sys.maxsize
+        driver = driver_of(machine, local, self.comm, self.record, self.progress, self.sync, self.checkpoints)
+        driver.start(state)
         if self.checkpoints:
             with self.comm.watchdog.paused():
                 self.checkpoints.resume(program, machine)
         compiling = machine.compiling
-        if self.comm.size == 1:
-            loop.fused(limit)
-        else:
-            loop.rounds(limit)
+        driver.run(limit)
         late = min(machine.compiling - compiling, self.record.seconds.get("compute", 0.0))
         if late > 0.0:
             self.record.add("compile", late)
@@ -100,10 +106,59 @@ class Context:
             finished=machine.done,
             bucket=machine.bucket,
         )
+        self.backend.keep(machine, local)
         if self.checkpoints:
             with self.comm.watchdog.paused():
                 self.checkpoints.finished(program, result)
         return result
+
+    def _with_builtins(self, program: Program, state: Mapping[str, Any]) -> tuple[Program, Traced, Mapping[str, Any]]:
+        """Add the values of ``in_degree`` and of ``e.id`` for a program that reads them; return its trace, too."""
+        traced = trace(program, self.local.out.weight_type)
+        needs = traced.program
+        if IN_DEGREE in needs.fields:
+            local = self.local
+            degrees = local.out_degree if program.reverse else self.backend.in_degrees(local, self.comm)
+            state = {**state, IN_DEGREE: degrees[: local.masters]}
+        if ID_SPAN in needs.parameters:
+            program = extended(program, {}, {ID_SPAN: self._ids_below(), ID_UNORDERED: not self.local.directed})
+            traced = trace(program, self.local.out.weight_type)
+        return program, traced, state
+
+    def _ids_below(self) -> int:
+        """Return a number above all original ids, by which ids of edges count; collective at the first call."""
+        if self._span:
+            return self._span
+        span = self.largest(self.local.largest_id) + 1
+        if span > MOST_SPAN:
+            raise UsageError(
+                f"e.id needs vertex ids below {MOST_SPAN}, and this graph has {span - 1}; number the vertices from 0"
+            )
+        self._span = span
+        return span
+
+    def edge_ends(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of edges by their ``e.id``: original ids, the smaller first if edges have no direction."""
+        return np.divmod(ids, self._ids_below())
+
+    @property
+    def reversed(self) -> LocalGraph:
+        """This rank's partition with reversed edges, made at first use; its ``out_degree`` is the in-degree."""
+        with self.record("prepare"):
+            return self.backend.reversed(self.local, self.comm)
+
+    def _graph(self, program: Program) -> LocalGraph:
+        """Return the partition that a program runs on."""
+        return self.reversed if program.reverse else self.local
+
+    def _check_whole_rows(self, traced: Traced, local: LocalGraph) -> None:
+        """Refuse a program that folds whole rows on a partition that cuts rows; raises on every rank alike."""
+        if self.total(local.mirrors_pull):
+            able = ("oec" if traced.program.reverse else "iec") if local.directed else "oec or metis"
+            raise UsageError(
+                f"{type(traced.program).__name__} folds all in-edges of a vertex ({traced.row_reducer!r}), and this "
+                f"partition spreads them over ranks; use --policy {able}"
+            )
 
     def check_weights(self) -> None:
         """Refuse infinite weights, which a graph may have as long as no program reads them.
@@ -144,23 +199,44 @@ class Context:
 
     def ahead(self, *programs: Program) -> None:
         """Name programs that are likely to follow the next one, to be compiled beside it."""
-        self._coming = list(programs)
+        self._coming = [(program, self._graph(program)) for program in programs]
 
     def affords(self, program: Program) -> bool:
         """Return True if the optional memory that a program wants beside the graph pays and fits on all ranks."""
+        local = self._graph(program)
         with self.comm.together():
-            traced = trace(program, self.local.out.weight_type)
-            lacks = not self.backend.affords(traced, self.local, self._direction(program))
+            traced = trace(program, local.out.weight_type)
+            lacks = not self.backend.affords(traced, local, self._direction(program))
         return not self.comm.total(lacks)
 
-    def _machine(self, program: Program) -> Machine:
-        """Make the machine of a program, compiled on every rank."""
+    def _machine(self, program: Program, traced: Traced) -> Machine:
+        """Make the machine of a program, compiled on every rank; it only pushes if in-edges do not fit in memory."""
+        local = self._graph(program)
+        try:
+            return self._made(program, traced, local)
+        except OutOfMemory:  # on every rank alike
+            if self._direction(program) != "auto" or not local.directed or "push" not in program.directions:
+                raise
+        self.direction = "push"
+        reason = "its in-edges (CSC), which pulls read, do not fit beside the graph in GPU memory"
+        self.record.choose("direction", "push", reason)
+        self.progress.line(f"direction push: {reason}")
+        return self._made(program, traced, local)
+
+    def _made(self, program: Program, traced: Traced, local: LocalGraph) -> Machine:
         error: BaseException | None = None
         compiled = False
+        with self.record("prepare"):
+            self.backend.prepare(local, self.comm)
+            try:
+                machine = self.backend.machine(traced, local, self._direction(program))
+            except Exception as caught:
+                error = caught
+        if error is None and self.comm.size == 1 and machine.loaded:
+            return machine
         try:
-            with self.record("prepare"):
-                traced = trace(program, self.local.out.weight_type)
-                machine = self.backend.machine(traced, self.local, self._direction(program))
+            if error is not None:
+                raise error
             with self.record("compile"):
                 compiled = machine.compiled
                 if compiled:
@@ -203,8 +279,8 @@ class Context:
             coming = coming if self.place == 0 else []
         else:
             coming = coming[max(self.place - 1, 0) : self.place]
-        traced = [trace(program, self.local.out.weight_type) for program in coming]
-        found = [self.backend.ahead(program, self.local, "auto") for program in traced]
+        traced = [(trace(program, local.out.weight_type), local) for program, local in coming]
+        found = [self.backend.ahead(*each, "auto") for each in traced]
         return [compile for compile in found if compile]
 
     def _direction(self, program: Program) -> str:
@@ -225,6 +301,30 @@ class Context:
         self.progress.line(text)
         return able
 
+    def scatter(self, owners: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
+        """Send each row to its owner; see :func:`dgraph.comm.owner_directed.scatter`."""
+        return owner_directed.scatter(self.comm, owners, *columns)
+
+    def fetch(
+        self, owners: np.ndarray, names: np.ndarray, look_up: Callable[[np.ndarray], tuple[np.ndarray, ...]]
+    ) -> tuple[np.ndarray, ...]:
+        """Return what the owners of names look up for them; see :func:`dgraph.comm.owner_directed.fetch`."""
+        return owner_directed.fetch(self.comm, owners, names, look_up)
+
+    def contract(
+        self, keys: np.ndarray, *columns: np.ndarray, best: int = 0, owners: np.ndarray | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """Reduce the rows of each key to one: sums, or the ``best`` row; see ``dgraph.comm.owner_directed.contract``.
+
+        Args:
+            keys: integers (rows,).
+            columns: values of the rows.
+            best: 0: add up each column; else keep the row whose first ``best`` columns are smallest.
+            owners: rank that gets the row's key; None: any, the same for equal keys.
+        """
+        owners = keys % self.comm.size if owners is None else owners
+        return owner_directed.contract(self.comm, owners, keys, *columns, best=best)
+
     @property
     def began(self) -> str | None:
         """Class name of the first program of a resumed run, whose choices hold; None where the run starts anew."""
@@ -234,6 +334,11 @@ class Context:
     def local_rounds(self) -> bool:
         """True if a rank may run rounds of its own between exchanges, for programs whose values only improve."""
         return self.comm.size > 1 and self.backend.local_rounds
+
+    @property
+    def few_rounds(self) -> bool:
+        """True if few rounds over many edges cost less than many over few, as on GPUs; equal on all ranks."""
+        return self.backend.few_rounds
 
     def total(self, value: float) -> float:
         """Sum one number over ranks; integers stay integers, floats are added in rank order."""

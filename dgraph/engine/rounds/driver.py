@@ -1,32 +1,34 @@
-"""The round loop of one program: compute → reduce → apply → agree → broadcast.
+"""What drives the rounds of one program: compute → reduce → apply → agree → broadcast.
 
 Ranks agree on the totals before they broadcast. The broadcast then knows the direction of the next round, and the last
-round broadcasts nothing. ``Rounds.rounds`` is the reference loop, one phase after the other. ``Rounds.fused`` runs the
-same phases inside the backend, many rounds a call, where no vertex has a mirror.
+round broadcasts nothing. :func:`driver_of` chooses the driver once: :class:`HostDriven`, the reference loop, starts one
+phase after the other; :class:`DeviceDriven` lets GPUs run rounds up to an agreement of hosts; :class:`OneLaunch` runs
+whole rounds inside the backend, many a call, where no vertex has a mirror.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dgraph._support import interrupts
-from dgraph.backend.interface import Machine, SharedMachine
+from dgraph.backend.interface import DeviceRounds, Machine, SharedMachine
 from dgraph.comm import Comm
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import Cancelled, PeerLost
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 
+if TYPE_CHECKING:
+    from dgraph.engine.sync import Sync
+
 LOOK_AROUND = 0.05
 """Seconds of fused rounds between two checks for signals, cancellation and progress output."""
-
-FIRST_BATCH = 16
-"""Rounds before the first of these checks, unless they might visit more arcs than ``Machine.first_arcs``."""
 
 CANCEL = 1 << 40
 """Request of a rank to end the run after this round. Requests are summed over ranks; those for checkpoints are
@@ -72,27 +74,18 @@ class Checkpoints(Protocol):
         """Record that a program has ended with ``state``."""
 
 
-class Rounds:
-    """The rounds of one program on all ranks.
+class RoundDriver(ABC):
+    """Driver of one program's rounds on all ranks, and the end of a round that all drivers share.
 
     Args:
         machine: the backend's machine of the program.
-        local: this rank's partition.
-        sync: "auto", "full" or "poison", as of :class:`~dgraph.engine.run_options.Options`.
         record, progress: receivers of timings and of progress.
         checkpoints: None where the run writes none.
     """
 
-    def __init__(
-        self, machine: Machine, local: LocalGraph, comm: Comm, record, progress, sync: str = "auto",
-        checkpoints: Checkpoints | None = None,
-    ):  # fmt: skip
+    def __init__(self, machine: Machine, comm: Comm, record, progress, checkpoints: Checkpoints | None = None):
         self.machine, self.comm, self.checkpoints = machine, comm, checkpoints
-        self.first_batch = max(1, min(FIRST_BATCH, machine.first_arcs // max(local.arcs, 1)))
         self.record, self.progress, self.watchdog = record, progress, comm.watchdog
-        from dgraph.engine.sync import Sync  # not at the top: --help would wait for Numba
-
-        self.sync = Sync(machine, local, comm, sync, record)
         self.error: BaseException | None = None
         self.requests = 0
 
@@ -101,69 +94,10 @@ class Rounds:
         with self.record("init"):
             self._attempt(lambda: self.machine.start(given))
             self._agree(starting=True)
-            if self.sync.device_exchange:
-                self.comm.barrier()  # GPUs spin on each other's signals: they must begin together
 
-    def rounds(self, limit: int) -> None:
-        """Run the reference loop up to round ``limit``: one phase after the other, on every rank."""
-        machine, sync, record = self.machine, self.sync, self.record
-        assert isinstance(machine, SharedMachine), f"{machine} is for one rank"
-        self.watchdog.begin(machine.round + 1)
-        if not machine.done and limit > 0:
-            sync.broadcast()
-            if machine.traced.program.sparse:
-                with record("compute"), self.comm.together():
-                    machine.begin()
-        while not machine.done and machine.round < limit:
-            began, first = time.perf_counter(), machine.round
-            self.watchdog.begin(first + 1)
-            if not self._device_rounds(limit):
-                with record("compute"):
-                    self._attempt(machine.edge)
-                sync.reduce(failed=self.error is not None)
-                with record("compute"):
-                    self._attempt(machine.vertex)
-            self.watchdog.at("agreement")
-            direction, frontier, edges = machine.direction, machine.total_active, machine.total_edges
-            with record("idle"):
-                pending = self._begin_agreement()
-            figures = np.array([[frontier, edges, direction == "pull"]], np.int64)
-            if self.error is None:
-                sync.account()
-                if machine.round > first:
-                    figures = np.concatenate([machine.figures(first), figures])
-            with record("idle"):
-                self._agree(pending)
-            self._boundary()
-            if not machine.done and machine.round < limit:
-                sync.broadcast()
-            record.rounds.extend(figures, (time.perf_counter() - began) / len(figures), machine.notes())
-            self.progress.round(machine.round, frontier, edges, direction)
-
-    def _device_rounds(self, limit: int) -> bool:
-        """Let the GPUs run rounds without the host, up to the agreement on the last one; True if they ran any."""
-        checkpoints, first = self.checkpoints, self.machine.round
-        end = min(limit, first + (min(checkpoints.until(first), AHEAD) if checkpoints else AHEAD))
-        with self.record("compute"):
-            ran = self._attempt(lambda: self.sync.run_device_rounds(end))
-        return bool(ran) or self.error is not None
-
-    def fused(self, limit: int) -> None:
-        """Run the same rounds inside the backend, many a call, where no mirror exists."""
-        machine, record, checkpoints, batch = self.machine, self.record, self.checkpoints, self.first_batch
-        if machine.traced.program.sparse:
-            with record("compute"):
-                machine.begin()
-        while not machine.done and machine.round < limit:
-            began, first = time.perf_counter(), machine.round
-            with record("compute"):
-                run = machine.fused(min(batch, limit - first, checkpoints.until(first) if checkpoints else batch))
-            seconds = (time.perf_counter() - began) / run
-            batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            record.rounds.extend(machine.figures(first), seconds, machine.notes())
-            self.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
-            self.requests = self._request()
-            self._boundary()
+    @abstractmethod
+    def run(self, limit: int) -> None:
+        """Run rounds until the program ends or round ``limit`` is next; collective."""
 
     def _request(self) -> int:
         """Return this rank's requests for the end of this round: a checkpoint, or the end of the run."""
@@ -204,7 +138,12 @@ class Rounds:
             self._attempt(lambda: machine.open_bucket(int(bucket[0])))
             opened, _, _ = self._begin_agreement()()
             integers[:2] = opened[:2]
+            self._opened()
         machine.apply_totals(integers, floats, starting)
+
+    def _opened(self) -> None:
+        """Take note that a bucket was opened."""
+        return
 
     def _begin_agreement(self) -> PendingTotals:
         """Start the allreduce of the round's totals; the returned function waits for it."""
@@ -235,3 +174,129 @@ class Rounds:
             self.comm.agree(self.error)
         self.requests = int(whole[2])
         return whole[3:], floats, int(whole[1])
+
+
+class HostDriven(RoundDriver):
+    """The reference loop: the host starts one phase after the other, on every rank.
+
+    Args:
+        sync: synchronisation of the ranks, made before the machine starts: GPUs exchange messages from then on.
+    """
+
+    def __init__(
+        self, machine: SharedMachine, sync: Sync, comm: Comm, record, progress, checkpoints: Checkpoints | None = None
+    ):
+        super().__init__(machine, comm, record, progress, checkpoints)
+        self.shared, self.sync = machine, sync
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Start the machine; GPUs begin together, since they wait for each other's signals."""
+        super().start(given)
+        if self.sync.device_exchange:
+            with self.record("init"):
+                self.comm.barrier()
+
+    def run(self, limit: int) -> None:
+        """Run rounds, each with an agreement of all ranks and a broadcast."""
+        machine, sync, record = self.machine, self.sync, self.record
+        self.watchdog.begin(machine.round + 1)
+        if not machine.done and limit > 0:
+            sync.broadcast()
+            if machine.traced.program.sparse:
+                with record("compute"), self.comm.together():
+                    machine.begin()
+        while not machine.done and machine.round < limit:
+            began, first = time.perf_counter(), machine.round
+            self.watchdog.begin(first + 1)
+            self._advance(limit)
+            self.watchdog.at("agreement")
+            direction, frontier, edges = machine.direction, machine.total_active, machine.total_edges
+            with record("idle"):
+                pending = self._begin_agreement()
+            figures = np.array([[frontier, edges, direction == "pull"]], np.int64)
+            if self.error is None:
+                sync.account()
+                if machine.round > first:
+                    figures = np.concatenate([machine.figures(first), figures])
+            with record("idle"):
+                self._agree(pending)
+            self._boundary()
+            if not machine.done and machine.round < limit:
+                sync.broadcast()
+            record.rounds.extend(figures, (time.perf_counter() - began) / len(figures), machine.notes())
+            self.progress.round(machine.round, frontier, edges, direction)
+
+    def _opened(self) -> None:
+        self.sync.opened = self.shared.dirties
+
+    def _advance(self, limit: int) -> None:
+        """Run at least one round up to its agreement."""
+        with self.record("compute"):
+            self._attempt(self.shared.edge)
+        self.sync.reduce(failed=self.error is not None)
+        with self.record("compute"):
+            self._attempt(self.shared.vertex)
+
+
+class DeviceDriven(HostDriven):
+    """GPUs drive rounds up to the agreement on the last one; the host drives those that they leave to it."""
+
+    def __init__(self, device: DeviceRounds, *shared: Any):
+        super().__init__(*shared)
+        self.device = device
+
+    def _advance(self, limit: int) -> None:
+        checkpoints, first = self.checkpoints, self.machine.round
+        end = min(limit, first + (min(checkpoints.until(first), AHEAD) if checkpoints else AHEAD))
+        self.watchdog.at("exchange between GPUs", self.sync.exchanged)
+        with self.record("compute"):
+            ran = self._attempt(lambda: self.device.run(end))
+        if not ran and self.error is None:
+            super()._advance(limit)
+
+
+class OneLaunch(RoundDriver):
+    """The backend runs whole rounds, many a call, on one rank; the host looks for signals between the calls."""
+
+    def __init__(self, machine: Machine, arcs: int, comm: Comm, record, progress, checkpoints: Checkpoints | None):
+        super().__init__(machine, comm, record, progress, checkpoints)
+        self.first_batch = max(1, min(machine.first_rounds, machine.first_arcs // max(arcs, 1)))
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Run ``init``; a machine that also began its first round needs no totals from here."""
+        with self.record("init"):
+            self._attempt(lambda: self.machine.start(given))
+            if not self.machine.started or self.error is not None:
+                self._agree(starting=True)
+
+    def run(self, limit: int) -> None:
+        """Run rounds in batches of about LOOK_AROUND seconds."""
+        machine, record, checkpoints, batch = self.machine, self.record, self.checkpoints, self.first_batch
+        if machine.traced.program.sparse:
+            with record("compute"):
+                machine.begin()
+        while not machine.done and machine.round < limit:
+            began, first = time.perf_counter(), machine.round
+            with record("compute"):
+                run = machine.fused(min(batch, limit - first, checkpoints.until(first) if checkpoints else batch))
+            seconds = (time.perf_counter() - began) / run
+            batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
+            record.rounds.extend(machine.figures(first), seconds, machine.notes())
+            self.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
+            self.requests = self._request()
+            self._boundary()
+
+
+def driver_of(
+    machine: Machine, local: LocalGraph, comm: Comm, record, progress, sync: str = "auto",
+    checkpoints: Checkpoints | None = None,
+) -> RoundDriver:  # fmt: skip
+    """Choose what drives the rounds of a program: the same on all ranks, and the host where ``sync`` is "full"."""
+    if comm.size == 1:
+        return OneLaunch(machine, local.arcs, comm, record, progress, checkpoints)
+    from dgraph.engine.sync import Sync  # not at the top: --help would wait for Numba
+
+    assert isinstance(machine, SharedMachine), f"{machine} is for one rank"
+    shared = machine, Sync(machine, local, comm, sync, record), comm, record, progress, checkpoints
+    device = machine.device_rounds(shared[1]) if sync != "full" else None
+    return HostDriven(*shared) if device is None else DeviceDriven(device, *shared)

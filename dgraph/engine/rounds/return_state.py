@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dgraph.graph.local import LocalGraph
 from dgraph.result.columns import FieldColumn, same
 
 
@@ -37,15 +39,46 @@ class State:
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
 
-    def counted(self, what: str, name: str) -> Any:
-        """Count a field on the GPU that still holds it; None where no GPU does.
+    def largest(self, name: str) -> tuple[int, int]:
+        """Return the largest value on this rank of a field of integers, at least 0, and how many vertices have it."""
+        found = self._on_device("largest", name)
+        if found is None:
+            most = int(self[name].max(initial=0))
+            found = most, int(np.count_nonzero(self[name] == most))
+        return found
 
-        Args:
-            what: "reached", "largest", "own" or "total".
-            name: the field.
+    def total(self, name: str) -> float:
+        """Return the sum of a field of floats on this rank."""
+        found = self._on_device("total", name)
+        return float(self[name].sum(dtype=np.float64)) if found is None else found
+
+    def own(self, name: str, local: LocalGraph) -> int:
+        """Count the vertices of this rank whose value is their own original id."""
+        found = self._on_device("own", name)
+        return int(np.count_nonzero(self[name] == local.original[: local.masters])) if found is None else found
+
+    def reached(self, name: str, local: LocalGraph) -> tuple[int, float, int]:
+        """Return figures of distances on this rank.
+
+        Returns:
+            vertices with a path, their largest distance (0 if there are none), and the sum of their out-degrees.
         """
-        count = getattr(self.fields, what, None)
-        return count(name) if count else None
+        found = self._on_device("reached", name)
+        if found is None:
+            from dgraph.engine.rounds.field_figures import reached  # loads the compiler
+
+            found = reached(self[name], local.out_degree[: local.masters])
+        return found
+
+    def begin_reached(self, name: str, local: LocalGraph) -> Callable[[], tuple[int, float, int]]:
+        """Begin to find what :meth:`reached` returns, where a GPU holds the field; return the function that waits."""
+        begun = self._on_device("begin_reached", name)
+        return partial(self.reached, name, local) if begun is None else begun
+
+    def _on_device(self, figure: str, name: str) -> Any:
+        """Return a figure of a field that a GPU still holds; None where no GPU does."""
+        compute = getattr(self.fields, figure, None)
+        return compute(name) if compute else None
 
     def column(self, name: str, convert: Callable[[Any], Any] = same) -> FieldColumn:
         """Return the column of a result that ``convert`` makes of a field, at first access."""

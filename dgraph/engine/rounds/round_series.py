@@ -7,7 +7,7 @@ Totals cover every round. Main entry: :class:`RoundSeries`; :mod:`timings` puts 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -41,25 +41,62 @@ class RoundSeries:
         self.count, self.every = 0, 1
         self.by_direction: dict[str, int] = {}
         self.vertices, self.edges = 0, 0
-        self.kept: list[tuple] = []
+        self._kept: list[tuple] = []
+        self._pending: list[tuple] = []
+        self._unread = 0
         self._heaviest: tuple = ()
         self._last: tuple = ()
         self._timers = {} if timers is None else timers
         self._began, self._most = began, most
         self._given = dict.fromkeys((*PARTS, HIDDEN), 0.0)
-        self.schedules: dict[str, int] = {}
-        self.loads = LoadRecord()
+        self._schedules: dict[str, int] = {}
+        self._loads = LoadRecord()
 
-    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats] = ()) -> None:
+    @property
+    def kept(self) -> list[tuple]:
+        """The rounds kept."""
+        return self._read()._kept
+
+    @property
+    def schedules(self) -> dict[str, int]:
+        """Rounds by schedule."""
+        return self._read()._schedules
+
+    @property
+    def loads(self) -> LoadRecord:
+        """Edges by thread, where they are counted."""
+        return self._read()._loads
+
+    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats] | Callable = ()) -> None:
         """Append rounds that ended.
 
         Args:
             figures: frontier vertices, frontier edges, and 1 for a pull or 0 for a push; int64 (rounds, 3).
             seconds: time of each round.
-            notes: GPU statistics of all these rounds in order, or empty.
+            notes: GPU statistics of all these rounds in order, or empty; or a function that returns them later.
         """
-        if not len(figures):
+        rounds = len(figures)
+        if not rounds:
             return
+        start = time.perf_counter() - self._began - seconds * rounds
+        spent = list(map(self._timers.get, self._given))
+        self._pending.append((figures.copy(), seconds, notes, spent, start))
+        self._unread += rounds
+        counted = not callable(notes) and any(note.edges for note in notes)  # arrays by thread, which are large
+        if counted or self._unread >= KEPT_ROUNDS:
+            self._read()
+
+    def _read(self) -> RoundSeries:
+        """Add the rounds that wait: few of them until a report is read."""
+        waiting, self._pending, self._unread = self._pending, [], 0
+        for figures, seconds, notes, spent, start in waiting:
+            parts = self._parts(len(figures), seconds, spent)
+            self._add(figures, seconds, notes() if callable(notes) else notes, parts, start)
+        return self
+
+    def _add(
+        self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats], parts: list[float], start: float
+    ) -> None:
         vertices, edges, pulled = figures.sum(axis=0).tolist()
         for direction, rounds in (("push", len(figures) - pulled), ("pull", pulled)):
             if rounds:
@@ -71,12 +108,11 @@ class RoundSeries:
         kept = range(first, len(figures), self.every)
         places = [*kept, heaviest, last]
         stats = self._stats(notes, places)
-        parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
         rows = []
         for place, (v, e, pull), one in zip(places, figures[places].tolist(), stats, strict=True):
             direction = "pull" if pull else "push"
             rows.append((self.count + place + 1, direction, v, e, seconds, start + place * seconds, *parts, one))
-        self.kept += rows[:-2]
+        self._kept += rows[:-2]
         if not self._heaviest or rows[-2][3] > self._heaviest[3]:
             self._heaviest = rows[-2]
         self._last = rows[-1]
@@ -89,27 +125,33 @@ class RoundSeries:
         ends, stats = np.cumsum([note.rounds for note in notes]), []
         for note, end in zip(notes, ends.tolist(), strict=True):
             if note.schedule:
-                self.schedules[note.schedule] = self.schedules.get(note.schedule, 0) + note.rounds
-            stats.append((note.schedule, *self.loads.add(self.count + end, note)))
+                self._schedules[note.schedule] = self._schedules.get(note.schedule, 0) + note.rounds
+            stats.append((note.schedule, *self._loads.add(self.count + end, note)))
         return [stats[which] for which in np.searchsorted(ends, places, side="right").tolist()]
 
-    def _parts(self, rounds: int, seconds: float) -> list[float]:
-        """Return the seconds of each part per round: the increase since the last call, at most ``seconds``."""
+    def _parts(self, rounds: int, seconds: float, timers: Sequence[float | None]) -> list[float]:
+        """Return the seconds of each part per round: the increase since the last call, at most ``seconds``.
+
+        Args:
+            rounds: how many there were.
+            seconds: time of each.
+            timers: of the parts, at the end of these rounds; None: not used yet.
+        """
         parts = []
-        for name, given in self._given.items():
-            spent = self._timers.get(name, 0.0)
-            self._given[name] = spent
-            parts.append(min((spent - given) / max(rounds, 1), seconds))
+        for (name, given), timer in zip(self._given.items(), timers, strict=True):
+            self._given[name] = timer or 0.0
+            parts.append(min(((timer or 0.0) - given) / rounds, seconds))
         return parts
 
     def _thin(self, count: int) -> None:
         """Halve the rounds kept until ``count`` rounds fit."""
         while -(-count // self.every) > (self._most or KEPT_ROUNDS):
-            del self.kept[1::2]
+            del self._kept[1::2]
             self.every *= 2
 
     def summary(self) -> dict:
         """Return ``rounds`` of ``schema.json``: frontiers of all ranks, seconds of this rank."""
+        self._read()
         ends = {"heaviest": _row(self._heaviest), "last": _row(self._last)} if self.count else {}
         return {
             "count": self.count,
@@ -118,7 +160,7 @@ class RoundSeries:
             "frontier_edges": self.edges,
             "every": self.every,
             **ends,
-            "kept": [_row(row) for row in self.kept],
+            "kept": [_row(row) for row in self._kept],
         }
 
     def parts(self) -> dict[str, list[float]]:

@@ -7,13 +7,16 @@ contains ``prepare``, ``compile`` and ``init`` of its programs, and the ``PARTS`
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import resource
 import sys
 import time
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from time import perf_counter
 from typing import Protocol
 
 from dgraph.backend.round_stats import Spent
@@ -63,13 +66,13 @@ class Trace:
     def __init__(self, comm: Comm, command: Sequence[str] | None = None):
         self.comm = comm
         self.command = list(sys.argv if command is None else command)
-        self.created = datetime.now(UTC).isoformat(timespec="seconds")
+        self._created = time.time()
         self.began = time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.counts: dict[str, int] = {}
         self.sent: dict[int, list[int]] = {}
         self.facts: dict[str, dict] = {"algorithm": {}, "graph": {}, "outcome": {}}
-        self.choices: list[dict] = []
+        self._choices: dict[str, dict] = {}
         self.warnings: list[str] = []
         self.spans: list[tuple[str, float, float]] = []
         self.rounds = RoundSeries(
@@ -81,6 +84,7 @@ class Trace:
         self.gpu_memory: dict | None = None
         self.ranges: Ranges | None = None
         self._timers: dict[str, _Timer] = {}
+        self._ended: tuple[float, int] | None = None
 
     def __call__(self, name: str) -> _Timer:
         """Return a context manager that adds the time spent inside it to timer ``name``."""
@@ -109,19 +113,29 @@ class Trace:
             launches, seconds = self.kernels.get(one[:3], (0, 0.0))
             self.kernels[one[:3]] = launches + one.launches, seconds + one.seconds
 
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the run's graph."""
+        return self.facts["graph"]["fingerprint"]
+
     def describe(self, section: str, **values) -> None:
         """Set facts that are equal on all ranks.
 
         Args:
             section: ``algorithm``, ``graph`` or ``outcome``.
-            values: by key, anything that :func:`plain` turns into JSON.
+            values: by key, anything that :func:`plain` turns into JSON when the report is made; do not change it.
         """
-        self.facts[section].update(plain(values))
+        self.facts[section].update(values)
 
     def choose(self, what: str, taken: str, reason: str = "") -> None:
         """Set a choice (policy, threads, backend, transport); it replaces an earlier choice of the same ``what``."""
-        self.choices = [choice for choice in self.choices if choice["what"] != what]
-        self.choices.append({"what": what, "taken": str(taken), "reason": reason})
+        self._choices.pop(what, None)
+        self._choices[what] = {"what": what, "taken": str(taken), "reason": reason}
+
+    @property
+    def choices(self) -> list[dict]:
+        """Choices so far, in order."""
+        return list(self._choices.values())
 
     def warn(self, text: str) -> None:
         """Add a warning to the report; a repeated one is dropped."""
@@ -136,15 +150,18 @@ class Trace:
         """
         from dgraph._support.version import __version__
 
-        self.comm.barrier()
-        ranks = self.comm.allgather_json(self._mine())
+        if self.comm.size > 1:
+            self.comm.barrier()
+            ranks = self.comm.allgather_json(self._mine())
+        else:
+            ranks = [json.loads(json.dumps(self._mine()))]
         warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
         return {
             "version": VERSION,
             "dgraph": __version__,
-            "created": self.created,
+            "created": datetime.fromtimestamp(self._created, UTC).isoformat(timespec="seconds"),
             "command": self.command,
-            **self.facts,
+            **plain(self.facts),
             "choices": self.choices,
             "warnings": warnings,
             "wall_seconds": max(rank["seconds"]["wall"] for rank in ranks),
@@ -154,9 +171,14 @@ class Trace:
             "rounds": self.rounds.summary(),
         }
 
+    def later(self) -> Callable[[], dict]:
+        """Return a function that collects the report of a run of one rank that ends now; call it once at most."""
+        self._ended = time.perf_counter() - self.began, peak_memory()
+        return self.collect
+
     def _mine(self) -> dict:
         seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds
-        seconds["wall"] = time.perf_counter() - self.began
+        seconds["wall"], peak = self._ended or (time.perf_counter() - self.began, peak_memory())
         gpu: dict = {} if self.gpu is None else {"gpu": self.gpu}
         if self.gpu_memory is not None:
             gpu["gpu_memory"] = self.gpu_memory
@@ -177,7 +199,7 @@ class Trace:
             "seconds": {name: round(max(value, 0.0), 9) for name, value in seconds.items()},
             "counts": self.counts,
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
-            "peak_memory_bytes": peak_memory(),
+            "peak_memory_bytes": peak,
             **gpu,
             "spans": spans,
             "rounds": self.rounds.parts(),
@@ -219,20 +241,21 @@ class _Timer:
     __slots__ = ("began", "name", "phase", "ranges", "trace")
 
     def __init__(self, trace: Trace, name: str):
-        self.trace, self.name, self.phase = trace, name, name in PHASES
+        self.trace = weakref.proxy(trace)  # a cycle would keep every run until the next collection of garbage
+        self.name, self.phase = name, name in PHASES
 
     def __enter__(self) -> None:
         self.ranges = self.trace.ranges
         if self.ranges is not None:
             self.ranges.push(self.name)
-        self.began = time.perf_counter()
+        self.began = perf_counter()
 
-    def __exit__(self, *error) -> None:
-        elapsed = time.perf_counter() - self.began
+    def __exit__(self, kind, error, traceback) -> None:
+        elapsed = perf_counter() - self.began
         if self.ranges is not None:
             self.ranges.pop()
-        trace = self.trace
-        trace.seconds[self.name] = trace.seconds.get(self.name, 0.0) + elapsed
+        trace, seconds = self.trace, self.trace.seconds
+        seconds[self.name] = seconds.get(self.name, 0.0) + elapsed
         if self.phase and len(trace.spans) < KEPT_SPANS:
             trace.spans.append((self.name, self.began - trace.began, elapsed))
 

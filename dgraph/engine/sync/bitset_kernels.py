@@ -16,7 +16,8 @@ FEW = 128
 @njit(**OPTIONS)
 def count_by_span(lids, starts, ends, counts):
     """Count the lids in each span ``starts[i] .. ends[i]`` into ``counts``; spans are ascending and disjoint."""
-    counts[:] = 0
+    for i in range(len(counts)):
+        store(counts, i, 0)
     if len(starts) <= FEW:
         for i in range(len(starts)):
             start, width, found = np.uint32(starts[i]), np.uint32(ends[i] - starts[i]), np.uint32(0)
@@ -32,15 +33,21 @@ def count_by_span(lids, starts, ends, counts):
 
 
 @njit(**OPTIONS)
-def positions_by_span(lids, starts, ends, counts, out):
-    """Write the lids grouped by span, as offsets from the span's start; lids outside all spans are dropped."""
+def positions_by_span(lids, starts, ends, counts, cursor, out):
+    """Write the lids grouped by span, as offsets from the span's start; lids outside all spans are dropped.
+
+    ``cursor`` is scratch of the size of ``counts``.
+    """
     for i in range(len(counts)):
         if counts[i] == len(lids):
             start = np.uint32(starts[i])
             for k in range(len(lids)):
                 store(out, k, np.uint32(load(lids, k) - start))
             return
-    cursor, i = np.cumsum(counts) - counts, -1
+    first, i = 0, -1
+    for k in range(len(counts)):
+        store(cursor, k, first)
+        first += load(counts, k)
     for k in range(len(lids)):
         lid = np.int64(load(lids, k))
         i = span_of(lid, starts, ends, i)
@@ -70,21 +77,22 @@ def positions_in(lids, wanted, mask, out):
 
     It scans every position. ``mask`` is uint8 by lid, all 0 before and after the call.
     """
-    for lid in wanted:
-        store(mask, np.int64(lid), np.uint8(1))
+    for i in range(len(wanted)):
+        store(mask, np.int64(load(wanted, i)), np.uint8(1))
     count = 0
     for at in range(len(lids)):
         store(out, count, np.uint32(at))
         count += load(mask, np.int64(load(lids, at)))
-    for lid in wanted:
-        store(mask, np.int64(lid), np.uint8(0))
+    for i in range(len(wanted)):
+        store(mask, np.int64(load(wanted, i)), np.uint8(0))
     return count
 
 
 @njit(**OPTIONS)
 def set_bits(words, positions):
     """Clear ``words``, and set the bits of ``positions``."""
-    words[:] = 0
+    for i in range(len(words)):
+        store(words, i, np.uint64(0))
     for i in range(len(positions)):
         at = np.int64(load(positions, i))
         store(words, at >> 6, load(words, at >> 6) | (np.uint64(1) << np.uint64(at & 63)))
@@ -136,7 +144,7 @@ def load_kernels(*dtypes: str) -> None:
     """Compile the loops for message columns of these dtypes, or load them from the cache folder."""
     empty, words, mask, spans = (np.empty(0, kind) for kind in (np.uint32, np.uint64, np.uint8, np.int64))
     count_by_span(empty, spans, spans, spans)
-    positions_by_span(empty, spans, spans, spans, empty)
+    positions_by_span(empty, spans, spans, spans, spans, empty)
     positions_in(empty, empty, mask, empty)
     set_bits(words, empty)
     positions_of(words, empty)

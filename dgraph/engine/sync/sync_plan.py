@@ -63,10 +63,12 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
         directed: True if the graph is; otherwise a pull scans out-edges as in-edges, which swaps the roles.
         full: no elision: every field is sent to and from every mirror.
     """
-    frontier = not traced.all
+    frontier, reduce = not traced.all, () if traced.row_reducer else traced.proposes
     if full:
         fields = tuple(traced.fields)
-        return SyncPlan(traced.proposes, "any", fields, "any", (Refresh(fields, "any", frontier),), frontier)
+        return SyncPlan(
+            reduce, "any" if reduce else "none", fields, "any", (Refresh(fields, "any", frontier),), frontier
+        )
     backwards = direction == "pull" and not directed
     source, target = ("column", "row") if backwards else ("row", "column")
     at_source, at_target = traced.reads_u - set(BUILTINS), traced.reads_v - set(BUILTINS)
@@ -77,8 +79,8 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
     changing = set(traced.proposes) | set(traced.apply or ())
     role = _join(source if at_source & changing or frontier else "none", target if at_target & changing else "none")
     return SyncPlan(
-        reduce=traced.proposes,
-        reduce_role=target,
+        reduce=reduce,
+        reduce_role=target if reduce else "none",
         broadcast=tuple(sorted((at_source | at_target) & changing)),
         broadcast_role=role,
         refresh=tuple(refresh),

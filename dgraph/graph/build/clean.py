@@ -163,21 +163,23 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
     block.facts.largest_degree = comm.largest(int(np.diff(block.offsets).max(initial=0)))
 
 
-def symmetrised(block: EdgeBlock, comm: Comm) -> EdgeBlock:
+def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False) -> EdgeBlock:
     """Return the undirected graph of a directed one; collective.
 
-    An edge exists if either arc does, with the smaller weight. Parallel edges merge; loops stay if the block kept them.
-    The facts stay those of the load.
+    An edge exists if either arc does, with the smaller weight. Parallel edges merge unless ``keep_parallel``;
+    loops stay if the block kept them. The facts stay those of the load.
     """
     if not block.directed:
         return block
     arcs = (block.sources(), block.targets, block.weights)
-    result = assemble(RawEdges(*arcs, directed=False, n=block.n), comm, LoadOptions(keep_loops=True))
+    result = assemble(
+        RawEdges(*arcs, directed=False, n=block.n), comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel)
+    )
     result.ids = block.ids
     result.facts = replace(
         block.facts,
         largest_degree=result.facts.largest_degree,
-        duplicates_kept=False,
+        duplicates_kept=keep_parallel,
         notes=[*block.facts.notes, "symmetrised: every arc goes both ways"],
     )
     return result
@@ -279,7 +281,7 @@ def _send(columns, cuts, comm):
     """Send every arc to the rank of its row; return the received pieces, with columns as given."""
     if comm.size == 1:
         return [columns]
-    counts, order = _by_row(columns[0], cuts)
+    counts, order = by_row(columns[0], cuts)
     ends = np.cumsum(counts)[:-1]
     parts = [
         [None] * comm.size if column is None else comm.alltoallv(np.split(column[order], ends)) for column in columns
@@ -300,11 +302,17 @@ def _isolated(block, comm):
     return int(np.count_nonzero(empty))
 
 
-@njit(cache=True)
-def _by_row(src, cuts):
+def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how many arcs go to each rank, and the arcs' positions grouped by that rank."""
-    counts = np.zeros(cuts.size - 1, np.int64)
-    owner = np.empty(src.size, np.int32)
+    counts, owner = np.zeros(cuts.size - 1, np.int64), np.empty(src.size, np.int32)
+    _owners(src, cuts, owner, counts)
+    order = np.empty(src.size, np.int64)
+    _grouped(owner, np.cumsum(counts) - counts, order)
+    return counts, order
+
+
+@njit(cache=True)
+def _owners(src, cuts, owner, counts):
     for i in range(src.size):
         low, high = 0, counts.size - 1
         while low < high:
@@ -315,15 +323,21 @@ def _by_row(src, cuts):
                 high = middle - 1
         owner[i] = low
         counts[low] += 1
-    cursor = np.cumsum(counts) - counts
-    order = np.empty(src.size, np.int64)
-    for i in range(src.size):
-        order[cursor[owner[i]]] = i
-        cursor[owner[i]] += 1
-    return counts, order
 
 
 @njit(cache=True)
+def _grouped(owner, cursor, order):
+    for i in range(owner.size):
+        order[cursor[owner[i]]] = i
+        cursor[owner[i]] += 1
+
+
+def _count_few_loops(offsets, targets, first):
+    rows = np.repeat(np.arange(first, first + offsets.size - 1), np.diff(offsets))
+    return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
+
+
+@njit(cache=True, few=_count_few_loops)
 def count_loops(offsets, targets, first):
     """Return the number of self-loop entries in sorted rows."""
     loops = 0

@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from dgraph._support.compiled import njit
+from dgraph._support.compiled import njit, plain
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.generators.counter import mix
@@ -82,7 +82,14 @@ def weight_bits(weights: np.ndarray | None) -> np.ndarray:
     return np.add(weights, 0.0, dtype=np.float64).view(np.uint64)  # + 0.0: -0.0 is 0.0
 
 
-@njit(cache=True)
+def _few_arc_sums(offsets, targets, bits, first):
+    u = np.repeat(np.arange(first, first + offsets.size - 1, dtype=np.uint64), np.diff(offsets))
+    v = targets[offsets[0] : offsets[-1]].astype(np.uint64)
+    bits = bits[offsets[0] : offsets[-1]] if bits.size > 1 else bits
+    return tuple(plain(_hash)(*ends, bits).sum(dtype=np.uint64) for ends in ((u, v), (v, u)))
+
+
+@njit(cache=True, few=_few_arc_sums)
 def arc_sums(offsets, targets, bits, first):
     """Return the sums (mod 2**64) of a hash over all arcs here, and over their reverses.
 

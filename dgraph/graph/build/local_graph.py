@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph._support.compiled import njit
+from dgraph._support.compiled import njit, share
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
@@ -17,6 +17,8 @@ from dgraph.graph.build.shuffle import HeldArcs, Masters, move_arcs, move_master
 from dgraph.graph.local import Csr, LocalGraph, Mirrors
 from partitioning import Placement
 from partitioning.arrays.gidset import GidSet
+
+share("partitioning")  # its functions are compiled by one rank of a node, as ours
 
 
 def build(block: EdgeBlock, placement: Placement, comm: Comm) -> LocalGraph:

@@ -12,7 +12,7 @@ def out_weights(local: LocalGraph, comm: Comm) -> np.ndarray:
     """Return the weighted out-degree of every master, float64 (masters,); collective, for weighted graphs.
 
     Each rank sums its rows and sends the sums of mirrors to their masters, which add them in rank order. The result is
-    therefore bitwise reproducible for a given number of ranks and policy. It is cached in ``local``.
+    therefore bitwise reproducible for a given number of ranks and policy. It is cached in ``local``, read-only.
     """
     if local.out_weight is None:
         here = local.out.row_sums()
@@ -26,5 +26,6 @@ def out_weights(local: LocalGraph, comm: Comm) -> np.ndarray:
             if received.size:
                 side = local.peer_mirrors[peer]
                 sums[side.lids[slice(*side.span("row"))]] += received  # type: ignore[index]
+        sums.flags.writeable = False
         local.out_weight = sums
     return local.out_weight

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgraph._support.compiled import njit
+from dgraph._support.compiled import njit, plain
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import fraction, key, mix
 
@@ -113,10 +113,22 @@ def _bits(u, v, directed, start):
     u, v = np.uint64(u), np.uint64(v)
     if not directed and u > v:
         u, v = v, u
+    return _pair_bits(u, v, start)
+
+
+@njit(inline="always")
+def _pair_bits(u, v, start):
     return mix(mix(start + u) + v)
 
 
-@njit(cache=True)
+def _fill_few_integers(src, dst, directed, start, low, width, weights):
+    u, v = (ends[: weights.size].astype(np.uint64) for ends in (src, dst))
+    if not directed:
+        u, v = np.minimum(u, v), np.maximum(u, v)
+    weights[:] = low + (plain(_pair_bits)(u, v, start) % width).astype(np.int64)
+
+
+@njit(cache=True, few=_fill_few_integers)
 def _fill_integers(src, dst, directed, start, low, width, weights):
     for i in range(weights.size):
         weights[i] = low + np.int64(_bits(src[i], dst[i], directed, start) % width)

@@ -6,12 +6,9 @@ Lemire: Quickly parsing eight digits, 2018. Loads are unaligned and assume the l
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from dgraph._support.compiled import njit
+from partitioning.arrays.lazy_numba import intrinsic
 
 TENS = np.array([10**k for k in range(19)], np.int64)
 _ZEROS, _SIX, _HIGH = np.uint64(0x3030303030303030), np.uint64(0x0606060606060606), np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -22,6 +19,9 @@ _BY_10, _BY_100, _BY_10000 = np.uint64(2561), np.uint64(6553601), np.uint64(4294
 @intrinsic
 def word_at(typingctx, text, at):
     """Load the eight bytes from ``text[at]`` on, as a uint64."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
 
     def generate(context, builder, signature, arguments):
         array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
@@ -34,6 +34,8 @@ def word_at(typingctx, text, at):
 @intrinsic
 def _zero_bits_below(typingctx, word):
     """Count trailing zero bits; 64 for zero."""
+    from llvmlite import ir
+    from numba import types
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))

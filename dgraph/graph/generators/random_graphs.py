@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.compiled import njit
+from dgraph._support.compiled import njit, plain
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import draw, fraction, key, scramble, scramble_keys
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
@@ -121,7 +121,17 @@ def _note(kind, n, items, symmetric):
     return f"{kind}: {items} edges drawn over {n} vertices, {direction}"
 
 
-@njit(cache=True)
+def _fill_few_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
+    item = np.arange(first, first + src.size)
+    u, v = np.zeros((2, src.size), np.uint64)
+    for level in range(scale):
+        at = plain(fraction)(plain(draw)(start, item, level))
+        u = (u << np.uint64(1)) | (at >= ab)
+        v = (v << np.uint64(1)) | (((at >= a) & (at < ab)) | (at >= abc))
+    src[:], dst[:] = (plain(scramble)(x, scale, ids) if permute else x for x in (u, v))
+
+
+@njit(cache=True, few=_fill_few_rmat)
 def _fill_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
     for i in range(src.size):
         u, v = np.uint64(0), np.uint64(0)

@@ -27,8 +27,11 @@ from partitioning.store import StoreDraft, part_file
 def write(
     path: Path, block: EdgeBlock, placement: Placement, comm: Comm, *,
     fingerprint: str, quality: dict[str, Any], chunks: int | None, overwrite: bool,
-) -> None:  # fmt: skip
+) -> list[LocalGraph]:  # fmt: skip
     """Build the parts of a placement and write them to ``path``, complete or not at all; collective.
+
+    Returns:
+        The parts that this rank wrote.
 
     Raises:
         UsageError: ``path`` exists, or there are fewer chunks than parts.
@@ -78,6 +81,7 @@ def write(
         if comm.rank == 0:
             draft.abandon()
         raise
+    return local
 
 
 def check_writable(path: Path, overwrite: bool = False) -> None:

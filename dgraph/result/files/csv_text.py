@@ -1,13 +1,13 @@
-"""Rows of a CSV file (RFC 4180, lines end with LF), formatted by NumPy a block of rows at a time."""
+"""Rows of a CSV file (RFC 4180, lines end with LF), formatted by NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from dgraph.result.arrow_tables import missing
-from dgraph.result.files.vertex_text import ROWS, digits
+from dgraph.result.files.vertex_text import digits, joined
 
 SPECIAL = b'",\r\n'
 """Bytes that make a field need quotes."""
@@ -18,27 +18,24 @@ def header(names: Collection[str]) -> bytes:
     return b",".join(_quoted(np.array([name.encode() for name in names])).tolist()) + b"\n"
 
 
-def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Iterator[bytes]:
-    """Yield the text of the rows, in blocks. Floats read back equal; a missing value is an empty field.
+def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str], separator: bytes = b",") -> bytes:
+    """Return the text of some rows. Floats read back equal; a missing value is an empty field.
 
     Args:
         columns: integers, floats, or names as bytes, of one length.
         nullable: columns in which integers and floats may be missing.
+        separator: the byte between fields.
     """
-    size = len(next(iter(columns.values())))
-    for begin in range(0, size, ROWS):
-        cells: list[np.ndarray] = []
-        used: list[np.ndarray] = []
-        for name, values in columns.items():
-            part = values[begin : begin + ROWS]
-            text, kept = _cells(part)
-            mask = missing(part, name in nullable)
-            if mask is not None:
-                kept[mask] = False
-            cells += [text, np.full((part.size, 1), ord(","), np.uint8)]
-            used += [kept, np.ones((part.size, 1), bool)]
-        cells[-1][:] = ord("\n")
-        yield np.hstack(cells)[np.hstack(used)].tobytes()
+    cells: list[np.ndarray] = []
+    used: list[np.ndarray] = []
+    for name, values in columns.items():
+        text, kept = _cells(values)
+        mask = missing(name, values, nullable)
+        if mask is not None:
+            kept[mask] = False
+        cells.append(text)
+        used.append(kept)
+    return joined(cells, used, separator * (len(cells) - 1) + b"\n")
 
 
 def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.graph.block import EdgeBlock
-from dgraph.result.arrow_tables import arrow_table
+from dgraph.result.arrow_tables import arrow_schema, arrow_table
 from dgraph.result.files.shared_file import SharedFile
 from dgraph.result.files.table_file import TableFile
 from partitioning.arrays import arcs
@@ -49,9 +49,8 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
 
 def _schema(block: EdgeBlock) -> tuple[list[str], Any]:
     """Return the names of the columns, and the schema with the direction."""
-    pyarrow = extra("pyarrow", "a .parquet file")
-    fields = [("source", pyarrow.int64()), ("target", pyarrow.int64())]
+    extra("pyarrow", "a .parquet file")
+    columns = {"source": np.empty(0, np.int64), "target": np.empty(0, np.int64)}
     if block.weights is not None:
-        fields.append(("weight", pyarrow.from_numpy_dtype(block.weights.dtype)))
-    names = [name for name, _ in fields]
-    return names, pyarrow.schema(fields, metadata={"dgraph.directed": str(int(block.directed))})
+        columns["weight"] = block.weights[:0]
+    return list(columns), arrow_schema(columns, ()).with_metadata({"dgraph.directed": str(int(block.directed))})

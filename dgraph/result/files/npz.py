@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -112,13 +113,19 @@ def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:
 
 def crc32_combine(first: int, second: int, length: int) -> int:
     """Return the CRC-32 of two concatenated pieces from their CRC-32s and the second's length in bytes."""
-    power, square = 1 << 31, 1 << 23  # 1 and x^8, bit-reversed: appending a byte multiplies by x^8
+    return _times(_power(length), first) ^ second
+
+
+@lru_cache(64)
+def _power(length: int) -> int:
+    """Return x^(8 · length), by which appending ``length`` bytes multiplies a CRC-32."""
+    power, square = 1 << 31, 1 << 23  # 1 and x^8, bit-reversed
     while length:
         if length & 1:
             power = _times(power, square)
         square = _times(square, square)
         length >>= 1
-    return _times(power, first) ^ second
+    return power
 
 
 def _times(a: int, b: int) -> int:

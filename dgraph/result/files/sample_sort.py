@@ -27,8 +27,10 @@ class SampleSort:
 
     def __init__(self, vertex: np.ndarray, comm: Comm):
         """Sort ``vertex``: int64, ascending on this rank, distinct over all ranks."""
-        self.comm = comm
+        self.comm, self.vertex, self.first = comm, vertex, 0
         self.total = comm.total(vertex.size)
+        if comm.size == 1:
+            return
         bounds = np.searchsorted(vertex, self._splitters(vertex))
         self._cuts = np.concatenate([[0], bounds, [vertex.size]]).astype(np.int64)
         self._counts = np.concatenate(comm.alltoallv(list(np.diff(self._cuts)[:, None])))
@@ -38,8 +40,11 @@ class SampleSort:
         self.first = comm.before(self.vertex.size)
 
     def column(self, values: np.ndarray) -> np.ndarray:
-        """Permute ``values``, one for each of the ids given to the constructor, into the order of ``vertex``."""
-        return self._shuffle(values)[self._order]
+        """Permute ``values``, one for each of the ids given to the constructor, into the order of ``vertex``.
+
+        On one rank they are returned themselves.
+        """
+        return values if self.comm.size == 1 else self._shuffle(values)[self._order]
 
     def _splitters(self, vertex: np.ndarray) -> np.ndarray:
         ranks = self.comm.size

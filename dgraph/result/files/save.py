@@ -9,11 +9,13 @@ import os
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from dgraph._support.extras import extra
+from dgraph._support.threads import PIECE, in_order
 from dgraph.comm import Comm
 from dgraph.errors import OutputError, UsageError, unknown
 from dgraph.graph.names import decoded_chunks
@@ -21,6 +23,7 @@ from dgraph.result.files import csv_text, npz, vertex_text
 from dgraph.result.files.sample_sort import SampleSort
 from dgraph.result.files.shared_file import SharedFile, shared_file
 from dgraph.result.files.table_file import save_table
+from dgraph.result.files.vertex_text import ROWS
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,12 @@ class Rows:
     """This rank's rows of a file.
 
     Attributes:
-        columns: arrays by name, ``vertex`` first; names as bytes.
+        columns: arrays by name, first ``vertex``, or ``source`` and ``target``; names as bytes.
         first: number of the first row in the file.
         total: rows over all ranks.
         infinity: text for an unreached vertex in a text file; b"" writes the number.
         nullable: columns whose missing values a table shows as null.
+        threads: threads of this rank.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -40,26 +44,40 @@ class Rows:
     total: int
     infinity: bytes
     nullable: Collection[str]
+    threads: int
+
+    def blocks(self) -> list[slice]:
+        """Return the slices of rows that threads format as text one at a time."""
+        return [slice(at, at + ROWS) for at in range(0, len(next(iter(self.columns.values()))), ROWS)]
 
 
 def save_text(file: SharedFile, rows: Rows) -> None:
-    """Write LDBC Graphalytics' ``vertex value`` lines of the first column."""
+    """Write LDBC Graphalytics' ``vertex value`` lines of the first column, or ``source target value`` lines."""
+    if "vertex" not in rows.columns:
+        every = rows.columns.items()
+        _write_text(file, rows, lambda at: csv_text.rows({name: each[at] for name, each in every}, (), b" "))
+        return
     vertex, values, *_ = rows.columns.values()
-    _write_text(file, lambda: vertex_text.lines(vertex, values, rows.infinity))
+    _write_text(file, rows, lambda at: vertex_text.lines(vertex[at], values[at], rows.infinity))
 
 
 def save_csv(file: SharedFile, rows: Rows) -> None:
     """Write every column as CSV below a line of column names; names are quoted if needed, missing values empty."""
     head = csv_text.header(rows.columns) if file.comm.rank == 0 else b""
-    _write_text(file, lambda: csv_text.rows(rows.columns, rows.nullable), head)
+    columns = rows.columns.items()
+    _write_text(file, rows, lambda at: csv_text.rows({name: each[at] for name, each in columns}, rows.nullable), head)
 
 
-def _write_text(file: SharedFile, made: Callable[[], Iterator[bytes]], head: bytes = b"") -> None:
-    """Write the text of all ranks in the order of ranks; collective."""
-    blocks = [head]
+def _write_text(file: SharedFile, rows: Rows, text: Callable[[slice], bytes], head: bytes = b"") -> None:
+    """Write the text of all ranks in the order of ranks, each block of rows formatted by one thread; collective."""
+    blocks = chain([head], in_order(text, rows.blocks(), rows.threads))
+    if file.comm.size == 1:
+        file.write(0, blocks)
+        return
+    made: list[bytes] = []
     with file.comm.together():
-        blocks += made()
-    file.write(file.comm.before(sum(map(len, blocks))), blocks)
+        made += blocks
+    file.write(file.comm.before(sum(map(len, made))), made)
 
 
 def save_parquet(file: SharedFile, rows: Rows) -> None:
@@ -79,7 +97,7 @@ def save_npz(file: SharedFile, rows: Rows) -> None:
     checksums = []
     for member in archive:
         dtype, mine = dtypes[member.name], np.zeros(2, np.int64)
-        pieces = _checksummed(rows.columns[member.name], dtype, mine)
+        pieces = _checksummed(rows.columns[member.name], dtype, mine, rows.threads)
         file.write(member.data + rows.first * dtype.itemsize, pieces)
         checksums.append(npz.combined_checksum(member.head, file.comm.allgather(mine).tolist()))
     first = file.comm.rank == 0
@@ -96,13 +114,16 @@ def _file_dtype(values: np.ndarray, comm: Comm) -> np.dtype:
     return np.dtype(f"U{max(1, comm.largest(longest))}")
 
 
-def _checksummed(values: np.ndarray, dtype: np.dtype, mine: np.ndarray) -> Iterator[memoryview]:
-    """Yield the bytes of a column in pieces; set ``mine`` to their CRC-32 and length."""
-    pieces = (np.array(names, dtype) for _, names in decoded_chunks(values)) if values.dtype.kind == "S" else [values]
-    for part in pieces:
-        raw = part.view(np.uint8).data if part.size else memoryview(b"")
-        mine[:] = zlib.crc32(raw, int(mine[0])), mine[1] + len(raw)
-        yield raw
+def _checksummed(values: np.ndarray, dtype: np.dtype, mine: np.ndarray, threads: int) -> Iterator[np.ndarray]:
+    """Yield the bytes of a column in pieces; set ``mine`` to their CRC-32, computed by several threads, and length."""
+    if values.dtype.kind == "S":
+        pieces = (np.array(names, dtype).view(np.uint8) for _, names in decoded_chunks(values))
+    else:
+        raw = values.view(np.uint8)
+        pieces = (raw[at : at + PIECE] for at in range(0, raw.size, PIECE))
+    for piece, checksum in in_order(lambda piece: (piece, zlib.crc32(piece.data)), pieces, threads):
+        mine[:] = npz.crc32_combine(int(mine[0]), checksum, piece.size), mine[1] + piece.size
+        yield piece
 
 
 WRITERS = {
@@ -122,6 +143,7 @@ def save(
     infinity: bytes = b"",
     to_names: Callable[[Columns], Columns] = lambda columns: columns,
     nullable: Collection[str] = (),
+    threads: int = 1,
 ) -> None:
     """Write columns by ascending ``vertex`` into one file; collective.
 
@@ -133,28 +155,54 @@ def save(
         infinity: text for the integer distance of an unreached vertex; b"" writes the number.
         to_names: collective; converts columns for the file, such as numbers to names.
         nullable: columns whose missing values are null in tables (``arrow_tables.missing``).
+        threads: threads of this rank.
 
     Raises:
         UsageError: an unknown suffix, or one whose writer is not installed.
         OutputError: the system refused on some rank; the incomplete file is removed.
     """
-    path = Path(path)
-    with comm.together():
-        if comm.rank == 0:
-            check(path)
+    _check_on_root(path, comm)
     order = SampleSort(columns["vertex"], comm)
     sorted_ = {name: order.column(np.ascontiguousarray(values)) for name, values in columns.items() if name != "vertex"}
     named = dict(to_names({"vertex": order.vertex, **sorted_}))
-    rows = Rows(named, order.first, order.total, infinity, nullable)
+    rows = Rows(named, order.first, order.total, infinity, nullable, threads)
+    _write(path, rows, comm)
+
+
+def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1) -> None:
+    """Write rows that are in order from rank to rank, such as edges by their ends; collective.
+
+    Args:
+        path: as of :func:`save`.
+        columns: on each rank arrays of one length; names as bytes. A text file holds them all.
+        comm: communicator of the ranks.
+        threads: threads of this rank.
+
+    Raises:
+        UsageError, OutputError: as :func:`save` does.
+    """
+    _check_on_root(path, comm)
+    mine = len(next(iter(columns.values())))
+    _write(path, Rows(columns, comm.before(mine), comm.total(mine), b"", (), threads), comm)
+
+
+def _check_on_root(path: str | os.PathLike, comm: Comm) -> None:
+    with comm.together():
+        if comm.rank == 0:
+            check(path)
+
+
+def _write(path: str | os.PathLike, rows: Rows, comm: Comm) -> None:
+    path = Path(path)
     with shared_file(path, comm) as file:
         WRITERS[path.suffix](file, rows)
 
 
-def check(path: str | os.PathLike) -> None:
+def check(path: str | os.PathLike, suffixes: Collection[str] = WRITERS) -> None:
     """Raise early what :func:`save` would raise: an unknown suffix, or a folder that cannot be written."""
     path = Path(path)
-    if path.suffix not in WRITERS and not path.is_dir():
-        raise unknown("output format", path.suffix or path.name, WRITERS)
+    if path.suffix not in suffixes and not path.is_dir():
+        raise unknown("output format", path.suffix or path.name, suffixes)
     if path.suffix in (".parquet", ".arrow", ".feather"):
         extra("pyarrow", f"a {path.suffix} file")
     check_writable(path)

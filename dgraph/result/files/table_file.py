@@ -53,7 +53,7 @@ def save_table(file: SharedFile, kind: str, columns: Mapping[str, np.ndarray], n
     try:
         for rank, size in enumerate(sizes):
             for begin in range(0, size, ROWS):
-                piece = _received(columns, rank, begin, comm)
+                piece = received(columns, rank, begin, comm)
                 with comm.together(), output_errors(file.path):
                     if writer is not None:
                         writer.add(arrow_table(piece, nullable))
@@ -63,7 +63,7 @@ def save_table(file: SharedFile, kind: str, columns: Mapping[str, np.ndarray], n
                 writer.end()
 
 
-def _received(columns: Mapping[str, np.ndarray], rank: int, begin: int, comm: Any) -> dict[str, np.ndarray]:
+def received(columns: Mapping[str, np.ndarray], rank: int, begin: int, comm: Any) -> dict[str, np.ndarray]:
     """Return on rank 0 the rows of one rank from ``begin`` on; collective."""
     out = {}
     for name, values in columns.items():

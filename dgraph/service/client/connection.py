@@ -22,19 +22,23 @@ TIMEOUT_S = 300.0
 """Seconds in which the service must send something."""
 
 
-def connect(address: str, token: str | None = None, *, timeout: float = TIMEOUT_S) -> Service:
+def connect(
+    address: str, token: str | None = None, *, timeout: float = TIMEOUT_S, patience: float = 0.0
+) -> Service:  # fmt: skip
     """Connect to a service that ``python -m dgraph serve`` started. Not collective: one process is a client.
 
     Args:
         address: ``unix:/path.sock``, ``http://host:port`` or ``https://host:port``.
         token: a line of the service's token file, needed over TCP; None: the environment's ``DGRAPH_TOKEN``, if set.
         timeout: seconds in which the service must send something.
+        patience: seconds for which a request that is answered 503, or finds nobody, is sent again, as while the service
+            or its ranks restart; a run that their end interrupted is submitted again.
 
     Raises:
         UsageError: the address has another form, or the service refuses the token.
         OutputError: nothing answers there.
     """
-    service = Service(Link(address, token or os.environ.get(TOKEN) or None, timeout))
+    service = Service(Link(address, token or os.environ.get(TOKEN) or None, timeout, patience))
     service.graphs()
     return service
 

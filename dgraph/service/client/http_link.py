@@ -11,7 +11,9 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -26,6 +28,9 @@ ARROW = "application/vnd.apache.arrow.stream"
 CSV = "text/csv"
 
 LOST = (http.client.HTTPException, ConnectionError)
+
+PAUSE_S = 0.1
+"""Seconds between two attempts of a request that waits for the service."""
 
 
 class TcpConnection(http.client.HTTPConnection):
@@ -61,13 +66,14 @@ class Link:
         address: ``unix:/path.sock``, ``http://host:port`` or ``https://host:port``.
         token: sent with every request; None: none.
         timeout: seconds in which the service must send something.
+        patience: seconds for which a request is sent again while the service restarts.
 
     Raises:
         UsageError: the address has another form.
     """
 
-    def __init__(self, address: str, token: str | None, timeout: float):
-        self.address, self._timeout = address, timeout
+    def __init__(self, address: str, token: str | None, timeout: float, patience: float = 0.0):
+        self.address, self.patience, self._timeout = address, patience, timeout
         self._headers = {"User-Agent": f"dgraph/{__version__}"}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -155,18 +161,29 @@ class Link:
         return self._answered(held, method, target, sent, headers)
 
     def _answered(self, connection, method: str, target: str, body, headers: dict) -> http.client.HTTPResponse:
-        try:
-            connection.request(method, target, body, self._headers | headers)
-            answer = connection.getresponse()
-            if answer.status >= 400:
-                raise error_of(answer.status, bytes(_whole(answer)), answer.reason, self.address)
-            return answer
-        except (*LOST, OSError) as lost:
-            connection.close()
-            raise self._away(lost) from lost
-        except BaseException:  # an interrupt leaves half an answer on the connection
-            connection.close()
-            raise
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                connection.request(method, target, body, self._headers | headers)
+                answer = connection.getresponse()
+                if answer.status < 400:
+                    return answer
+                error = error_of(answer.status, bytes(_whole(answer)), answer.reason, self.address)
+                again = answer.status == HTTPStatus.SERVICE_UNAVAILABLE
+            except (*LOST, OSError) as lost:
+                connection.close()
+                error, again = self._away(lost), isinstance(lost, FileNotFoundError | ConnectionRefusedError)
+                error.__cause__ = lost
+            except BaseException:  # an interrupt leaves half an answer on the connection
+                connection.close()
+                raise
+            if not again or time.monotonic() >= until:
+                try:
+                    raise error
+                finally:
+                    del error  # it holds this frame: a cycle that only the collection of garbage ends
+            connection.close()  # the service may close it meanwhile
+            time.sleep(PAUSE_S)
 
     def _connection(self) -> http.client.HTTPConnection:
         if self._path is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgraph._support.callers import users_frame
-from dgraph.errors import ConvergenceWarning, UsageError
+from dgraph.errors import ConvergenceWarning, OutputError, UsageError
 from dgraph.service.client.http_link import Link
 from dgraph.service.client.remote_job import Job
 
@@ -177,9 +178,17 @@ class RemoteGraph:
     def _followed(self, algorithm: str, progress: Any, settings: dict[str, Any]) -> RemoteResult:
         from dgraph._support import interrupts
 
-        with interrupts.deferred():  # an interrupt before the id is known would leave the job running
-            job = self.submit(algorithm, wait=SHORT_S, **settings)
-        result = job.wait(None if progress is None else _shown(progress)).result()
+        until = time.monotonic() + self._link.patience
+        while True:
+            with interrupts.deferred():  # an interrupt before the id is known would leave the job running
+                job = self.submit(algorithm, wait=SHORT_S, **settings)
+            try:
+                result = job.wait(None if progress is None else _shown(progress)).result()
+                break
+            except OutputError:
+                interrupted = (job.record.get("error") or {}).get("kind") in ("RanksDied", "Restarted")
+                if not interrupted or time.monotonic() >= until:
+                    raise
         if not result.converged:
             _warn(algorithm, result.limit)
         return result

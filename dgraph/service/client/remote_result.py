@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from dgraph._support.extras import extra
+from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import SerialComm
 from dgraph.graph.names import Names, decode_names
 from dgraph.result.columns import UNREACHED, Columns
 from dgraph.result.named_columns import NamedColumns
 from dgraph.result.result import Result
 from dgraph.service.client.http_link import Link
-
-UNKNOWN = {"distance": (UNREACHED, np.inf)}
-"""Column → integer and float that stand for null in ``Result.columns``; other columns have -1 and not-a-number."""
 
 FILE = b"ARROW1"
 """First bytes of an Arrow file; a stream begins otherwise."""
@@ -45,17 +43,22 @@ class Rows:
     Args:
         link: the service.
         job: the job's id.
+        vertices: names of the columns that hold vertices.
     """
 
-    def __init__(self, link: Link, job: str):
-        self._link, self._place = link, f"/v1/jobs/{job}"
+    def __init__(self, link: Link, job: str, vertices: Collection[str]):
+        self._link, self._place, self._vertices = link, f"/v1/jobs/{job}", vertices
         self._held: dict[str, Any] = {}
+
+    @cached_property
+    def schema(self) -> Any:
+        """The ``pyarrow.Schema`` of the rows."""
+        return self.table(limit=1).schema
 
     @cached_property
     def types(self) -> dict[str, Any]:
         """Name of each column → its Arrow type."""
-        schema = self.table(limit=1).schema
-        return dict(zip(schema.names, schema.types, strict=True))
+        return dict(zip(self.schema.names, self.schema.types, strict=True))
 
     def __contains__(self, name: str) -> bool:
         return name in self._held
@@ -77,6 +80,16 @@ class Rows:
         reader = ipc.open_file(buffer) if bytes(raw[:6]) == FILE else ipc.open_stream(buffer)
         return reader.read_all()
 
+    def null(self, name: str) -> float:
+        """Return the number that stands for null in a column of ``Result.columns``."""
+        if str(self.types[name]) in ("double", "float"):
+            return np.inf
+        return -1 if name in self._vertices else UNREACHED
+
+    def numpy(self, name: str, column: Any) -> np.ndarray:
+        """Return an Arrow column as ``Result.columns`` has it, names as bytes."""
+        return _numpy(column, self.null(name))
+
     def of(self, vertices: Sequence[int | str]) -> dict[str, list]:
         """Fetch the rows of some vertices."""
         return self._link.call("POST", f"{self._place}/lookup", {"vertices": list(vertices)})["columns"]
@@ -97,17 +110,24 @@ class RemoteResult(Result):
 
     def __init__(self, job: Any, link: Link):
         record = job.record
+        known = ALGORITHMS[record["algorithm"]].columns if record["algorithm"] in ALGORITHMS else {}
+        vertices = {name for name, column in known.items() if column.kind == "vertex"}
         converged = record.get("converged")
         vars(self).update(
             algorithm=record["algorithm"], comm=Threads(), summary=record.get("summary") or {},
             converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("rounds") or 0,
-            nullable=("distance", "predecessor"), job=job, _rows=Rows(link, job.id),
+            job=job, _rows=Rows(link, job.id, vertices),
         )  # fmt: skip
 
     @cached_property
     def report(self) -> dict:
         """The service's report of the run; of an earlier run, if the service answered from its cache."""
         return self.job.report()
+
+    @cached_property
+    def nullable(self) -> tuple[str, ...]:
+        """Names of the columns that may have nulls."""
+        return tuple(field.name for field in self._rows.schema if field.nullable)
 
     @cached_property
     def named(self) -> RemoteNames | None:
@@ -133,7 +153,7 @@ class RemoteResult(Result):
     def first_rows(self, count: int) -> dict[str, np.ndarray]:
         """Return the first rows, names as bytes."""
         table = self._rows.table(limit=count)
-        return {name: _numpy(name, table.column(name)) for name in table.column_names}
+        return {name: self._rows.numpy(name, table.column(name)) for name in table.column_names}
 
     def top(self, k: int, column: str | None = None) -> dict[str, np.ndarray]:
         """Return the ``k`` rows of largest ``column``, as :meth:`dgraph.Result.top` does."""
@@ -141,7 +161,7 @@ class RemoteResult(Result):
         if name in self._rows or name != self._column(None) or k < 1:
             return super().top(k, column)
         table = self._rows.table(columns=f"vertex,{name}", top=k)
-        found = {key: _numpy(key, table.column(key)) for key in ("vertex", name)}
+        found = {key: self._rows.numpy(key, table.column(key)) for key in ("vertex", name)}
         return {key: decode_names(values) if values.dtype.kind == "S" else values for key, values in found.items()}
 
     def value(self, vertex: int | str, column: str | None = None) -> Any:
@@ -152,7 +172,7 @@ class RemoteResult(Result):
         text = _is_text(self._rows.types["vertex"])
         found = self._rows.of([str(vertex) if text else self._number(vertex)])[name][0]
         kind = self._rows.types[name]
-        return found if found is not None or _is_text(kind) else _null(name, kind)
+        return found if found is not None or _is_text(kind) else self._rows.null(name)
 
 
 class RemoteNames(NamedColumns):
@@ -189,15 +209,15 @@ class RemoteNames(NamedColumns):
 
 
 def _fetched(rows: Rows, name: str) -> np.ndarray:
-    return _numpy(name, rows.fetch([name])[name])
+    return rows.numpy(name, rows.fetch([name])[name])
 
 
 def _decoded(words: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return decode_names(words[name])
 
 
-def _numpy(name: str, column: Any) -> np.ndarray:
-    """Return an Arrow column as ``Result.columns`` has it: numbers for null, names as bytes.
+def _numpy(column: Any, null: float) -> np.ndarray:
+    """Return an Arrow column with ``null`` for null, names as bytes.
 
     Numbers without null share the memory of the answer. Buffers are read as they are, because most conversions of
     pyarrow import pandas.
@@ -216,7 +236,7 @@ def _numpy(name: str, column: Any) -> np.ndarray:
             parts.append(_bits(buffers[0])[span].astype(bool))
         else:
             values = np.frombuffer(buffers[0], column.type.to_pandas_dtype())[span]
-            parts.append(values if known is None else np.where(known, values, _null(name, column.type)))
+            parts.append(values if known is None else np.where(known, values, null))
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, "S1" if text else column.type.to_pandas_dtype())
@@ -237,12 +257,6 @@ def _words(buffers: list, span: slice, known: np.ndarray | None) -> np.ndarray:
         letters = np.frombuffer(buffers[1], np.uint8)
         out[np.repeat(np.arange(lengths.size), lengths), within] = letters[np.repeat(offsets[:-1], lengths) + within]
     return out.view(f"S{width}").ravel()
-
-
-def _null(name: str, kind: Any) -> float:
-    """Return the number that stands for null in a column of an Arrow type."""
-    whole, real = UNKNOWN.get(name, (-1, np.nan))
-    return real if str(kind) in ("double", "float") else whole
 
 
 def _is_text(kind: Any) -> bool:

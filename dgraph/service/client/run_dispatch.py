@@ -7,6 +7,7 @@ library.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,12 @@ def run(
     }  # fmt: skip
     if hasattr(type(graph), "run_remotely"):
         return graph.run_remotely(algorithm, **settings, **parameters)
-    return import_module("dgraph.run").run(algorithm, graph, **settings, **parameters)
+    return _pipeline()(algorithm, graph, **settings, **parameters)
+
+
+@cache
+def _pipeline() -> Callable[..., Result]:
+    return import_module("dgraph.run").run
 
 
 def function_of(name: str) -> Callable[..., Result]:

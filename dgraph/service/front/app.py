@@ -10,10 +10,15 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 import dgraph
+from dgraph.service.front import mcp_endpoint
 from dgraph.service.front import problem_documents as problems
+from dgraph.service.front.mcp_endpoint import McpEndpoint
 from dgraph.service.front.routes import routes_graphs, routes_jobs, routes_results, routes_service
+from dgraph.service.front.routes.direct_submit import DirectSubmit
 from dgraph.service.front.service_context import Service
 
 PAGE = Path(__file__).parents[1] / "page"
@@ -24,14 +29,30 @@ ABOUT = """Graphs stay loaded on the ranks; jobs run algorithms on them.
 Errors are problem documents (RFC 9457). On TCP all but /healthz and /readyz needs `Authorization: Bearer TOKEN`."""
 
 
+class _Application(FastAPI):
+    """FastAPI that :class:`DirectSubmit` stands before, whose answers pass no middleware."""
+
+    direct: DirectSubmit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self.direct(scope, receive, send)
+
+    async def resolved(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by its route."""
+        await super().__call__(scope, receive, send)
+
+
 def make_app(service: Service) -> FastAPI:
     """Return the application of a service."""
-    app = FastAPI(
+    app = _Application(
         title="dgraph", version=dgraph.__version__, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None
     )
     app.state.service = service
+    app.direct = DirectSubmit(app.resolved, service)
     for routes in (routes_jobs, routes_results, routes_graphs, routes_service):
         app.include_router(routes.router)
+    app.router.routes.append(Route(mcp_endpoint.PATH, McpEndpoint(app, service)))
     problems.install(app)
     _add_page(app)
     document: dict[str, Any] = {}

@@ -37,12 +37,12 @@ def too_large(got: str, limit: int) -> Problem:
 
 def limited(scope: Scope, headers: dict[bytes, bytes], receive: Receive, settings: Settings) -> Receive:
     """Return ``receive`` that raises a :class:`Problem` for a body that is too large, too slow or compressed."""
-    path = scope["path"]
+    path, method = scope["path"], scope["method"]
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return receive
-    upload = path.endswith("/data")
+    upload = method == "PUT" and path.endswith("/data")
     limit = settings.upload_bytes if upload else settings.json_bytes
-    if path.endswith("/edges"):
+    if method == "POST" and path.endswith("/edges"):
         limit *= EDGES_FACTOR
     declared = headers.get(b"content-length", b"0")
     encoding = headers.get(b"content-encoding", b"identity").lower()

@@ -183,6 +183,7 @@ class Catalogue:
             return
         version.state, version.stored = "ready", True
         version.facts, version.bytes_by_rank = reply.get("facts"), reply.get("bytes_by_rank")
+        version.columns = list(reply.get("columns", ()))
         if version.facts and "notes" in version.facts:
             version.facts["notes"] = [self.ranks.plain(note) for note in version.facts["notes"]]
         graph.error = None
@@ -266,7 +267,6 @@ class Catalogue:
         elif condition == "down":
             for graph in self.graphs.values():
                 for version in graph.versions.values():
-                    version.columns.clear()
                     if version.state == "ready":
                         version.state = "loading"
 

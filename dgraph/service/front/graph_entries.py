@@ -22,7 +22,7 @@ class Version:
         facts, bytes_by_rank: as the ranks reported.
         jobs: queued and running jobs that need it.
         error: why it failed.
-        columns: names of the columns that jobs kept; they end with the ranks.
+        columns: names of the columns that jobs kept, as the ranks reported.
         deaths: times that the ranks died while they loaded or opened it.
     """
 

@@ -52,6 +52,7 @@ class History:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA journal_size_limit=67108864")
+        db.execute("PRAGMA cache_size=-256")  # KiB: the front's memory stays as it is while the history grows
         db.executescript(TABLES)
         return db
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.errors import DgraphError, unknown
+from dgraph.errors import DgraphError, UsageError, unknown
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.security import Principal
 
@@ -28,6 +28,7 @@ RECORD = (
 """Fields of a job's public record."""
 
 _last = itertools.count()
+_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 
 def new_id() -> str:
@@ -45,6 +46,9 @@ def checked(algorithm: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if algorithm not in ALGORITHMS:
             raise unknown("algorithm", algorithm, ALGORITHMS)
         definition = ALGORITHMS[algorithm]
+        for name, parameter in definition.parameters.items():
+            if parameter.on_host and parameters.get(name) is not None:
+                raise UsageError(f"{name} names a file of the service's host, which jobs do not write; leave it out")
         settings = definition(**parameters).settings()
     except (DgraphError, TypeError, ValueError) as error:
         raise Problem(422, f"{error}; see GET /v1/algorithms", "UsageError") from None
@@ -164,8 +168,7 @@ class Job:
         """Return the row of the history: id, state, graph, and the record with what a restart needs, as JSON."""
         more = {"column": self.column, "write": self.target, "top": self.top, "key": self.key, "extra": self.extra}
         more |= {"owner": self.owner.name, "result": None if self.result is None else self.result.job}
-        text = json.dumps({**self.record(), "_": more}, separators=(",", ":"), default=str)
-        return self.id, self.state, self.graph, text
+        return self.id, self.state, self.graph, _encode({**self.record(), "_": more})
 
     def event(self, kind: str, data: dict[str, Any]) -> None:
         """Add an event, and wake its listeners."""
@@ -198,7 +201,7 @@ class Job:
         self.event("state", {"state": state} if self.error is None else {"state": state, "error": self.error})
 
     async def ended(self, seconds: float) -> bool:
-        """Wait until the job has ended; False if it has not after so many seconds."""
+        """Wait until the job has ended; False if it has not within ``seconds``."""
         if self.state in ENDED:
             return True
         if seconds <= 0:

@@ -1,6 +1,7 @@
-"""``JobQueue``: jobs by priority, one at a time on the ranks, with limits, deadlines, cancellation and the cache.
+"""``JobQueue``: jobs by priority, one pass at a time on the ranks, with limits, deadlines, cancellation and the cache.
 
 ``submit`` takes a job, ``_serve`` runs them. A job whose graph is not ready is parked until it is.
+Jobs that differ only in their sources share a pass.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections import deque
 from typing import Any
 
+from dgraph.algorithms.many_sources.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
 from dgraph.service.front.history import History
 from dgraph.service.front.job import ENDED, Job
@@ -23,18 +25,21 @@ from dgraph.service.front.result_store import ResultStore, Stored
 from dgraph.service.front.security import Principal
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings
+from dgraph.service.messages import SHARING
 from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
 
 RECENT = 500
 """Ended jobs whose events stay in memory; the records of older ones are read from the history."""
 
 
+Entry = tuple[int, int, Job]
+"""A job that waits, after its priority, negated, and its number in the queue."""
+
 SERVICE_ENDED: dict[str, Any] = {
     "kind": "Cancelled",
     "message": "the service ended before the job; submit it again",
 }
 SELECTED = "; the graph of this run is the selection of `where`"
-LOST_COLUMNS = "; columns that jobs kept are lost when the ranks or the service restart: run those jobs again"
 
 
 class JobQueue:
@@ -53,13 +58,13 @@ class JobQueue:
         self.results, self.metrics = results, metrics
         self.catalogue: Catalogue = None  # type: ignore[assignment]  # the catalogue needs ``graph_changed``
         self.guard = MemoryGuard(ranks)
-        self.heap: list[tuple[int, int, Job]] = []
+        self.heap: list[Entry] = []
         self.parked: dict[str, list[Job]] = {}
         self.jobs: dict[str, Job] = {}
         self.ended: deque[str] = deque()
         self.order = itertools.count()
         self.queued = 0
-        self.running: Job | None = None
+        self.running: list[Job] = []
         self.wake = asyncio.Event()
         self.server: asyncio.Task | None = None
 
@@ -149,9 +154,11 @@ class JobQueue:
                     await self._turn(job)
                 except Exception as error:
                     fault("a job failed by a fault of the front", job=job.id)
-                    if job.state not in ENDED:
-                        message = f"a fault of the front: {type(error).__name__}; see the log"
-                        self._end(job, "failed", {"kind": "InternalError", "message": message})
+                    for each in [job, *self.running]:
+                        if each.state not in ENDED:
+                            message = f"a fault of the front: {type(error).__name__}; see the log"
+                            self._end(each, "failed", {"kind": "InternalError", "message": message})
+                    self.running = []
 
     def _next(self) -> Job | None:
         while self.heap:
@@ -172,42 +179,73 @@ class JobQueue:
         async with self.ranks.turn:
             await self._run(first)
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, first: Job) -> None:
+        """Run a job, and in the same pass those that wait and differ only in their sources."""
+        jobs, kind = ([first] if await self._ready(first) else []), shape(first)
+        if jobs and kind is not None and self.ranks.shares and self.results.before(first) is None:
+            for entry in self._alike(kind, self._most_together(first)):
+                job = entry[2]
+                if await self._ready(job):
+                    if job.version == first.version and self.results.before(job) is None:
+                        jobs.append(job)
+                    else:
+                        heapq.heappush(self.heap, entry)
+        self.running = [job for job in jobs if job.state == "queued"]
+        if len(self.running) == 1:
+            await self._call(self.running[0])
+        else:
+            await asyncio.gather(*map(self._call, self.running))
+        self.running = []
+
+    def _most_together(self, job: Job) -> int:
+        version = self._version(job)
+        return most_together((version.facts or {}).get("n", 0)) if version is not None else 1
+
+    def _alike(self, kind: tuple, most: int) -> list[Entry]:
+        """Take the best jobs of a shape from the heap, one fewer than ``most``."""
+        alike = (entry for entry in self.heap if entry[2].state == "queued" and shape(entry[2]) == kind)
+        taken = heapq.nsmallest(most - 1, alike)
+        if taken:
+            ids = {entry[2].id for entry in taken}
+            self.heap = [entry for entry in self.heap if entry[2].id not in ids]
+            heapq.heapify(self.heap)
+        return taken
+
+    async def _ready(self, job: Job) -> bool:
+        """Return True if a job can start now; if not, it has ended, or waits for its graph or the ranks."""
         if self.ranks.draining or not self.ranks.up:
             heapq.heappush(self.heap, (-job.priority, -1, job))
-            return
+            return False
         try:
             version = self.catalogue.version(self.catalogue.graph(job.graph), job.version)
         except Problem as problem:
-            return self._end(job, "failed", {"kind": problem.kind or "NotFound", "message": problem.detail})
+            self._end(job, "failed", {"kind": problem.kind or "NotFound", "message": problem.detail})
+            return False
         if version is None or version.state != "ready":
             self.parked.setdefault(job.graph, []).append(job)
-            return
+            return False
         if job.version is None:
             job.version = version.number
             version.jobs += 1
         if (found := self._known(job, version.number)) is not None:
             self.answer(job, found)
-            return
-        key = None if job.key is None else (job.graph, version.number, job.key)
+            return False
         try:
             refusal = await self.guard.refusal(job, version.number)
         except RanksDied:  # it was not sent yet: it stays queued
             heapq.heappush(self.heap, (-job.priority, -1, job))
-            return
-        if job.state != "queued":
-            return
-        if refusal is not None:
+            return False
+        if job.state == "queued" and refusal is not None:
             self._end(job, "failed", refusal)
-            return
-        await self._call(job, key)
+        return job.state == "queued"
 
-    async def _call(self, job: Job, key: tuple[str, int, str] | None) -> None:
+    async def _call(self, job: Job) -> None:
         """Run a job on the ranks."""
+        key = None if job.key is None or job.version is None else (job.graph, job.version, job.key)
         rows = job.mode == "stream"
         spool = self.results.path(job.id) if rows and not job.top else None
         left = None if job.deadline is None else max(job.deadline - time.time(), 0.001)
-        job.ticket, self.running = Ticket(), job
+        job.ticket = Ticket()
         self._leave_queue(job)
         job.enter("running")
         self.history.note(job)
@@ -240,8 +278,6 @@ class JobQueue:
                 return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
             error = job.error or {"kind": rank_error.kind, "message": _explained(job, rank_error)}
             return self._failed(job, spool, "cancelled" if error["kind"] == "Cancelled" else "failed", error)
-        finally:
-            self.running = None
         for name in ("rows", "summary", "seconds", "rounds", "converged", "limit", "columns", "report"):
             setattr(job, name, reply.get(name))
         job.round = job.rounds or job.round
@@ -291,13 +327,17 @@ class JobQueue:
         job.error = error
         job.enter(state)
         self.history.note(job)
-        self.metrics.job(job.algorithm, state)
-        if job.seconds is not None and not job.cached:
-            self.metrics.seconds.labels(job.algorithm).observe(job.seconds)
-        log("job ended", job=job.id, state=state, algorithm=job.algorithm, graph=job.graph, seconds=job.seconds)
         self.ended.append(job.id)
         while len(self.ended) > RECENT:
             self.jobs.pop(self.ended.popleft(), None)
+        asyncio.get_running_loop().call_later(0, self._account, job, state)  # its answer is sent before
+
+    def _account(self, job: Job, state: str) -> None:
+        """Count the end of a job, and log it."""
+        self.metrics.job(job.algorithm, state)
+        if job.seconds is not None and not job.cached:
+            self.metrics.ran(job.algorithm, job.seconds)
+        log("job ended", job=job.id, state=state, algorithm=job.algorithm, graph=job.graph, seconds=job.seconds)
 
     async def restore(self) -> None:
         """Queue the jobs of the last run of the service that were queued; note that those which ran have failed."""
@@ -319,17 +359,26 @@ class JobQueue:
                 self._end(job, "failed", {"kind": "Restarted", "message": message})
 
     async def drain(self, seconds: float) -> None:
-        """Let the running job end, and cancel it after some seconds; queued ones stay in the history."""
-        job = self.running
-        if job is not None and not await job.ended(seconds):
-            self.cancel(job)
-            await job.ended(2.0)
+        """Let the running jobs end, and cancel them after some seconds; queued ones stay in the history."""
+        running = list(self.running)
+        ended = await asyncio.gather(*(job.ended(seconds) for job in running))
+        for job, done in zip(running, ended, strict=True):
+            if not done:
+                self.cancel(job)
+        await asyncio.gather(*(job.ended(2.0) for job in running))
         if self.server is not None:
             self.server.cancel()
+
+
+def shape(job: Job) -> tuple | None:
+    """Return what jobs that share a pass have in common; None for a job that shares none."""
+    if job.algorithm not in SHARING or job.mode not in ("stream", "stats") or job.extra:
+        return None
+    return job.graph, job.algorithm, {name: value for name, value in job.parameters.items() if name != "source"}
 
 
 def _explained(job: Job, error: RankError) -> str:
     """Return the text of an error, and what it means for a job that selects vertices."""
     if error.kind != "UsageError" or not job.extra.get("where"):
         return error.message
-    return error.message + (LOST_COLUMNS if "unknown column" in error.message else SELECTED)
+    return error.message + ("" if "unknown column" in error.message else SELECTED)

@@ -26,6 +26,7 @@ class Metrics:
         self.evicted = make("dgraph_results_evicted", "Results evicted")
         self._requests: dict[tuple[str, str, int], Counter] = {}
         self._ends: dict[tuple[str, str], Counter] = {}
+        self._runs: dict[str, Histogram] = {}
 
     def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         """Add a gauge whose value is read when metrics are."""
@@ -52,6 +53,13 @@ class Metrics:
         if counter is None:
             counter = self._ends[key] = self.jobs.labels(*key)
         counter.inc()
+
+    def ran(self, algorithm: str, seconds: float) -> None:
+        """Count the run time of a job."""
+        histogram = self._runs.get(algorithm)
+        if histogram is None:
+            histogram = self._runs[algorithm] = self.seconds.labels(algorithm)
+        histogram.observe(seconds)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

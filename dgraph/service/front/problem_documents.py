@@ -99,6 +99,17 @@ def response(status: int, detail: str, kind: str = "", headers: Mapping[str, str
     return Response(json.dumps(document, default=str), status, headers, MEDIA)
 
 
+def response_of(problem: Problem) -> Response:
+    """Return the response with the document of a problem."""
+    return response(problem.status_code, str(problem.detail), problem.kind, problem.headers, **problem.more)
+
+
+def fault_response(method: str, path: str) -> Response:
+    """Return the response to a request that met a fault of the front."""
+    detail = "a fault of dgraph; its traceback is in the log of the service. Please report it"
+    return response(500, f"{method} {path}: {detail}", "InternalError")
+
+
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the ``responses`` of a route that may answer with these problems, besides those of all routes."""
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
@@ -121,7 +132,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _problem(request: Request, error: HTTPException) -> Response:
         if isinstance(error, Problem):
-            return response(error.status_code, str(error.detail), error.kind, error.headers, **error.more)
+            return response_of(error)
         detail = f"{request.method} {request.url.path}: {error.detail}; see /openapi.json"
         headers = error.headers
         if error.status_code == 405:
@@ -145,5 +156,4 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _fault(request: Request, error: Exception) -> Response:
-        detail = "a fault of dgraph; its traceback is in the log of the service. Please report it"
-        return response(500, f"{request.method} {request.url.path}: {detail}", "InternalError")
+        return fault_response(request.method, request.url.path)

@@ -56,6 +56,16 @@ class RankCalls:
         """True if rank 0 takes requests."""
         return self.ranks.condition == "up"
 
+    @property
+    def on_gpus(self) -> bool:
+        """True if runs go to GPUs, as rank 0 reported."""
+        return self.ranks.hello.get("backend") == "cuda"
+
+    @property
+    def shares(self) -> bool:
+        """True if runs may share a pass: on one rank, by its CPU."""
+        return self.ranks.hello.get("ranks", 1) == 1 and not self.on_gpus
+
     def need(self) -> None:
         """Refuse a request that the ranks cannot take now.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,8 +29,8 @@ COOKIE = "dgraph_session"
 OPEN = ("/healthz", "/readyz")
 """Paths that need no token."""
 
-READ_POSTS = ("/lookup", "/path", "/estimate")
-"""Ends of the paths that a read token may POST to."""
+READ_POSTS = re.compile(r"/v1/(?:jobs/[^/]+/lookup|graphs/[^/]+/path|estimate)|/mcp")
+"""Paths that a read token may POST to; the tools of MCP check each request of theirs."""
 
 ROLES = ("admin", "read")
 SESSIONS = 64
@@ -166,6 +167,14 @@ def _find(known: Iterable[bytes], digest: bytes) -> bytes | None:
     return found
 
 
+def forbidden(who: Principal, method: str, path: str) -> str | None:
+    """Return why a token may not make a request; None if it may."""
+    looks = method in ("GET", "HEAD") or (method == "POST" and READ_POSTS.fullmatch(path))
+    if who.role == "admin" or looks:
+        return None
+    return f"got {method} {path} with a read token, which may only look; use an admin token"
+
+
 class Guard:
     """ASGI wrapper of the application for one listener.
 
@@ -228,13 +237,12 @@ class Guard:
             return problems.response(
                 401,
                 "got no valid token; send the header Authorization: Bearer TOKEN with a token of the token file, or "
-                "open the address with the one-time login that the service printed",
+                "open an address with a one-time login: the service printed one, and POST /v1/login on its Unix socket "
+                "makes another",
                 headers={"WWW-Authenticate": 'Bearer realm="dgraph"'},
             )
-        if who.role == "read" and method not in ("GET", "HEAD") and not path.endswith(READ_POSTS):
-            return problems.response(
-                403, f"got {method} {path} with a read token, which may only look; use an admin token"
-            )
+        if (why := forbidden(who, method, path)) is not None:
+            return problems.response(403, why)
         state["principal"] = who
         return None
 

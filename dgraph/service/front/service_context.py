@@ -46,7 +46,7 @@ class Service:
     def _measure(self) -> None:
         gauge, queue = self.metrics.gauge, self.queue
         gauge("dgraph_jobs_queued", "Jobs that wait", lambda: queue.queued)
-        gauge("dgraph_jobs_running", "Jobs that run", lambda: queue.running is not None)
+        gauge("dgraph_jobs_running", "Jobs that run", lambda: len(queue.running))
         gauge("dgraph_ranks_up", "1 if all ranks are up", lambda: self.ranks.up)
         gauge("dgraph_ranks_restarts", "Restarts of the ranks", lambda: self.supervisor.restarts)
         gauge("dgraph_results_spooled_bytes", "Bytes of spooled results", lambda: self.results.bytes)

@@ -68,7 +68,7 @@ class Settings:
     columns: int = 64
     cache: bool = True
     keep_jobs: int = 100_000
-    drain_s: float = 15.0
+    drain_s: float = 12.0
     external: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:

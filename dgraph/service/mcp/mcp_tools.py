@@ -131,7 +131,7 @@ def _figures(graph: RemoteGraph) -> dict[str, Any]:
 def _answer(job: Job, rows: int) -> dict[str, Any]:
     record = job.record
     return {
-        "job": job.id, "summary": record["summary"], "rounds": record["round"], "seconds": record["seconds"],
+        "job": job.id, "summary": record["summary"], "rounds": record["rounds"], "seconds": record["seconds"],
         "converged": record.get("converged"), "limit": record.get("limit"), "rows_in_all": record["rows"],
         "columns": _top(job, rows, None) if rows else {},
     }  # fmt: skip

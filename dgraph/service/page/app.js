@@ -7,7 +7,7 @@ import { themed } from "./theme.js";
 const at = id => document.getElementById(id);
 const ENDED = ["done", "failed", "cancelled"];
 const TOP = 10;
-const state = { graphs: [], jobs: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, stop: () => {} };
+const state = { graphs: [], jobs: [], cursors: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, stop: () => {} };
 const drawn = {};
 
 // Draws a part of the page only if what it shows has changed, so that focus and selection stay.
@@ -95,15 +95,26 @@ async function change(method, name, body) {
 }
 
 async function jobs() {
-  state.jobs = (await call("GET", "/v1/jobs?limit=30")).jobs;
-  const shown = state.jobs.map(job => [job.id, job.state, job.rounds ?? job.round, job.seconds, ago(job.created), state.chosen]);
-  draw("jobs-body", shown, () => state.jobs.length ? [table(
+  let page = await call("GET", "/v1/jobs?limit=30");
+  state.jobs = page.jobs;
+  const cursors = state.cursors, cursor = cursors[cursors.length - 1];
+  if (cursor) page = await call("GET", `/v1/jobs?limit=30&cursor=${encodeURIComponent(cursor)}`);
+  const shown = page.jobs.map(job => [job.id, job.state, job.rounds ?? job.round, job.seconds, ago(job.created), state.chosen]);
+  draw("jobs-body", [shown, cursors, page.cursor], () => page.jobs.length ? [table(
     [["Job", ""], ["Graph", ""], ["State", ""], ["Rounds", "number wide"], ["Time", "number"], ["Submitted", "number wide"]],
-    state.jobs.map(job => make("tr", { class: job.id === state.chosen ? "chosen" : "" },
+    page.jobs.map(job => make("tr", { class: job.id === state.chosen ? "chosen" : "" },
       make("td", {}, make("button", { type: "button", class: "link", "data-key": job.id, "aria-pressed": String(job.id === state.chosen), onclick: () => choose(job) }, job.algorithm), brief(job) ? make("span", { class: "brief wide" }, brief(job)) : null),
       make("td", {}, job.graph), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.rounds ?? job.round)),
       make("td", { class: "number" }, job.cached ? "cached" : seconds(job.seconds)), make("td", { class: "number wide" }, ago(job.created)))),
-    "Jobs, the newest first")] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
+    "Jobs, the newest first"), turns(page.cursor)] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
+}
+
+// Buttons for the pages of older and newer jobs; null if there is one page.
+function turns(next) {
+  const turn = (name, cursors) => make("button", { type: "button", class: "quiet", "data-key": name, onclick: () => { state.cursors = cursors; jobs().catch(notice); } }, name);
+  const { cursors } = state;
+  if (!next && !cursors.length) return null;
+  return make("p", { class: "actions" }, cursors.length ? turn("Newer", cursors.slice(0, -1)) : null, next ? turn("Older", [...cursors, next]) : null);
 }
 
 // Shows a job, and follows it to its end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import gc
 import signal
 import sys
@@ -17,6 +18,7 @@ def main() -> int:
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     given = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the front decides
+    faulthandler.register(signal.SIGUSR1, all_threads=True)  # prints to ranks.log where this rank stands
     gc.set_threshold(50_000)
     sys.modules.setdefault("scipy.linalg.cython_blas", None)  # type: ignore[arg-type] # Numba would import SciPy
 

@@ -1,7 +1,10 @@
-"""Folder of a graph's version: the partition, or where the source is, so that ``open`` needs no text and no policy.
+"""Folder of a graph's version: what ``open`` makes the same graph of when the ranks were restarted.
 
-``graph.json`` is written last; a folder without it is incomplete. A store holds integer ids only, so a graph with names
-keeps its source, and ``open`` loads it again.
+It holds the partition as a store, so that ``open`` needs no text and no policy; or the source alone: of a generated
+graph, which is drawn again, of one that was loaded from a store, and of one that a store cannot hold, with names or
+``order``. The graph that was loaded stays as it is. Columns that jobs kept are files beside the partition.
+
+``graph.json`` is written last; a folder without it is incomplete.
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ import numpy as np
 from dgraph._support.extras import extra
 from dgraph.comm import Comm
 from dgraph.errors import DataError, DgraphError, UsageError, unknown
+from dgraph.graph.generate import is_generator
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.files.shared_file import output_errors
+from dgraph.service.ranks.column_files import column_files, with_kept
 
 PARTS, RECORD = "parts", "graph.json"
 
@@ -48,7 +53,7 @@ def whole_or_nothing(store: Path, comm: Comm) -> Iterator[None]:
 
 
 def load(source: str, options: dict[str, Any], device: str, comm: Comm) -> Graph:
-    """Load a graph; collective.
+    """Load a graph, built where ``Graph.load`` chooses; collective.
 
     Args:
         source: file, store or generator.
@@ -92,26 +97,25 @@ def forget_table(table: Path, store: Path, comm: Comm) -> None:
             table.unlink()
 
 
-def keep(graph: Graph, source: dict[str, Any], store: Path) -> Graph:
-    """Write a graph to the folder ``store``, and return the graph that :func:`open_stored` would; collective.
+def keep(graph: Graph, source: dict[str, Any], store: Path, changed: bool = False) -> None:
+    """Write to the folder ``store`` what :func:`open_stored` needs; the graph stays as it is; collective.
 
     Args:
-        graph: the graph; it is closed if another one takes its place.
+        graph: the graph.
         source: ``source`` and ``options``, by which it can be loaded again; ``inside``: it is a file of the folder.
         store: folder to make.
+        changed: its edges are not those of the source any more.
     """
-    comm, device = graph.comm, graph.device
+    comm = graph.comm
     with comm.together(), output_errors(store):
         if comm.rank == 0:
             store.mkdir(mode=0o700, parents=True, exist_ok=True)
             (store / RECORD).unlink(missing_ok=True)
-    partition = graph.ids.names is None and not graph.stored
+    again = graph.stored or is_generator(source["source"])
+    partition = _storable(graph) and (changed or not again)
     if partition:
         graph.save_store(store / PARTS, overwrite=True)
-        graph.close()
-        graph = Graph.open(store / PARTS, device=device, comm=comm)
     _record(store, {"partition": partition, **source}, comm)
-    return graph
 
 
 def changed(graph: Graph, batch: Path) -> Graph:
@@ -140,7 +144,7 @@ def keep_change(graph: Graph, base: Path, batch: Path, store: Path) -> Graph:
     ``open_stored`` applies the batches anew. A graph with more than ``MOST_CHANGES`` of them is written as a whole.
 
     Args:
-        graph: the changed graph; it is closed if another one takes its place.
+        graph: the changed graph.
         base: folder of the graph that was changed.
         batch: the change.
         store: folder to make.
@@ -148,8 +152,13 @@ def keep_change(graph: Graph, base: Path, batch: Path, store: Path) -> Graph:
     comm = graph.comm
     record = _read(base, comm)
     number = record.get("changes", 0) + 1
-    if record["partition"] and number > MOST_CHANGES:
-        return keep(graph, {"source": record["source"], "options": record["options"]}, store)
+    if _storable(graph) and number > MOST_CHANGES:
+        keep(graph, {"source": record["source"], "options": record["options"]}, store, changed=True)
+        with comm.together(), output_errors(store):
+            if comm.rank == 0:
+                for path in column_files(base):
+                    _link(path, store / path.name)
+        return with_kept(graph, store)
     with comm.together(), output_errors(store):
         if comm.rank == 0:
             shutil.rmtree(store, ignore_errors=True)
@@ -173,7 +182,12 @@ def open_stored(store: Path, device: str, comm: Comm) -> Graph:
         graph = load(source, record["options"], device, comm)
     for number in range(record.get("changes", 0)):
         graph = changed(graph, store / f"change-{number + 1}.arrow")
-    return graph
+    return with_kept(graph, store)
+
+
+def _storable(graph: Graph) -> bool:
+    """Return True if a store can hold the graph's ids: integers, and gids in their order."""
+    return graph.ids.names is None and graph.ids.ascending
 
 
 def _record(store: Path, facts: dict[str, Any], comm: Comm) -> None:

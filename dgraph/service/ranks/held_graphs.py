@@ -28,17 +28,21 @@ Key = tuple[str, int]
 class HeldGraphs:
     """Graphs by (name, version), the same on every rank.
 
+    A graph that only a GPU holds is closed where memory is short, and opened again from its folder by its next use.
+
     Attributes:
         stores: folders of the graphs.
+        reopen: function that opens the graph of a folder; collective.
     """
 
     def __init__(self) -> None:
         self.stores: dict[Key, Path] = {}
-        self._graphs: dict[Key, Graph] = {}
+        self.reopen: Callable[[Path], Graph] | None = None
+        self._graphs: OrderedDict[Key, Graph | None] = OrderedDict()
         self._subgraphs: OrderedDict[tuple[Key, str], Graph] = OrderedDict()
 
     def __iter__(self) -> Iterator[Graph]:
-        return iter(self._graphs.values())
+        return (graph for graph in self._graphs.values() if graph is not None)
 
     def hold(self, name: str, version: int, graph: Graph, store: Path) -> None:
         """Hold a graph, in place of the one of that name and version; ``store`` is its folder."""
@@ -47,7 +51,7 @@ class HeldGraphs:
         self._graphs[name, version] = graph
 
     def find(self, name: str, version: int) -> Graph:
-        """Return a graph.
+        """Return a graph; collective if it was closed for others.
 
         Raises:
             NotFound: the ranks do not hold it.
@@ -56,13 +60,36 @@ class HeldGraphs:
             versions = sorted(each for held, each in self._graphs if held == name)
             there = f"its versions here are {', '.join(map(str, versions))}" if versions else "load it first"
             raise NotFound(f"the ranks do not hold version {version} of the graph {name!r}; {there}")
-        return self._graphs[name, version]
+        graph = self._graphs[name, version]
+        if graph is None:
+            assert self.reopen is not None
+            graph = self._graphs[name, version] = self.reopen(self.stores[name, version])
+        self._graphs.move_to_end((name, version))
+        return graph
+
+    def evict(self, but: Key | None = None) -> bool:
+        """Close the graph that was unused for longest and that only a GPU holds, other than ``but``.
+
+        Returns:
+            False if there is none.
+        """
+        if self.reopen is None:
+            return False
+        for key, graph in self._graphs.items():
+            if key != but and graph is not None and graph.built_on is not None:
+                self._forget_subgraphs(key)
+                self._graphs[key] = None
+                graph.close()
+                return True
+        return False
 
     def drop(self, name: str, version: int | None = None) -> None:
         """Close and forget one version, or all; nothing happens if there is none."""
         for key in [key for key in self._graphs if key[0] == name and version in (None, key[1])]:
             self._forget_subgraphs(key)
-            self._graphs.pop(key).close()
+            graph = self._graphs.pop(key)
+            if graph is not None:
+                graph.close()
             del self.stores[key]
 
     def replace(self, name: str, version: int, graph: Graph) -> None:

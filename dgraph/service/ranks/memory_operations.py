@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import has_gpu
+from dgraph.backend.build import is_large
 from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
 from dgraph.engine.rounds.progress import Progress
@@ -16,7 +18,7 @@ from dgraph.graph.generate import is_generator
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks.rank_state import RankState, Request
 
-SHAPING = ("k", "variant", "return_predecessors")
+SHAPING = ("k", "variant", "return_predecessors", "weighted")
 """Parameters on which the memory of a run depends."""
 
 
@@ -29,25 +31,29 @@ def estimate(state: RankState, request: Request, observer: Progress) -> dict[str
         if comm.rank == 0:
             needed = _needed(state, request, graph)
     needed = comm.largest(needed)
-    on_gpu = graph is not None and graph.held is not None
-    free = graph.held.device.free() if on_gpu else free_memory()  # type: ignore[union-attr]
-    here = len(ranks_here(comm))
-    free = free // here if free is not None and not on_gpu else free
-    available = comm.allgather(np.array([-1 if free is None else free], np.int64))[:, 0].tolist()
+    on_gpu = graph is not None and graph.kept_backend is not None
+    while True:
+        free = graph.kept_backend.device.free(needed) if on_gpu else free_memory()  # type: ignore[union-attr]
+        free = free // len(ranks_here(comm)) if free is not None and not on_gpu else free
+        available = comm.allgather(np.array([-1 if free is None else free], np.int64))[:, 0].tolist()
+        fits = all(each < 0 or needed <= each for each in available)
+        if fits or not on_gpu or not state.graphs.evict((request["graph"], request["version"])):
+            break
     return {
         "bytes_by_rank": [needed] * comm.size,
         "available_by_rank": [None if each < 0 else each for each in available],
-        "fits": all(each < 0 or needed <= each for each in available),
+        "fits": fits,
     }
 
 
 def refuse_large(state: RankState, source: str, options: dict[str, Any], observer: Progress) -> None:
-    """Refuse a generator whose graph cannot fit; collective.
+    """Refuse a generator whose graph the hosts cannot hold, unless GPUs may build it; collective.
 
     Raises:
         OutOfMemory: with the figures.
     """
-    if not is_generator(source):
+    on_gpus = state.device != "cpu" and is_generator(source) and is_large(source, state.device, "auto")
+    if not is_generator(source) or (on_gpus and not state.comm.total(not has_gpu())):
         return
     plan = estimate(state, {"source": source, "options": options}, observer)
     if not plan["fits"]:
@@ -60,7 +66,7 @@ def refuse_large(state: RankState, source: str, options: dict[str, Any], observe
 
 def memory(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
     """Return the memory that each rank uses, in bytes."""
-    held = next((graph for graph in state.graphs if graph.held is not None), None)
+    held = next((graph for graph in state.graphs if graph.kept_backend is not None), None)
     return {"by_rank": state.comm.allgather_json(_used(held))}
 
 
@@ -87,7 +93,7 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
     plan = plan_of(name, shape, state.comm.size, parameters=shaping, undirected=work.undirected)
     if graph is None:
         return max(plan.load, plan.build, plan.rounds)
-    if graph.held is not None:
+    if graph.kept_backend is not None:
         return plan.gpu.state + plan.gpu.messages + plan.gpu.incoming
     symmetrised = work.undirected and graph.directed
     return plan.rounds if symmetrised else max(plan.rounds - plan.graph, 0)
@@ -96,7 +102,6 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
 def _used(graph: Graph | None) -> dict[str, int]:
     """Return this rank's memory: of the GPU that holds ``graph``, and of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    engine = graph.held if graph is not None else None
-    figures = (engine.memory() if engine is not None else None) or {}
-    total = engine.device.total() if engine is not None else 0
-    return {"device_used": int(figures.get("taken_bytes", 0)), "device_total": total, "host_used": pages << 12}
+    engine = graph.kept_backend if graph is not None else None
+    used, total = (0, 0) if engine is None else (engine.device.taken(), engine.device.total())
+    return {"device_used": used, "device_total": total, "host_used": pages << 12}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from dgraph.comm import Comm
 from dgraph.engine.rounds.progress import Progress
-from dgraph.errors import Cancelled
+from dgraph.errors import Cancelled, OutOfMemory
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks.held_graphs import HeldGraphs
 from dgraph.service.ranks.held_results import HeldResults
+
+T = TypeVar("T")
 
 Request = dict[str, Any]
 """A request of the front, as ``dgraph.service.messages`` describes it."""
@@ -40,6 +43,24 @@ class RankState:
         """
         if self.comm.total(int(observer.cancelled())):
             raise Cancelled("the request was cancelled between two steps; nothing of it is kept")
+
+    def with_room(self, work: Callable[[], T], but: tuple[str, int] | None = None) -> T:
+        """Return ``work()``, called again without held results, then without other graphs, where memory is short.
+
+        Args:
+            work: what to do; collective.
+            but: name and version of a graph that it needs.
+        """
+        while True:
+            try:
+                return work()
+            except OutOfMemory as error:
+                short = error.with_traceback(None)  # its frames hold memory
+            if not self.results.clear() and not self.graphs.evict(but):
+                try:
+                    raise short
+                finally:
+                    del short  # it holds this frame: a cycle that only the collection of garbage ends
 
     def graph(self, request: Request) -> Graph:
         """Return the graph that a request names; collective if it selects vertices (``where``)."""

@@ -11,6 +11,7 @@ import numpy as np
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.names import decode_names
 from dgraph.result.arrow_tables import missing
+from dgraph.result.columns import rows_at
 from dgraph.result.files.sample_sort import SampleSort
 from dgraph.result.files.shared_file import SharedFile, output_errors
 from dgraph.result.files.table_file import save_table
@@ -90,7 +91,7 @@ def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
         raise UsageError(f"{vertices[int(lost)]!r} is not a vertex of the graph; leave it out")
     found = {}
     for name in numbers:
-        whole = np.concatenate(comm.allgatherv(np.ascontiguousarray(numbers[name][at[here]])))
+        whole = np.concatenate(comm.allgatherv(np.ascontiguousarray(rows_at(numbers, name, at[here]))))
         found[name] = np.empty_like(whole)
         found[name][places] = whole
     if result.named is not None:
@@ -102,7 +103,7 @@ def listed(columns: Mapping[str, np.ndarray], nullable: Sequence[str]) -> dict[s
     """Return columns as lists for JSON: names as str, missing values as None."""
     out = {}
     for name, values in columns.items():
-        mask = missing(values, name in nullable)
+        mask = missing(name, values, nullable)
         if values.dtype.kind == "f":
             mask = ~np.isfinite(values)
         shown = decode_names(values) if values.dtype.kind == "S" else values

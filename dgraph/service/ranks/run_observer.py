@@ -28,7 +28,7 @@ class RunObserver(Progress):
     """
 
     def __init__(self, link: FrontLink | None, number: int, timeout_s: float | None = None):
-        self._link, self._number = link, number
+        self._link, self._number, self._limit = link, number, timeout_s
         self._last = self._round_began = time.monotonic()
         self._until = math.inf if timeout_s is None else self._last + timeout_s
         self.late = self._slow = False
@@ -56,3 +56,11 @@ class RunObserver(Progress):
             return False
         self.late = time.monotonic() > self._until
         return self.late or self._link.cancelled(self._number)
+
+    def reason(self) -> str:
+        """Return the kind of error of a request that :meth:`cancelled` ended."""
+        return "TimedOut" if self.late else "Cancelled"
+
+    def explained(self, error: object) -> str:
+        """Return the text of that error."""
+        return f"the time limit of {self._limit} s ended the run: {error}" if self.late else str(error)

@@ -10,10 +10,11 @@ from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.engine.run_options import Options
-from dgraph.errors import OutOfMemory, UsageError, unknown
+from dgraph.errors import UsageError, unknown
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.result import Result
 from dgraph.run import run as run_algorithm
+from dgraph.service.ranks.column_files import keep_column
 from dgraph.service.ranks.held_results import result_bytes
 from dgraph.service.ranks.rank_state import RankState, Request
 from dgraph.service.ranks.result_rows import listed, rows_of, spool
@@ -27,8 +28,8 @@ class Unreported(Trace):
     """Record of a run whose report nobody asked for: ranks need not send each other theirs."""
 
     def collect(self):
-        """Return no report."""
-        return {}
+        """Return the algorithm alone, with which a run that starts from this answer compares its parameters."""
+        return {"algorithm": plain(self.facts["algorithm"])}
 
 
 def run(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
@@ -41,10 +42,18 @@ def run(state: RankState, request: Request, observer: Progress) -> dict[str, Any
         if mode == of and not isinstance(request.get(needed), str):
             raise UsageError(f"mode {of} needs {needed}, a text; give it")
     graph = state.graph(request)
-    result = _solved(state, request, graph, observer)
+    answer = answered(state, request, graph, _solved(state, request, graph, observer), observer)
+    answer["seconds"] = time.perf_counter() - began
+    return answer
+
+
+def answered(state: RankState, request: Request, graph: Graph, result: Result, observer: Progress) -> dict[str, Any]:
+    """Hold, spool, keep or write a result, as the request says; return the answer; collective."""
+    mode = request.get("mode") or "stream"
     if mode == "mutate":
         observer.phase("output", request["column"])
         kept = state.graph({**request, "where": None}).with_columns(**{request["column"]: result})
+        keep_column(request["column"], result, state.graphs.stores[request["graph"], request["version"]])
         state.graphs.replace(request["graph"], request["version"], kept)
     if mode == "write":
         observer.phase("output", request["write"])
@@ -61,7 +70,6 @@ def run(state: RankState, request: Request, observer: Progress) -> dict[str, Any
         state.results.hold(request["job"], result, graph.n)
     if request.get("report"):
         answer["report"] = result.report
-    answer["seconds"] = time.perf_counter() - began
     return answer
 
 
@@ -99,23 +107,24 @@ def release(state: RankState, request: Request, observer: Progress) -> dict[str,
 
 
 def _solved(state: RankState, request: Request, graph: Graph, observer: Progress) -> Result:
-    """Run the algorithm; where memory is short, once more without held results."""
+    """Run the algorithm."""
     with state.comm.together():
-        work = _algorithm(request["algorithm"], request.get("parameters") or {}, graph)
+        work = algorithm_of(request["algorithm"], request.get("parameters") or {}, graph)
         options = _options(request.get("options") or {})
     trace = Trace if request.get("report") else Unreported
     more: dict[str, Any] = {"validate": bool(request.get("validate"))}
     if request.get("previous") is not None:
         more["previous"] = state.results.find(request["previous"])
-    try:
-        return run_algorithm(work, graph, options=options, progress=observer, trace=trace(state.comm, []), **more)
-    except OutOfMemory:
-        if not state.results.clear():
-            raise
-    return run_algorithm(work, graph, options=options, progress=observer, trace=trace(state.comm, []), **more)
+    found = state.with_room(
+        lambda: run_algorithm(work, graph, options=options, progress=observer, trace=trace(state.comm, []), **more),
+        (request["graph"], request["version"]),
+    )
+    for beside in ("matrix", "edges"):  # services return columns, and a held result keeps its memory
+        object.__setattr__(found, beside, None)
+    return found
 
 
-def _algorithm(name: str, parameters: dict[str, Any], graph: Graph) -> Algorithm:
+def algorithm_of(name: str, parameters: dict[str, Any], graph: Graph) -> Algorithm:
     """Return the algorithm with its parameters from JSON: keys of objects are vertices, text where they are numbers."""
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)

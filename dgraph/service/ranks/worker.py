@@ -14,7 +14,9 @@ import socket
 import sys
 import traceback
 import warnings
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +36,10 @@ from dgraph.errors import (
     UsageError,
     unknown,
 )
-from dgraph.service.ranks import graph_operations, memory_operations, run_operations
+from dgraph.service.ranks import graph_operations, job_passes, memory_operations, run_operations
 from dgraph.service.ranks.front_link import FrontLink
 from dgraph.service.ranks.held_results import NotFound
+from dgraph.service.ranks.job_passes import SHARED, grouped
 from dgraph.service.ranks.rank_state import RankState, Request
 from dgraph.service.ranks.request_broadcast import RequestBroadcast
 from dgraph.service.ranks.run_observer import RunObserver
@@ -88,6 +91,7 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
     """
     warnings.simplefilter("ignore", ConvergenceWarning)  # the answer says it
     state, channel = RankState(comm, device), RequestBroadcast(comm)
+    state.graphs.reopen = partial(graph_operations.reopened, state)
     ranks = comm.allgather_json([os.getpid(), socket.gethostname()])
     if link is not None:
         link.hello(
@@ -96,18 +100,22 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
         )  # fmt: skip
         with contextlib.suppress(ImportError):  # now, and not in the first request that spools
             import pyarrow.ipc  # noqa: F401
+    waiting: deque[Request] = deque()
     while True:
         if link is None:
             request = channel.receive()
         else:
-            request = _next(link)
+            request = _next(link, waiting)
             channel.send(request)
         if request["op"] == "stop":
             break
+        if request["op"] == SHARED:
+            job_passes.carry_out(state, request["requests"], link, _carried_out)
+            continue
         observer = RunObserver(link, request["id"], request.get("timeout_s"))
         kind, answer = _carried_out(state, request, observer)
         if link is not None:
-            _send(link, request["id"], kind, answer)
+            link.reply(request["id"], kind, answer)
     if link is not None:
         if "id" in request:
             link.answer(request["id"], {})
@@ -115,16 +123,24 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
     return 0
 
 
-def _next(link: FrontLink) -> Request:
-    """Return the next request that was not cancelled while it waited."""
+def _next(link: FrontLink, waiting: deque[Request]) -> Request:
+    """Return the next request that was not cancelled while it waited, or those that may share a pass.
+
+    Args:
+        link: the front.
+        waiting: requests that came with earlier ones.
+    """
     while True:
-        request = link.next()
-        if request is None:
-            return STOP
-        if not link.cancelled(request["id"]):
-            return request
-        if not link.gone:
-            link.refuse(request["id"], "Cancelled", "the request was cancelled before it started")
+        if not waiting:
+            waiting.extend(grouped(link.next() or [STOP]))
+        request = waiting.popleft()
+        members = request.get("requests") or [request]
+        kept = [each for each in members if "id" not in each or not link.cancelled(each["id"])]
+        for each in members:
+            if each not in kept and not link.gone:
+                link.refuse(each["id"], "Cancelled", "the request was cancelled before it started")
+        if kept:
+            return kept[0] if len(kept) == 1 else {"op": SHARED, "requests": kept}
 
 
 def _carried_out(state: RankState, request: Request, observer: RunObserver) -> tuple[str | None, Any]:
@@ -135,9 +151,7 @@ def _carried_out(state: RankState, request: Request, observer: RunObserver) -> t
     except PeerLost:
         raise
     except Cancelled as error:
-        if observer.late:
-            return "TimedOut", f"the time limit of {request['timeout_s']} s ended the run: {error}"
-        return "Cancelled", str(error)
+        return observer.reason(), observer.explained(error)
     except DgraphError as error:
         return _kind(error), str(error)
     except Exception as error:  # of the only rank: guarded() ends several
@@ -168,13 +182,3 @@ def _kind(error: DgraphError) -> str:
         return "OutOfMemory"
     kinds = (NotFound, OutOfMemory, UsageError, DataError, OutputError)
     return next((kind.__name__ for kind in kinds if isinstance(error, kind)), "InternalError")
-
-
-def _send(link: FrontLink, number: int, kind: str | None, answer: Any) -> None:
-    if kind is not None:
-        link.refuse(number, kind, answer)
-        return
-    try:
-        link.answer(number, answer)
-    except (TypeError, ValueError) as error:  # a value that JSON does not have
-        link.refuse(number, "InternalError", f"the answer cannot be sent: {error}")

@@ -11,10 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dgraph.service.messages import HEADER, address, decode, encode, length
-
-BUFFER = 1 << 22
-"""Bytes that are read ahead: answers with many rows are one frame."""
+from dgraph.service.messages import Frames, address, encode, joined
 
 
 class RankError(Exception):
@@ -43,11 +40,12 @@ class RankSocket:
     """
 
     def __init__(self, path: Path, on_end: Callable[[], None]):
-        self.path, self._on_end = path, on_end
+        self.path, self.on_end = path, on_end
         self.hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._writer: asyncio.StreamWriter | None = None
+        self._transport: asyncio.Transport | None = None
         self._waiting: dict[int, tuple[asyncio.Future[dict[str, Any]], Callable[[dict], None] | None]] = {}
         self._server: asyncio.Server | None = None
+        self._unsent: list[bytes] = []
 
     async def listen(self) -> None:
         """Listen; only this user's processes can connect."""
@@ -56,27 +54,41 @@ class RankSocket:
         with address(self.path) as place:
             listening.bind(place)
         os.chmod(self.path, 0o600)
-        self._server = await asyncio.start_unix_server(self._connected, sock=listening, limit=BUFFER)
+        self._server = await asyncio.get_running_loop().create_unix_server(lambda: _Connection(self), sock=listening)
+
+    def accept(self, transport: asyncio.Transport) -> bool:
+        """Take the connection of rank 0; return False for a second one, or one of another user."""
+        if self._transport is not None or not _is_mine(transport):
+            return False
+        self._transport = transport
+        return True
 
     def send(
         self, number: int, message: dict[str, Any], on_event: Callable[[dict], None] | None
     ) -> asyncio.Future[dict[str, Any]]:
-        """Send a request; return the future of its answer.
+        """Send a request; return the future of its answer. Requests of one turn of the event loop share a frame.
 
         Raises:
             ValueError: a value that JSON does not have.
         """
-        assert self._writer is not None
-        frame = encode({"id": number, **message})
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        loop, frame = asyncio.get_running_loop(), encode({"id": number, **message})
+        future: asyncio.Future[dict[str, Any]] = loop.create_future()
         self._waiting[number] = future, on_event
-        self._writer.write(frame)
+        if not self._unsent:
+            loop.call_soon(self._flush)
+        self._unsent.append(frame)
         return future
+
+    def _flush(self) -> None:
+        frames, self._unsent = self._unsent, []
+        if frames and self._transport is not None:
+            self._transport.write(frames[0] if len(frames) == 1 else joined(frames))
 
     def cancel(self, number: int) -> None:
         """Cancel a request, if it is under way."""
-        if number in self._waiting and self._writer is not None:
-            self._writer.write(encode({"cancel": number}))
+        if number in self._waiting and self._transport is not None:
+            self._flush()
+            self._transport.write(encode({"cancel": number}))
 
     def fail(self, error: Exception) -> None:
         """Fail all requests that are under way."""
@@ -89,29 +101,15 @@ class RankSocket:
         """Close the connection and the listening socket."""
         if self._server is not None:
             self._server.close()
-        if self._writer is not None:
-            self._writer.close()
+        if self._transport is not None:
+            self._transport.close()
         if not self.hello.done():
             self.hello.cancel()
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._writer is not None or not _is_mine(writer):
-            writer.close()
-            return
-        self._writer = writer
-        try:
-            while True:
-                text = await reader.readexactly(length(await reader.readexactly(HEADER)))
-                self._take(decode(text))
-        except (asyncio.IncompleteReadError, OSError, ValueError):
-            pass
-        finally:
-            writer.close()
-            self._on_end()
-
-    def _take(self, message: dict[str, Any]) -> None:
+    def take(self, message: dict[str, Any]) -> None:
+        """Take a message of rank 0."""
         if "hello" in message:
             if not self.hello.done():
                 self.hello.set_result(message["hello"])
@@ -131,7 +129,37 @@ class RankSocket:
             future.set_exception(RankError(message["error"]["kind"], message["error"]["message"]))
 
 
-def _is_mine(writer: asyncio.StreamWriter) -> bool:
+class _Connection(asyncio.Protocol):
+    """Connection to the socket; frames are read without the tasks of a stream, which every answer would wait for."""
+
+    def __init__(self, owner: RankSocket):
+        self._owner, self._frames = owner, Frames()
+        self._transport: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Take rank 0's connection, and abort any other."""
+        if self._owner.accept(transport):
+            self._transport = transport
+        else:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Take the messages that are complete."""
+        if self._transport is None:
+            return
+        try:
+            for message in self._frames.of(data):
+                self._owner.take(message)
+        except (ValueError, KeyError, TypeError):  # not a rank
+            self._transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Report the end of the ranks."""
+        if self._transport is not None:
+            self._owner.on_end()
+
+
+def _is_mine(transport: asyncio.Transport) -> bool:
     """Return True if the other end is a process of this user."""
-    peer = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    peer = transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return struct.unpack("3i", peer)[1] == os.geteuid()

@@ -133,6 +133,7 @@ class Ranks:
             raise
         finally:
             ticket._send = None
+            del answer  # its error holds this frame: a cycle that only the collection of garbage ends
 
     def cancel(self, request: int) -> None:
         """Cancel request ``request`` (``Ticket.id``); without effect if it has ended."""

@@ -11,8 +11,8 @@ from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
 from dgraph.backend.cuda.graph_build.build_memory import building
-from dgraph.backend.cuda.memory.memory_plan import for_kernel, for_rounds
-from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.cuda.memory.memory_plan import for_graph, for_kernel, for_rounds
+from dgraph.backend.kernel_register import RowKernel, kernel_of
 from dgraph.program import Traced
 from dgraph.tools.estimate.shape import Shape
 
@@ -31,7 +31,7 @@ class GpuPlan:
         upload: while the graph is copied and vertices are renumbered by degree, or while it is built on the GPU.
         graph: rows that stay.
         incoming: derived copies of edges, or the memory to make them if that is more: in-edges of a directed graph
-            that is pulled, boundary and interior edges, light edges, first neighbours, or bins of propagation blocking.
+            that is pulled, light edges, first neighbours, or bins of propagation blocking.
         state: fields, frontiers and worklists of a program, and the result while it is reordered.
         messages: exchange buffers for peer access; without peer access they take twice as much.
     """
@@ -59,7 +59,8 @@ class GpuPlan:
 
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
-    limit: int | None = None, drawn: bool = False, entered: int = 0, sifted: bool = True,
+    limit: int | None = None, drawn: bool = False, sifted: bool = True,
+    rows: Sequence[RowKernel] = (),
 ) -> GpuPlan:  # fmt: skip
     """Make the plan of one rank.
 
@@ -72,8 +73,8 @@ def on_gpu(
         ranks: number of ranks.
         limit: bytes of the GPU; if renumbering by degree does not fit, vertices keep their order.
         drawn: the graph is built on the GPU (``--build device``).
-        entered: mirrors with in-edges, if pushes may run in two parts (``--overlap``); otherwise 0.
         sifted: derived copies of edges are allowed; they are dropped if ``limit`` leaves no room.
+        rows: kernels of whole rows that the algorithm calls.
     """
     extent = GraphSize(
         masters + mirrors, arcs,
@@ -84,17 +85,22 @@ def on_gpu(
         chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
-        entered=entered,
         renumbered=shape.skewed,
         wide=arcs >= WIDE,
     )  # fmt: skip
-    plans = []
+    plans = [
+        replace(
+            for_graph(extent),
+            arrays=kernel.gpu.of(extent.size, arcs, masters * shape.n) if ranks == 1 or kernel.gpu_ranks else 0,
+        )
+        for kernel in rows
+    ]
     for traced, direction in programs:
         free = direction == "auto" and not shape.directed
         kernel = kernel_of(traced.program.kernel)
         walks = not free or (kernel.cuda if ranks == 1 else kernel.cuda_ranks) is None
         allocates = ranks == 1 and kernel.memory is not None and not walks
-        options, traversal = Options(overlap=entered > 0 and walks), traced.program.traversal
+        options, traversal = Options(), traced.program.traversal
         options = options.under(traversal) if traversal else options
         options = options if sifted else options.without_edge_copies()
         plans.append(
@@ -109,19 +115,21 @@ def on_gpu(
             ids=gid_dtype(shape.n)[0].itemsize, weight=shape.weight, renumbered=extent.renumbered,
             group=max(masters, mirrors // max(ranks - 1, 1)),
         )  # fmt: skip
+    graph, incoming = most.graph, max(beside, 0)
+    if shape.directed and any(traced.program.reverse for traced, _ in programs):
+        incoming = max(incoming, extent.rows)
+        graph += 4 * extent.size if drawn else graph + incoming  # reversed: in-degrees, or a graph of its own
     found = GpuPlan(
         upload=upload,
-        graph=most.graph,
-        incoming=max(beside, 0),
+        graph=graph,
+        incoming=incoming,
         state=most.arrays + most.result,
         messages=max(one.messages for one in plans),
     )
     if sifted and limit is not None and found.whole > limit:
-        other = on_gpu(programs, shape, masters, mirrors, arcs, ranks, limit, drawn, entered, sifted=False)
+        other = on_gpu(programs, shape, masters, mirrors, arcs, ranks, limit, drawn, sifted=False, rows=rows)
         if other.whole < found.whole:
             return other
     if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
-        return on_gpu(
-            programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, entered=entered
-        )
+        return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, rows=rows)
     return found

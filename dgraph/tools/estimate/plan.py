@@ -75,7 +75,7 @@ class RunPlan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
-    gpu_memory: int | None = None, drawn: bool = False, overlap: bool = False,
+    gpu_memory: int | None = None, drawn: bool = False,
 ) -> RunPlan:  # fmt: skip
     """Make the memory plan of a run.
 
@@ -89,7 +89,6 @@ def estimate(
         direction: "auto", "push" or "pull".
         gpu_memory: bytes of a GPU; None: unknown.
         drawn: GPUs build the graph (``--build device``).
-        overlap: GPUs keep a second copy of the edges, split into boundary and interior.
     """
     solved = shape.undirected() if undirected else shape
     given = parameters or {}
@@ -101,7 +100,6 @@ def estimate(
     base = _resident_bytes()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
-    entered = 0 if policy.partition(",")[0] == "iec" else mirrors
     size = masters + mirrors
     gid = gid_type(shape.n).itemsize
     rows = 8 * masters + arcs * (gid + solved.weight)
@@ -115,9 +113,15 @@ def estimate(
         before = counts + loaded * (gid + shape.weight)
         load = max(load, before + loaded * (gid + shape.weight) + counts + rows)
     checked = FINGERPRINT * arcs if solved.weight else 0
-    transposed = size * 8 + arcs * (4 + solved.weight) if solved.directed and any(p.pulls for p in programs) else 0
-    graph = rows + part + transposed
+    turned = solved.directed and any(traced.program.reverse for traced, _ in work.programs)
+    transposed = 0
+    if turned or (solved.directed and any(p.pulls for p in programs)):
+        transposed = size * 8 + arcs * (4 + solved.weight)
+    graph = rows + part + transposed + turned * 8 * size  # in-degrees
     states = _states(programs, masters, mirrors, ranks)
+    for kernel in work.rows:
+        held = (solved.n, solved.arcs) if kernel.replicated else (size, arcs)
+        states = max(states, kernel.host.of(*held, masters * solved.n))
     return RunPlan(
         algorithm, policy, ranks, masters, mirrors, arcs,
         base=base,
@@ -125,7 +129,7 @@ def estimate(
         build=before + rows + part + max(BUILDING * size if ranks > 1 else 0, checked),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
+        gpu=on_gpu(gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, rows=work.rows),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dgraph.backend.codegen.expression_lowering import Scope
 from dgraph.program import Traced
 from dgraph.program.program import BUILTINS
-from dgraph.program.trace import GRAPH
+from dgraph.program.traced import GRAPH
 
 WIDE = {"int": "np.int64", "f32": "np.float32", "f64": "np.float64"}
 """Kind → type of the computation."""
@@ -72,7 +72,7 @@ class NumbaScope(Scope):
 
     def call(self, op: str, operands: list[str], kind: str) -> str:
         """Return a call of an operator."""
-        name = {"sat+": "saturating_add", "sat-": "saturating_subtract"}.get(op, op)
+        name = {"sat+": "saturating_add", "sat-": "saturating_subtract", "sqrt": "np.sqrt"}.get(op, op)
         return f"{name}({', '.join(operands)})"
 
     def store(self, dtype: str, text: str) -> str:

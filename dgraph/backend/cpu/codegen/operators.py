@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dgraph.backend.codegen.expression_lowering import HIGHEST, LOWEST, Body
-from dgraph.backend.compile_flags import LAST_BUCKET, TOP
+from dgraph.backend.compile_flags import LAST_BUCKET, TOP, kept_by
 from dgraph.backend.cpu.codegen.expressions import NUMPY, WIDE, NumbaScope, widened
-from dgraph.program import ADD, Traced
+from dgraph.program import ADD, MAX, Traced
 from dgraph.program.expression_tree import Expr
-from dgraph.program.trace import KINDS
+from dgraph.program.traced import KINDS
 
 
-def operators(t: Traced) -> str:
-    """Return the source of all operators of a program.
+def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
+    """Return the source of all operators of a program; ``scope`` spells their expressions.
 
     Those called per edge or vertex: ``at_source`` (values that edges read at u), ``propose`` (``edge``), ``wants``
     (``cond``), ``offer`` (atomic combine, for push), ``fold`` and ``commit`` (combine in registers and store, for
     pull), ``apply``, ``begin`` (``init``), ``lives`` (``live``), ``bucket`` (``priority``). Per round: ``step`` and
     conversions between globals, slots and sums.
     """
-    s = NumbaScope(t)
+    s = scope(t)
     parts = [
         _function("at_source", "F, P, G, u", *_at_source(s)),
         _function("propose", "F, P, G, s, w, v", *_propose(s)),
@@ -35,7 +35,7 @@ def operators(t: Traced) -> str:
         _function("lives", "F, P, G, v", *_value(s, t.live)),
         _function("bucket", "F, P, G, v", *_bucket(s)),
         _function("step", "P, G", *_step(s)),
-        _function("load_globals", "integers, floats, n, m, tick, active", [], _globals_in(s)),
+        _function("load_globals", "integers, floats, n, m, tick, active, bucket", [], _globals_in(s)),
         _function("store_globals", "G, integers, floats", _globals_out(s), "0"),
         _function("values_at", "values, i", [], _tuple(
             f"{'np.int64' if t.fields[k].dtype[0] != 'f' else 'np.' + t.fields[k].dtype}(load(values[{i}], i))"
@@ -58,6 +58,8 @@ def operators(t: Traced) -> str:
         _function("store_floats", "out, a", [f"store(out, {i}, a[{i}])" for i in range(len(t.float_sums))], "0"),
         _function("with_sums", "G, shared, at", [], _with(s, t.integer_sums, "load_acquire(shared, at + {})", 8)),
         _function("with_floats", "G, a", [], _with(s, t.float_sums, "a[{}]", 1)),
+        _function("in_bucket", "G, bucket", [], _tuple(
+            "np.int64(bucket)" if k == "bucket" else f"G[{i}]" for k, i in s.G.items())),
         _function("next_round", "G, active", [], _tuple(
             "G[2] + 1" if k == "round" else "active" if k == "active" else f"G[{i}]" for k, i in s.G.items())),
     ]  # fmt: skip
@@ -122,6 +124,10 @@ def _offer(s: NumbaScope) -> list[str]:
     """Return the body of ``offer``: combine proposals into v atomically, or without atomics if ``alone``."""
     t = s.traced
     lines = ["changed = False"]
+    if t.row_reducer:  # nothing is pushed
+        return lines
+    if t.program.exclusive is not None:
+        lines.append(f"alone = alone or {s.leaf('v', t.program.exclusive)}")
     for i, key in enumerate(t.proposes):
         field, array = t.fields[key], f"F[{s.F[key]}]"
         monoid = field.reduce.name  # type: ignore[union-attr]
@@ -162,6 +168,8 @@ def _fold(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     combine = {"min": "min(a[{0}], p[{0}])", "max": "max(a[{0}], p[{0}])", "add": "a[{0}] + p[{0}]"}
     combine["or"] = "a[{0}] | p[{0}]"
+    if t.row_reducer:
+        return [], "p"
     names = [t.fields[k].reduce.name for k in t.proposes]  # type: ignore[union-attr]
     return [], _tuple(combine[name].format(i) for i, name in enumerate(names))
 
@@ -169,6 +177,8 @@ def _fold(s: NumbaScope) -> tuple[list[str], str]:
 def _commit(s: NumbaScope) -> list[str]:
     """Return the body of ``commit``: combine a pulled value into v, which one thread owns."""
     t = s.traced
+    if t.row_reducer:
+        return [f"store(F[{s.F[t.proposes[0]]}], v, a[0])", "changed = True"]
     lines = ["changed = False"]
     for i, key in enumerate(t.proposes):
         field, array = t.fields[key], f"F[{s.F[key]}]"
@@ -193,13 +203,13 @@ def _commit(s: NumbaScope) -> list[str]:
 
 
 def _reset(s: NumbaScope) -> tuple[list[str], str]:
-    """Return the body of ``reset``: set ADD accumulators to 0."""
+    """Return the body of ``reset``: set accumulators that are not idempotent back to their identity."""
     t = s.traced
     lines = []
     for key in t.proposes:
         if not t.fields[key].reduce.idempotent:  # type: ignore[union-attr]
             dtype = t.fields[key].dtype
-            lines.append(f"store(F[{s.F[key]}], v, np.{dtype}(0))")
+            lines.append(f"store(F[{s.F[key]}], v, np.{dtype}({s.identity(key)}))")
     return lines, "0"
 
 
@@ -208,9 +218,11 @@ def _no_sums(t: Traced) -> list[str]:
 
 
 def _sums(body: Body, t: Traced, out: dict[str, Expr]) -> list[str]:
-    """Return a vertex's terms of the integer globals, or their identities."""
+    """Return a vertex's terms of the integer globals, or their identities; of a maximum, the complement."""
     nothing = zip(t.integer_sums or [""], _no_sums(t), strict=True)
-    return [body.cast(out[name], "int", name) if name in out else none for name, none in nothing]
+    terms = {name: body.cast(out[name], "int", name) for name in t.integer_sums if name in out}
+    terms |= {name: f"({terms[name]}) ^ -1" for name in terms if t.globals[name].reduce is MAX}
+    return [terms.get(name, none) for name, none in nothing]
 
 
 def _apply(s: NumbaScope) -> tuple[list[str], str]:
@@ -284,7 +296,7 @@ def _globals_in(s: NumbaScope) -> str:
     named = [
         f"floats[{i}]" if g.dtype == "float64" else f"integers[{i}]" for i, g in enumerate(s.traced.globals.values())
     ]
-    return _tuple(["np.int64(n)", "np.int64(m)", "np.int64(tick)", "np.int64(active)", *named])
+    return _tuple(["np.int64(n)", "np.int64(m)", "np.int64(tick)", "np.int64(active)", "np.int64(bucket)", *named])
 
 
 def _globals_out(s: NumbaScope) -> list[str]:
@@ -297,12 +309,14 @@ def _globals_out(s: NumbaScope) -> list[str]:
 def _with(s: NumbaScope, names: list[str], read: str, stride: int) -> str:
     """Return the tuple G with reduced globals replaced by their new values.
 
-    Kept sums are added to the old value. Minima are read in their slot form, ``x ^ TOP``.
+    Kept sums are added to the old value. Extremes are read in their slot form, see ``compile_flags.py``.
     """
     items = []
     for name, i in s.G.items():
         if name in names:
-            value = read.format(stride * names.index(name)) + f" ^ {TOP}" * (name in s.traced.minima)
+            value = read.format(stride * names.index(name))
+            if name in s.traced.minima:
+                value += f" ^ {kept_by(s.traced, name)}"
             items.append(f"G[{i}] + {value}" if s.traced.globals[name].keep else value)
         else:
             items.append(f"G[{i}]")

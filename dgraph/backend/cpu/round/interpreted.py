@@ -1,6 +1,7 @@
-"""Uncompiled execution of generated modules, for graphs of a few vertices: the run ends before Numba would compile.
+"""Interpreted rounds: the text that Numba would compile, run by Python on one thread.
 
-:class:`InterpretedMachine` runs the same text on one thread. The functions below replace ``threads/atomics.py``.
+``DGRAPH_COMPILE=never`` selects :class:`InterpretedMachine` for every program: tests of graphs of some hundred vertices
+end before Numba would have compiled. The functions below replace ``threads/atomics.py``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dgraph.graph.generators.counter import mix_int
 from dgraph.program import Traced
 
 INLINE: dict[str, Any] = {}
+SPLICED: dict[str, Any] = {}
 INNER: dict[str, Any] = {}
 OPTIONS: dict[str, Any] = {}
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -28,10 +30,12 @@ class InterpretedMachine(Machine):
     compiled = True
 
     def _module(self, traced: Traced) -> ModuleType:
-        module = ModuleType("dgraph_plain")
-        with np.errstate(all="ignore"):
-            exec(text_of(traced, __name__), module.__dict__)
-        return module
+        key = f"interpreted, kernel={self._kernel}"
+        if key not in traced.rendered:
+            module = traced.rendered[key] = ModuleType("dgraph_plain")
+            with np.errstate(all="ignore"):
+                exec(text_of(traced, source=__name__, kernel=self._kernel), module.__dict__)
+        return traced.rendered[key]
 
     def _call(self, *args, **more) -> int:
         with np.errstate(all="ignore"):  # as in compiled code
@@ -81,7 +85,7 @@ def fetch_min(array, index, value):
 def fetch_umax(array, index, value):
     """Take the maximum of unsigned integers; return the old value."""
     before = array[index]
-    array[index] = max(int(before) % 2**64, int(value) % 2**64)
+    array[index] = np.uint64(max(int(before) % 2**64, int(value) % 2**64)).astype(array.dtype)
     return before
 
 
@@ -121,6 +125,11 @@ def saturating_add(a, b):
 def mixed(a, seed):
     """Return the SplitMix64 hash of ``a`` under ``seed``."""
     return np.uint64(mix_int(int(a) + 0x9E3779B97F4A7C15 * int(seed))).astype(np.int64)
+
+
+def bit_count(a):
+    """Return the number of set bits of an int64."""
+    return np.int64((int(a) & 0xFFFFFFFFFFFFFFFF).bit_count())
 
 
 def saturating_subtract(a, b):

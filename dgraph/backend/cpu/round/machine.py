@@ -16,9 +16,12 @@ from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY
 from dgraph.backend.cpu.codegen.generated_module import module_for
 from dgraph.backend.cpu.round import state as at
+from dgraph.backend.cpu.round.work_arrays import Lists, lists_of, results, work_arrays
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, ThreadTuner
+from dgraph.backend.kernel_register import kernel_of
 from dgraph.backend.program_machine import ProgramMachine
+from dgraph.backend.snapshot import Snapshot
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.program import Traced
@@ -30,9 +33,13 @@ COMPILED = "compiled_here"
 def may_pull(traced: Traced, forced: str) -> bool:
     """Return True if the program may pull; ``direction`` in ``rounds.py`` makes the decision of each round."""
     program = traced.program
-    if "pull" not in program.directions or forced == "push":
+    if forced == "auto" and kernel_of(program.kernel).edges is not None:
         return False
-    return traced.all or program.gathers or traced.priority is None or forced != "auto"
+    if "pull" not in program.directions or (forced == "push" and "push" in program.directions):
+        return False
+    return (
+        traced.all or program.gathers or "push" not in program.directions or traced.priority is None or forced != "auto"
+    )
 
 
 class Machine(ProgramMachine):
@@ -40,6 +47,8 @@ class Machine(ProgramMachine):
 
     Attributes:
         state: field → array, shape (masters + mirrors,); bool fields as uint8.
+        arrays: work arrays of compiled rounds.
+        results: globals, sums and figures of rounds.
         dirties: True if values of inactive masters may need a broadcast.
         words: control block; see ``state.py``.
     """
@@ -48,37 +57,28 @@ class Machine(ProgramMachine):
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
+        self.pulls = may_pull(traced, forced)
+        self._kernel = forced == "auto" and kernel_of(traced.program.kernel).edges is not None
         self.module, self.minima = self._module(traced), len(traced.minima)
         self._tuner = ThreadTuner()
-        by_id = int(traced.smallest and local.by_id)  # first: it needs memory that the arrays below take later
-        size, blocks = local.size, local.masters // at.BLOCK + 1
+        first = traced.program.first_hit
+        by_id = int(traced.smallest and (first or local.by_id))  # before the arrays below take the memory it needs
+        size = local.size
         fields = traced.fields
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
-        self.integers = np.array([int(g.init) if g.dtype == "int64" else 0 for g in traced.globals.values()] or [0])
-        self.floats = np.array([float(g.init) for g in traced.globals.values()] or [0.0])
-        self.sums = np.zeros(8 * max(len(traced.sums), 1), np.int64)
-        self.float_sums = np.zeros(max(len(traced.sums), 1))
-        self.ring = np.zeros(3 * at.RING, np.int64)
+        self.results = results(len(traced.globals), len(traced.sums))
+        for i, g in enumerate(traced.globals.values()):
+            self.results.integers[i], self.results.floats[i] = int(g.init) if g.dtype == "int64" else 0, float(g.init)
         if len(traced.sums) > at.MOST_SUMS:
             raise UsageError(
                 f"{len(traced.sums)} summed globals in one program; the limit is {at.MOST_SUMS}; declare fewer"
             )
 
-        def lids(wanted: bool = True) -> np.ndarray:
-            return np.empty(size if wanted else 0, np.uint32)
-
-        self.pulls = may_pull(traced, forced)
-        words = (size + 63) // 64 if self.pulls else 0
         self.dirties = bool(self.module.DIRTY)
-        bucketed, dirty = traced.priority is not None, self.dirties
-        self._work = (
-            lids(), lids(), lids(), lids(dirty),
-            np.zeros(size, np.uint8), np.zeros(words, np.uint64), np.zeros(words, np.uint64),
-            np.zeros(size if bucketed else 0, np.uint8), lids(bucketed), lids(bucketed),
-            lids(traced.live is not None), np.zeros(blocks, np.int64),
-            np.zeros(blocks * max(self.module.FLOAT_SUMS, 1)),
-            np.zeros(4 * at.SLOT, np.int64), np.zeros(16, np.int64),
-            np.empty((team.size, 2, at.BUFFER), np.uint32), np.zeros(4 * 8 * team.size, np.int64),
+        self.arrays = work_arrays(
+            size, local.masters, team.size, pulls=self.pulls, dirty=self.dirties,
+            buckets=traced.priority is not None, live=traced.live is not None, kernel=self._kernel,
+            float_sums=self.module.FLOAT_SUMS, room=self._fold_room(),
         )  # fmt: skip
         self.words = np.zeros(at.CONTROLS, np.int64)
         self.words[[at.MASTERS, at.ROWS, at.N, at.M, at.ARCS]] = (
@@ -89,12 +89,22 @@ class Machine(ProgramMachine):
         self.words[at.WHOLE] = int("whole" in (traced.step or {}))
         self.words[at.WHOLE_ROWS] = int(local.whole_rows)
         self.words[at.BY_ID] = by_id
+        self.words[at.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
+        self.words[[at.OWN, at.OWN_TOO]] = -1
         self.words[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
         self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
 
+    def _fold_room(self) -> int:
+        """Return the length of a thread's scratch array for a row reducer: the longest row's keys and a hash table."""
+        if not self.traced.row_reducer:
+            return 0
+        csr = self.local.incoming if self.local.directed else self.local.out
+        longest = int(np.diff(csr.offsets).max(initial=0))
+        return longest + (2 << (2 * longest).bit_length())
+
     def _module(self, traced: Traced) -> ModuleType:
-        return module_for(traced)
+        return module_for(traced, self.pulls or may_pull(traced, "auto"), self._kernel)
 
     def _graph(self, csr: Csr) -> tuple:
         weights = csr.weights if self.traced.weighted else np.empty(0, np.int32)
@@ -115,8 +125,7 @@ class Machine(ProgramMachine):
         """Run ``work`` of ``rounds.py`` on the team; return the number of whole rounds."""
         return self.team.run(
             self.module.work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
-            self._fields, self._parameters, self.integers, self.floats, self.sums, self.float_sums, self.ring,
-            self._work, self.words,
+            self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
         )  # fmt: skip
 
     def _threads(self, phases: int) -> int:
@@ -143,11 +152,12 @@ class Machine(ProgramMachine):
         if self.compiled:
             return
         self._call(0, threads=1)
-        scratch = (self.integers.copy(), self.floats.copy(), self.words.copy())
-        self.module.apply_totals(self._parameters, *scratch, self.sums, self.float_sums, 0, 0, True)
-        nothing = np.empty(0, np.uint32)
-        values = tuple(self.state[name][:0] for name in self.traced.proposes)
-        self.combine(nothing, nothing, values)
+        scratch = tuple(array.copy() for array in self.results)
+        self.module.apply_totals(self._parameters, scratch, self.words.copy(), 0, 0, True)
+        if self.local.masters < self.local.n:  # other ranks may propose
+            nothing = np.empty(0, np.uint32)
+            values = tuple(self.state[name][:0] for name in self.traced.proposes)
+            self.combine(nothing, nothing, values)
         setattr(self.module, COMPILED, True)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
@@ -190,23 +200,31 @@ class Machine(ProgramMachine):
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """Return this rank's part of the round's totals: int64 [active, edges, sums …, minima …], and float64 sums."""
-        sums = self.sums[::8][: self.module.SUMS]
+        sums = self.results.sums[::8][: self.module.SUMS]
         totals = np.array([self.active, self.edges, *sums], np.int64)
         totals[totals.size - self.minima :] ^= TOP
-        return totals, self.float_sums[: self.module.FLOAT_SUMS].copy()
+        return totals, self.results.float_sums[: self.module.FLOAT_SUMS].copy()
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Run ``step`` on the reduced totals of all ranks; sets globals, the end and the next direction."""
-        self.sums[::8][: self.module.SUMS] = integers[2:]
-        self.sums[::8][self.module.SUMS - self.minima : self.module.SUMS] ^= TOP
-        self.float_sums[: self.module.FLOAT_SUMS] = floats
+        self.results.sums[::8][: self.module.SUMS] = integers[2:]
+        self.results.sums[::8][self.module.SUMS - self.minima : self.module.SUMS] ^= TOP
+        self.results.float_sums[: self.module.FLOAT_SUMS] = floats
         self.module.apply_totals(
-            self._parameters, self.integers, self.floats, self.words, self.sums, self.float_sums,
-            int(integers[0]), int(integers[1]), starting,
-        )  # fmt: skip
+            self._parameters, tuple(self.results), self.words, int(integers[0]), int(integers[1]), starting
+        )
 
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.integers, self.floats
+        return self.results.integers, self.results.floats
+
+    @property
+    def active(self) -> int:
+        """Masters of this rank that others must know to be active: those of the next frontier, as a rule."""
+        return super().active + (int(self.words[at.DIRTIED]) if self._kernel else 0)
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the state between two rounds; None inside a level, whose frontier no other machine can repeat."""
+        return None if self._kernel and not self.words[at.WHOLE] else super().snapshot()
 
     def fields(self) -> dict[str, np.ndarray]:
         """Return the masters' values of every field, as views."""
@@ -219,7 +237,7 @@ class Machine(ProgramMachine):
             int64 (rounds, 3); only the last RING rounds are kept.
         """
         rounds = np.arange(max(first, self.round - at.RING), self.round) % at.RING
-        return self.ring.reshape(at.RING, 3)[rounds]
+        return self.results.ring.reshape(at.RING, 3)[rounds]
 
     def lowest_bucket(self) -> int:
         """Return the lowest bucket in which a vertex waits; ``FAR_BASE``, above all buckets, if none does."""
@@ -235,62 +253,60 @@ class Machine(ProgramMachine):
         c = self.words
         if not c[at.BITS]:
             return self.frontier()
-        bits = self._work[6] if c[at.BITS_SWAPPED] & 1 else self._work[5]
-        return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little")[: self.local.masters])
+        return np.flatnonzero(np.unpackbits(self._lists.bits.view(np.uint8), bitorder="little")[: self.local.masters])
 
     def _waiting(self) -> np.ndarray:
-        return np.flatnonzero(self._work[7][: self.local.masters])
+        return np.flatnonzero(self.arrays.waiting[: self.local.masters])
 
     def _set_state(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
         c = self.words
         for word, value in words.items():
             c[word] = value
-        self.integers[:], self.floats[:] = integers, floats
+        self.results.integers[:], self.results.floats[:] = integers, floats
         if self.traced.priority is not None:
-            self._work[7][:] = 0
-            self._work[7][waiting] = 1
-            self._work[9 if c[at.FAR_SWAPPED] & 1 else 8][: waiting.size] = waiting
+            self.arrays.waiting[:] = 0
+            self.arrays.waiting[waiting] = 1
+            self._lists.far[: waiting.size] = waiting
             c[at.FAR] = waiting.size
 
     def _set_frontier(self, lids: np.ndarray) -> None:
         c = self.words
-        self._queue()[: lids.size] = lids
+        self._lists.queue[: lids.size] = lids
         c[at.ACTIVE] = c[at.QUEUED] = lids.size
         c[at.EDGES], c[at.BITS] = self.local.out_degree[lids].sum(), 0
 
     # interface of the synchronisation
 
-    def _touched(self) -> np.ndarray:
-        """Return the list of changed masters; it and the queue swap roles after each round."""
-        return self._work[0] if self.words[at.SWAPPED] & 1 else self._work[1]
-
-    def _queue(self) -> np.ndarray:
-        """Return the queue of the frontier."""
-        return self._work[1] if self.words[at.SWAPPED] & 1 else self._work[0]
+    @property
+    def _lists(self) -> Lists:
+        return lists_of(self.arrays, self.words)
 
     def frontier(self) -> np.ndarray:
-        """Return the lids of active masters, uint32, a view."""
-        return self._queue()[: self.words[at.ACTIVE]]
+        """Return the lids of active masters, uint32; of an edge kernel, also of those that it followed at once."""
+        queued = self._lists.queue[: self.words[at.ACTIVE]]
+        followed = self.arrays.dirty[: self.words[at.DIRTIED] if self._kernel else 0]
+        return np.concatenate([followed, queued]) if followed.size else queued
 
     def dirty(self) -> np.ndarray:
         """Return the lids of masters to broadcast: active, or with a changed field that edges read."""
-        return self._work[3][: self.words[at.DIRTIED]] if self.dirties else self.frontier()
+        return self.arrays.dirty[: self.words[at.DIRTIED]] if self.dirties else self.frontier()
 
     def take_mirrors(self) -> np.ndarray:
         """Return the lids of mirrors that got a proposal in this round, and clear their flags."""
-        lids = self._work[2][: self.words[at.MIRRORS_TOUCHED]]
+        lids = self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]]
         if self.traced.flagged:
-            self._work[4][lids] = 0
+            self.arrays.flags[lids] = 0
         return lids
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """Combine proposals of mirrors into the masters ``lids[positions]``."""
         self.module.combine(
-            lids, positions, len(positions), values, self._fields, self._touched(), self._work, self.words
-        )
+            lids, positions, len(positions), values, self._fields, self._parameters, tuple(self.results),
+            tuple(self.arrays), self.words,
+        )  # fmt: skip
 
     def join(self, lids: np.ndarray) -> None:
         """Append mirrors to the queue of the frontier."""
         end = int(self.words[at.QUEUED])
-        self._queue()[end : end + len(lids)] = lids
+        self._lists.queue[end : end + len(lids)] = lids
         self.words[at.QUEUED] = end + len(lids)

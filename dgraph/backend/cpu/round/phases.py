@@ -4,8 +4,8 @@
 
 It is never imported from here. Upper-case names are constants of the program or of ``state.py``; ``at_source``,
 ``propose``, ``offer``, ``apply`` … are its operators (``cpu/codegen/operators.py``). All threads run a phase together
-and meet at a barrier after it. They take chunks of work from an atomic counter in the round's slot, at ``base``.
-``W`` is the tuple of work arrays of ``machine.py``, ``c`` the control block.
+and meet at a barrier after it. They take chunks of work from an atomic counter in the round's slot, at ``slot(c)``.
+``W`` are the work arrays and ``R`` the results (``work_arrays.py``), ``c`` is this thread's copy of the round state.
 """
 
 
@@ -27,12 +27,6 @@ def flush(buffer, count, out, counters, tail):
     return 0
 
 
-@njit(**INLINE)
-def share_of(shares, tick, t):
-    """Return the index of thread t's share of the queue of round ``tick``."""
-    return (tick & 3) * (len(shares) // 4) + 8 * t
-
-
 @njit(**INNER)
 def shares_cover_queue(shares, tick, count, threads):
     """Return True if the queue is the union of the threads' shares: each wrote its own in one piece."""
@@ -44,14 +38,16 @@ def shares_cover_queue(shares, tick, count, threads):
 
 
 @njit(**INNER)
-def spill(hits, count, base, graph, F, touched, mirrors, shared, c, shares, share):
+def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c):
     """Move changed vertices to the list of masters or of mirrors; return the out-edges of the masters.
 
-    Out-edges are counted only if changed masters are the next frontier (neither ``apply`` nor ``priority``). ``share``
-    is the index at which to record the range of the masters, or -1.
+    Out-edges are counted only if changed masters are the next frontier (not DEFERS). ``share`` is the index at which to
+    record the range of the masters, or -1. The arrays come one by one: all of ``W`` as an argument would take 50 ns a
+    call.
     """
+    base = slot(c)
     offsets, neighbours, _ = graph
-    masters, degree, edges, found, sums = c[MASTERS], F[-1], 0, count, not APPLY and not PRIORITY
+    masters, edges, found, sums = c[MASTERS], 0, count, not DEFERS
     if c[ROWS] > masters:
         found = 0
         for i in range(count):
@@ -93,13 +89,16 @@ def chunk_of(count, threads):
 
 
 @njit(**INNER)
-def start_phase(t, threads, base, F, P, G, W, c):
-    """Run ``init`` on every master and collect the first frontier; thread t takes every ``threads``-th block."""
-    queue, shared, parts, live, live_counts, buffers = W[0], W[13], W[12], W[10], W[11], W[15]
-    degree, front = F[-1], buffers[t, 0]
-    masters, k, edges, sums = c[MASTERS], 0, 0, no_sums()
-    blocks = (masters + BLOCK - 1) // BLOCK
-    for b in range(t, blocks, threads):
+def start_phase(t, threads, F, P, G, W, c):
+    """Run ``init`` on every master and collect the first frontier; thread t takes every ``threads``-th block.
+
+    With ``priority`` and ``apply``, active masters of farther buckets begin to wait.
+    """
+    queue, far, shared, parts, base = lists(W, c).queue, lists(W, c).far, W.shared, W.parts, slot(c)
+    waiting, live, live_counts = W.waiting, W.live, W.live_counts
+    degree, front, later = F[-1], W.buffers[t, 0], W.buffers[t, 1]
+    masters, k, j, edges, sums = c[MASTERS], 0, 0, 0, no_sums()
+    for b in range(t, blocks_of(c), threads):
         floats = no_float_sums()
         for v in range(b * BLOCK, min((b + 1) * BLOCK, masters)):
             awake, s, f = begin(F, P, G, v)
@@ -108,8 +107,12 @@ def start_phase(t, threads, base, F, P, G, W, c):
             if FLOAT_SUMS:
                 floats = add_floats(floats, f)
             if awake and not ALL:
-                k = append(front, k, v, queue, shared, base + FRONT_TAIL)
-                edges += load(degree, v)
+                if PRIORITY and APPLY and bucket(F, P, G, v) > c[BUCKET]:
+                    store(waiting, v, np.uint8(1))
+                    j = append(later, j, v, far, shared, np.int64(FAR_COUNT))
+                else:
+                    k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                    edges += load(degree, v)
             if LIVE:
                 store(live, v, np.uint32(v))
         if LIVE:
@@ -117,23 +120,26 @@ def start_phase(t, threads, base, F, P, G, W, c):
         if FLOAT_SUMS:
             flush_floats(parts, b * FLOAT_SUMS, floats)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
+    if PRIORITY and APPLY:
+        flush(later, np.int64(j), far, shared, np.int64(FAR_COUNT))
     if SUMS:
         flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
 
 
 @njit(**INNER)
-def set_bits(t, threads, base, count, queue, bits):
+def set_bits(t, threads, W, c):
     """Convert the frontier's queue to a bitmap; call it between two barriers, on cleared words."""
+    queue, bits, count = lists(W, c).queue, lists(W, c).bits, c[QUEUED]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(queue, i))
         or_into(bits, v >> 6, np.uint64(1) << np.uint64(v & 63), threads == 1)
 
 
 @njit(**INNER)
-def clear_bits(t, threads, rows, bits):
-    """Clear thread t's part of a bitmap."""
-    words = (rows + 63) >> 6
+def clear_bits(t, threads, W, c):
+    """Clear thread t's part of the frontier's bitmap."""
+    bits, words = lists(W, c).bits, (c[ROWS] + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
         store(bits, i, np.uint64(0))
 
@@ -145,12 +151,12 @@ def is_set(bits, u):
 
 
 @njit(**INNER)
-def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
+def pull_phase(t, threads, graph, F, P, G, W, c):
     """Pull: every v that accepts proposals scans its in-edges for active sources; a thread owns 64 vertices of a word.
 
     ``bits`` is the frontier; the bitmap of changed vertices goes to ``next_bits``.
     """
-    shared = W[13]
+    bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
     offsets, neighbours, weights = graph
     degree = F[-1]
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
@@ -177,7 +183,7 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
                         word |= np.uint64(1) << np.uint64(v & 63)
                         if v < masters:
                             awake += 1
-                            if not APPLY and not PRIORITY:
+                            if not DEFERS:
                                 edges += load(degree, v)
             if not ALL:
                 store(next_bits, i, word)
@@ -186,10 +192,10 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
 
 
 @njit(**INNER)
-def expand(t, threads, base, tail, bits, out, W, c):
+def expand(t, threads, tail, bits, out, W, c):
     """Convert a bitmap to a list of masters and one of mirrors."""
-    mirrors, flags, shared, buffers = W[2], W[4], W[13], W[15]
-    found, mirror_found = buffers[t, 0], buffers[t, 1]
+    mirrors, flags, shared, base = W.mirrors, W.flags, W.shared, slot(c)
+    found, mirror_found = W.buffers[t, 0], W.buffers[t, 1]
     masters, k, j = c[MASTERS], 0, 0
     words = (c[ROWS] + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
@@ -207,19 +213,32 @@ def expand(t, threads, base, tail, bits, out, W, c):
     flush(mirror_found, j, mirrors, shared, base + MIRROR_TAIL)
 
 
+@njit(**SPLICED)
+def list_changed(t, threads, W, c):
+    """List the vertices that a pull changed."""
+    expand(t, threads, np.int64(TOUCHED_TAIL), lists(W, c).next_bits, lists(W, c).touched, W, c)
+
+
+@njit(**SPLICED)
+def list_frontier(t, threads, W, c):
+    """List the frontier's bitmap in the queue."""
+    expand(t, threads, np.int64(BITS_TAIL), lists(W, c).bits, lists(W, c).queue, W, c)
+
+
 @njit(**INNER)
-def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
-    """Run ``apply`` on changed masters, or on all live ones; without it, sort changed masters into near and far bucket.
+def vertex_phase(t, threads, F, P, G, W, c):
+    """Run ``apply`` on changed masters, or on all live ones; sort them into near and far bucket where there are some.
 
     Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``.
     """
-    dirty, flags, waiting, live, live_counts = W[3], W[4], W[7], W[10], W[11]
-    parts, shared, buffers = W[12], W[13], W[15]
-    degree, front, dirt = F[-1], buffers[t, 0], buffers[t, 1]
-    masters, k, d, edges, sums = c[MASTERS], 0, 0, 0, no_sums()
+    queue, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
+    dirty, flags, waiting, live, live_counts = W.dirty, W.flags, W.waiting, W.live, W.live_counts
+    degree, parts, shared, front, dirt = F[-1], W.parts, W.shared, W.buffers[t, 0], W.buffers[t, 1]
+    later = W.buffers[t, 2]
+    masters, k, d, j, edges, sums = c[MASTERS], 0, 0, 0, 0, no_sums()
     count = load_acquire(shared, base + TOUCHED_TAIL)
-    if ALL or (WHOLE_PASSES and whole):
-        blocks = (masters + BLOCK - 1) // BLOCK
+    if ALL or (WHOLE_PASSES and c[WHOLE]):
+        blocks = blocks_of(c)
         while APPLY:
             b = fetch_add(shared, base + VERTEX_NEXT, 1)
             if b >= blocks:
@@ -266,7 +285,11 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                     reset(F, v)
                     if SUMS:
                         sums = add_sums(sums, s)
-                    if awake:
+                    if PRIORITY and awake and bucket(F, P, G, v) > c[BUCKET]:
+                        if load(waiting, v) == 0:
+                            store(waiting, v, np.uint8(1))
+                            j = append(later, j, v, far, shared, np.int64(FAR_COUNT))
+                    elif awake:
                         k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                         edges += load(degree, v)
                     if DIRTY and (awake or changed):
@@ -277,36 +300,36 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                         edges += load(degree, v)
                     elif load(waiting, v) == 0:
                         store(waiting, v, np.uint8(1))
-                        d = append(dirt, d, v, far, c, np.int64(FAR))
+                        j = append(later, j, v, far, shared, np.int64(FAR_COUNT))
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
     if DIRTY:
         flush(dirt, np.int64(d), dirty, shared, base + DIRTY_TAIL)
     if PRIORITY:
-        flush(dirt, np.int64(d), far, c, np.int64(FAR))
+        flush(later, np.int64(j), far, shared, np.int64(FAR_COUNT))
     if SUMS:
         flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
 
 
 @njit(**INNER)
-def lowest_bucket(t, threads, base, F, P, G, far, W, c):
+def lowest_bucket(t, threads, F, P, G, W, c):
     """Find the lowest bucket above the current one in which a vertex waits; the result goes to the slot's FAR_MIN."""
-    low, count = np.int64(0), c[FAR]
+    far, low, count = lists(W, c).far, np.int64(0), c[FAR]
     for i in range(count * t // threads, count * (t + 1) // threads):
         at = bucket(F, P, G, np.int64(load(far, i)))
         if at > c[BUCKET]:
             low = min(low, at - FAR_BASE)
-    fetch_min(W[13], base + FAR_MIN, low)
+    fetch_min(W.shared, slot(c) + FAR_MIN, low)
 
 
 @njit(**INNER)
-def open_bucket(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
+def open_bucket(t, threads, opened, F, P, G, W, c):
     """Move waiting vertices of buckets up to ``opened`` to the frontier; farther ones go to ``far_next``.
 
     Entries at or below the current bucket are stale: the vertex was processed since it began to wait.
     """
-    waiting, shared, buffers = W[7], W[13], W[15]
-    degree, front, rest = F[-1], buffers[t, 0], buffers[t, 1]
+    queue, far, far_next, waiting = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.waiting
+    degree, shared, base, front, rest = F[-1], W.shared, slot(c), W.buffers[t, 0], W.buffers[t, 1]
     k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))

@@ -8,18 +8,20 @@ accesses from overlapping, so that every cache miss would stall.
 
 
 @njit(**INNER)
-def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W, c):
-    """Propose along every edge u → v of an active u; thread t takes chunks of the queue of ``count`` vertices.
+def push_phase(t, threads, graph, F, P, G, W, c):
+    """Propose along every edge u → v of an active u; thread t takes chunks of the queue, or of all vertices.
 
     Changed vertices are buffered per thread and moved to ``touched`` (masters) or the list of mirrors by ``spill``.
     """
-    mirrors, flags, shared, hits, shares = W[2], W[4], W[13], W[15][t, 0], W[16]
+    touched = lists(W, c).touched
+    queue, count, tick, base = lists(W, c).queue, c[ROWS] if ALL else c[QUEUED], c[TICK], slot(c)
+    flags, shared, hits, shares = W.flags, W.shared, W.buffers[t, 0], W.shares
     offsets, neighbours, weights = graph
     k, edges, turn = 0, 0, 0
     chunk = chunk_of(count, threads)
     by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
     nowhere = np.int64(-1)
-    mine = nowhere if ALONE or APPLY or PRIORITY else share_of(shares, tick + 1, t)
+    mine = nowhere if ALONE or DEFERS else share_of(shares, tick + 1, t)
     while count > 0:
         if by_share:  # begin with the vertices that this thread found: they are in its cache
             share = share_of(shares, tick, (t + turn) % threads)
@@ -45,7 +47,7 @@ def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W,
                             store(hits, k, np.uint32(v))
                             k += 1
                             if k == BUFFER:
-                                edges += spill(hits, k, base, graph, F, touched, mirrors, shared, c, shares, nowhere)
+                                edges += spill(hits, k, nowhere, graph, F[-1], touched, W.mirrors, shared, shares, c)
                                 k, mine = 0, nowhere
-    edges += spill(hits, np.int64(k), base, graph, F, touched, mirrors, shared, c, shares, np.int64(mine))
+    edges += spill(hits, np.int64(k), np.int64(mine), graph, F[-1], touched, W.mirrors, shared, shares, c)
     fetch_add(shared, base + EDGE_SUM, edges)

@@ -7,19 +7,25 @@ AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
 START, EDGE, VERTEX, STEP, LOWEST, OPEN = 1, 2, 4, 8, 16, 32
 FUSED = EDGE + VERTEX + STEP
 
-# control block (int64): indices; thread 0 writes it when a call ends
+# round state (int64): indices of the control block and of each thread's copy of it during a call; thread 0 stores its
+# copy in the control block when the call ends
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, BUCKET, FAR, FAR_SWAPPED, LOWEST_BUCKET = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
-CONTROLS = 32
+# those of edge kernels: other ranks have rows of this rank's masters; two words of the kernel's own, -1 at the start
+SENDS, OWN, OWN_TOO = range(31, 34)
+CONTROLS = 40
 
 # shared counters: four slots used in turn, one per round. A slot is cleared two rounds before it is used again, when no
 # thread can still read it. Counters lie 64 bytes apart, each on its own cache line.
 EDGE_NEXT, VERTEX_NEXT, TOUCHED_TAIL, MIRROR_TAIL, FRONT_TAIL, DIRTY_TAIL, EDGE_SUM, AWAKE = range(0, 64, 8)
-FAR_TAIL, FAR_MIN, FAR_NEXT, BITS_TAIL, EXPAND_SUM = range(64, 104, 8)
+FAR_TAIL, FAR_MIN, FAR_NEXT, BITS_TAIL, FOLLOWED_EDGES = range(64, 104, 8)
 SUMS_AT = 128
 SLOT = 256
+FAR_COUNT = 4 * SLOT
+"""Index, behind the slots, of the length of the waiting list during a call."""
+COUNTERS = FAR_COUNT + 8
 MOST_SUMS = (SLOT - SUMS_AT) // 8
 
 # shares of a queue, one per slot and thread, 8 words apart: the range of the queue that the thread wrote, and the next
@@ -28,6 +34,9 @@ BEGIN, END, NEXT = range(3)
 
 BUFFER = 4096
 """Vertices that a thread buffers before it reserves space for them in a shared list."""
+
+AHEAD = 8
+"""Vertices of a queue by which an edge kernel prefetches rows."""
 
 BLOCK = 16384
 """Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
@@ -41,6 +50,9 @@ FAR_BASE = 1 << 62
 FEW_EDGES, MANY_EDGES = 1024, 4096
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
 next; above the second, half as many."""
+
+SORTED = 24
+"""Most keys of a row that a row reducer sorts instead of counting them in a hash table."""
 
 MOST_BUCKETS = 1 << 20
 """Most buckets opened at once."""

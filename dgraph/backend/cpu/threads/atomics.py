@@ -18,6 +18,8 @@ INNER = OPTIONS | {"no_cpython_wrapper": True}
 """Options of functions that only compiled code calls; leaving out the wrapper saves a quarter of the compile time."""
 INLINE = INNER | {"cache": False, "forceinline": True}
 """Options of functions that are always inlined."""
+SPLICED = INLINE | {"forceinline": False, "inline": "always"}
+"""Options of functions whose text is inlined before compilation, so that what they call is compiled once."""
 
 
 def _pointer(context, builder, array_type, array, index, index_type):
@@ -230,6 +232,16 @@ def saturating_add(a, b):
 def mixed(a, seed):
     """Return the SplitMix64 hash of ``a`` under ``seed``, a bijection of int64; see :func:`dgraph.program.mixed`."""
     return np.int64(mix(np.uint64(a) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(seed) + np.uint64(1))))
+
+
+@njit(**INLINE)
+def bit_count(a):
+    """Return the number of set bits of an int64."""
+    x = np.uint64(a)
+    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(**INLINE)

@@ -44,7 +44,7 @@ class Team:
 
         Raises:
             ValueError: more threads than the team has.
-            BaseException: the error of another thread, after all have ended.
+            BaseException: the error of a thread, after all have ended.
         """
         if threads > self.size:
             raise ValueError(
@@ -56,9 +56,11 @@ class Team:
             self._job = (function, threads, args)
             for t in range(1, threads):
                 self._go[t].release()
-            out = function(0, threads, *args)
-            for _ in range(1, threads):
-                self._done.acquire()
+            try:
+                out = function(0, threads, *args)
+            finally:  # after an error, too: the other threads still use the arrays
+                for _ in range(1, threads):
+                    self._done.acquire()
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -4,17 +4,39 @@ The control block is the state of a machine's rounds: int64 words on the GPU, wh
 call and the host then copies. :func:`constants` gives kernels the same names.
 """
 
-PUSH, PULL = 0, 1
-AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
+from dgraph.backend.compile_flags import TOP
+from dgraph.backend.cuda.codegen.state_struct import record, slots, struct
+from dgraph.program.row_reducers import LEFT_OUT
 
-# words of the control block
+__all__ = ["LEFT_OUT", "TOP", "constants"]
+
+PUSH, PULL = 0, 1
+AUTO, FORCE_PUSH, FORCE_PULL, FLIP, GATHER = range(5)
+"""Values of FORCED, the rule by which a machine's rounds choose their direction.
+
+GATHER: as AUTO, except that the first round pulls if most edges leave its frontier.
+"""
+
+_BEFORE = {*globals()}  # names defined from here to _SLOTS are words of the round state
+
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, BUCKET, FAR, FAR_SWAPPED, LOWEST_BUCKET = range(9, 18)
-MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
-LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES, SMALL_QUEUE, LOCAL_EDGES = range(26, 33)
-WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, RETURN_STATE, TOTAL_LIVE, PROGRAM_ENDS = range(33, 39)
-SUMS_HERE = 40
-CONTROLS = 64
+MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES, LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES = range(18, 26)
+SMALL_QUEUE, LOCAL_EDGES, WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, RETURN_STATE, TOTAL_LIVE = range(26, 33)
+PROGRAM_ENDS, ARRIVED, SUMS = range(33, 36)
+"""Words of the round state in host arrays; SUMS is the first of MOST_SUMS."""
+
+_SLOTS = slots(globals(), _BEFORE | {"_BEFORE"})
+MOST_SUMS = 16
+"""Most summed globals of a program, for each of integers and floats."""
+CONTROLS = SUMS + MOST_SUMS
+"""Words of the round state."""
+
+ROUND_STATE = record(_SLOTS, CONTROLS)
+"""The round state as one record; :func:`round_state` gives kernels the same struct.
+
+What kernels of many rounds keep of it in registers is in ``round_state.cuh``.
+"""
 
 SCHEDULE_BIT = 56
 """Lowest bit of the argument of kernel ``rounds`` that names the schedule which visited the round's edges."""
@@ -23,6 +45,26 @@ PULLED = 100
 """Schedule number of a pull without a schedule: the frontier is returned as a bitmap."""
 
 CULL_WARP, CULL_HASH = 1, 2
+
+NO_WALK, WALK_LIST, WALK_ROWS, WALK_IN_ROWS = range(4)
+"""Values of flag WALK, the edges that a module's schedule walks.
+
+None; those of a list of active vertices; all rows, tested for active vertices; all rows of in-edges.
+"""
+
+SMALLEST_ID, FIRST_IS_SMALLEST = 1, 2
+"""Values of flag SMALLEST: the smallest id is proposed; and the first that is proposed along a row is the smallest."""
+
+PEELS, PEEL_LEVELS, PEEL_BOUNDED = 1, 2, 4
+"""Bits of flag KCORE_PEEL: edges peel vertices; ``start`` is a field; ``top`` is a field that bounds levels."""
+
+PROPOSALS_LISTED, PROPOSALS_KEPT, PROPOSALS_MAILED, PROPOSALS_ALL_MAILED = range(4)
+"""Values of flag MIRROR_PROPOSALS, the path of proposals to mirrors in the persistent multi-GPU kernel.
+
+Listed mirrors are sent at the end of the round, or of all local rounds; or each proposal that changed its mirror is
+written into a message at once, or each proposal, where it would count twice.
+"""
+
 CULLED = 1024
 """Entries of a block's hash table of vertices that were proposed to recently."""
 
@@ -52,6 +94,9 @@ look; the first round; number of blocks that arrived at an election.
 NO_HEAD = 2**32 - 1
 """First neighbour of a row without edges, in arrays of row heads."""
 
+ID_HEADS = 4
+"""Neighbours of smallest id of a row that are tested before the row is scanned for the smallest valid one."""
+
 HOOKING_FIRST, HOOKING_ONE, HOOKING_ALL, NONEMPTY_ONLY = range(4)
 """Steps of components, as kernels' arguments: the step that united trees last.
 
@@ -78,8 +123,7 @@ TAIL, TOUCHED_TAIL, MIRROR_TAIL, DIRTY_TAIL, EDGE_SUM, MOST_DEGREE, AWAKE, FAR_T
 FAR_MIN, LIVE_TAIL, HUGE_TAIL, LISTED_TAIL, SWEPT_TAIL = range(64, 104, 8)  # SWEPT_TAIL and two more
 EMITTED_TAIL = 120
 SUMS_AT = 128
-SLOT = 256
-MOST_SUMS = (SLOT - SUMS_AT) // 8
+SLOT = SUMS_AT + 8 * MOST_SUMS
 
 BLOCK = 256
 """Threads of a block, except for kernels of other sizes below."""
@@ -93,6 +137,12 @@ FIGURES = 4
 
 LOW_DEGREE = 8
 """Largest degree up to which each thread of a small round walks a vertex's edges alone."""
+
+FOLD_ALONE, FOLD_LONG, FOLD_CHUNK = 8, 128, 256
+"""Limits, in edges, of the rows of row reducers: a thread, a warp, and a warp for each chunk of a longer row."""
+
+MODE_SLOTS, MEX_SLOTS, HINDEX_SLOTS = 2 * FOLD_CHUNK, FOLD_CHUNK // 32 + 1, FOLD_CHUNK + 1
+"""Slots of the table of a long row for each of its chunks, by row reducer."""
 
 SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
 """Limits, in edges, of the rows of a pull over all vertices.
@@ -130,7 +180,13 @@ FAR_BASE = 1 << 62
 """Offset of buckets in comparisons: ``bucket - FAR_BASE``, so that a cleared counter, 0, means none."""
 
 
+def round_state() -> str:
+    """Return the struct of the round state in C++."""
+    return struct("RoundState", ROUND_STATE)
+
+
 def constants() -> str:
     """Return these names as C++ macros."""
     known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    known = {name: value for name, value in known.items() if name.lower() not in _SLOTS}
     return "".join(f"#define {name} {value}{'ll' if abs(value) >= 2**31 else ''}\n" for name, value in known.items())

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 from dgraph.backend.codegen.expression_lowering import Scope
-from dgraph.program.trace import GRAPH
+from dgraph.program.traced import GRAPH
 
 WIDE = {"int": "i64", "f32": "float", "f64": "double", "bool": "bool"}
 """Kind of an expression → C++ type that it is computed in."""
 CALLED = {
     "sat+": "saturating_add", "sat-": "saturating_subtract", "min": "smaller", "max": "larger", "abs": "absolute",
-    "mixed": "mixed", "/": "quotient",
+    "mixed": "mixed", "bit_count": "bit_count", "sqrt": "square_root", "/": "quotient",
 }  # fmt: skip
 """Operator → device function."""
 TYPES = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dgraph.backend.cuda.codegen.control_block import MOST_SUMS
 from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
 from dgraph.backend.cuda.codegen.proposal_operators import to_stored
+from dgraph.backend.cuda.codegen.state_struct import record, slots, struct
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -25,23 +26,6 @@ HEADER = 64
 HEADER_NUMBER, HEADER_KIND, HEADER_COUNT, HEADER_STRIDE = range(4)
 """Words of a header: number of the exchange, encoding, number of positions, capacity of a column in rows."""
 
-POST_NUMBER, POST_STALLED, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKING = range(6)
-"""Words of ``env.post``, the state of the exchange.
-
-POST_NUMBER: exchanges so far. POST_STALLED: 2 (1 + rank that did not answer), plus 1 if that rank gave up by itself.
-POST_PATIENCE: nanoseconds to wait for a rank. The others: nanoseconds that the first block spent on each step.
-"""
-
-POST_RELEASES, POST_STAMP, POST_REDUCE, POST_BROADCAST, POST_OFFSET_LIMIT, POST_SMALL_LIMIT, POST_MIRRORS = range(6, 13)
-"""Words of ``env.post`` for rounds without the host.
-
-In order: how often the first block released the others; agreements so far; the arguments of reduce and broadcast in a
-round; the longest list sent as offsets without counting; the largest frontier, in vertices and edges, of a small
-round; mirrors that got proposals in local rounds.
-"""
-
-POST_TOTALS, POST_SUMS = 13, 19
-"""First words of ``env.post`` that hold the last totals, and their sums."""
 TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_LIVES, TOTAL_SUMS = range(7)
 """Totals of a round over all ranks.
 
@@ -51,40 +35,59 @@ the lowest bucket; vertices of the next round over all live ones; sums.
 TOTAL_LIGHT, STAMP_BITS = 4, 16
 """Number of leading totals that most agreements need; bits of an agreement's stamp."""
 
+POST_NUMBER, POST_STALLED, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKING = range(6)
+"""Words of ``env.post``, the state of the exchange (struct ``ExchangeState``).
+
+POST_NUMBER: exchanges so far. POST_STALLED: 2 (1 + rank that did not answer), plus 1 if that rank gave up by itself.
+POST_PATIENCE: nanoseconds to wait for a rank. The others: nanoseconds that the first block spent on each step.
+"""
+
+POST_RELEASES, POST_STAMP, POST_REDUCE, POST_BROADCAST, POST_OFFSET_LIMIT, POST_SMALL_LIMIT, POST_MIRRORS = range(6, 13)
+"""Words for rounds without the host.
+
+In order: how often the first block released the others; agreements so far; the arguments of reduce and broadcast in a
+round; the longest list sent as offsets without counting; the largest frontier, in vertices and edges, of a small
+round; mirrors that got proposals in local rounds.
+"""
+
+POST_TOTALS = 13
+"""First of the last totals, with their sums 8 words apart behind them."""
+POST_BFS = POST_TOTALS + TOTAL_SUMS + 8 * MOST_SUMS
+"""First of four words of the persistent search: arguments of reduce and broadcast, by direction."""
+POST_SEEN = POST_BFS + 4
+"""Round up to which bitmaps of reached vertices are kept."""
+POST_PULLED = POST_SEEN + 1
+"""First of two words of pulls in two parts: times at which rows of mirrors and of masters were pulled."""
+POST_BESIDE = POST_PULLED + 2
+"""Nanoseconds of messages that the second part of pulls has hidden so far."""
+
+_WORDS = slots(globals(), set(), "POST_")
+POST_PEERS, POST_PEER = POST_BESIDE + 1, 8
+"""First word of the peers' words in ``env.post``, and words of each."""
+EXCHANGE_STATE = record(_WORDS, POST_PEERS)
+"""The state of the exchange as one record, without the peers' words."""
+
+_BEFORE = {*globals()}
+COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES, LINKED, SPARE = range(7)
+"""Words of a peer in ``env.post`` (struct ``PeerState``).
+
+Positions of the message; values that were assigned a place; bytes of the message; bytes and messages so far; 1 if an
+edge joins its largest tree to this rank's.
+"""
+_PEER_WORDS = slots(globals(), _BEFORE | {"_BEFORE"})
+PEER_STATE = record(_PEER_WORDS, POST_PEER)
+"""A peer's words as one record."""
+
 HOST_CHECK_TIME = 200_000_000
 """Nanoseconds of rounds after which a rank returns to its host, for signals and progress."""
 
 WHOLE_MULTI_GPU = 1 << 22
 """Mean vertices a rank up to which a round over all live vertices runs in the persistent multi-GPU kernel."""
 
-POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_SUMS + 8 * MOST_SUMS, POST_SUMS + 8 * MOST_SUMS + 3)
-"""Words of ``env.post`` for pushes in two parts, in nanoseconds.
-
-In order: when the interior of the last push was done; time of exchanges before it; exchange time hidden so far.
-"""
-
-POST_BFS = POST_HIDDEN + 1
-"""Words of ``env.post`` for the persistent search: arguments of reduce and broadcast, by direction."""
-POST_SEEN = POST_BFS + 4
-"""Word of ``env.post``: the round up to which bitmaps of reached vertices are kept."""
 SMALL_IN_A_ROW, LISTED_SHARE = 8, 16
 """Limits of the persistent search.
 
 Small rounds that it runs in a row at most; a list is sent if it has at most one in LISTED_SHARE of all masters.
-"""
-
-POST_PULLED = POST_SEEN + 1
-"""Words of ``env.post`` for pulls in two parts: times at which rows of mirrors and of masters were pulled."""
-POST_BESIDE = POST_PULLED + 2
-"""Word of ``env.post``: nanoseconds of messages that the second part of pulls has hidden so far."""
-
-POST_PEERS, POST_PEER = POST_BESIDE + 1, 8
-"""First word of the peers' words in ``env.post``, and words of each."""
-COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES, LINKED = range(6)
-"""Words of a peer in ``env.post``.
-
-Positions of the message; values that were assigned a place; bytes of the message; bytes and messages so far; 1 if an
-edge joins its largest tree to this rank's.
 """
 
 SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
@@ -127,9 +130,11 @@ MOST_FIELDS = ARG_ROLE
 
 
 def constants() -> str:
-    """Return these names as C++ macros."""
+    """Return these names as C++ macros, but words of the exchange's state as structs."""
     known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
-    return "".join(f"#define {name} {value}\n" for name, value in known.items() if name != "MOST_SUMS")
+    known = {name: value for name, value in known.items() if not (name.startswith("POST_") or name in ("MOST_SUMS",))}
+    macros = "".join(f"#define {name} {value}\n" for name, value in known.items() if name.lower() not in _PEER_WORDS)
+    return macros + struct("ExchangeState", EXCHANGE_STATE) + struct("PeerState", PEER_STATE)
 
 
 def padded(size: int) -> int:

@@ -11,21 +11,37 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dgraph.backend.compile_flags import TOP, constants
+from dgraph.backend.compile_flags import constants
 from dgraph.backend.cuda.codegen import control_block, message_layout
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import shared_type
-from dgraph.backend.kernel_register import FOLDERS, kernel_of
+from dgraph.backend.kernel_register import FOLDERS, Kernel, kernel_of
 from dgraph.program import Traced
-from dgraph.program.analysis import ends_on_empty_frontier, order_independent, runs_locally, sums_source_floats
+from dgraph.program.analysis import order_independent, runs_locally, sums_source_floats
 
 HERE = Path(__file__).parent.parent
-OWN = [HERE / name for name in ("round_kernels", "device_graph", "exchange", "multi_gpu", "transports")]
+FOLDERS_HERE = (
+    "round_kernels",
+    "filtered_edges",
+    "device_graph",
+    "exchange",
+    "multi_gpu",
+    "transports",
+    "certificates",
+    "row_folds",
+)
+OWN = [HERE / name for name in FOLDERS_HERE]
 
-STAGED_VERTICES, STAGED_VERTICES_LONG = 64, 128
-"""Vertices of a list that a warp stages in shared memory; more in kernels that only make lists."""
+CPU_ONLY = ("COND", "CAN_PULL", "CAN_PUSH", "GATHERS", "WHOLE_PASSES")
+"""Constants of a program that only CPU rounds test."""
+
+SHARED = (
+    "round_state", "worklists", "reductions", "kcore_peel", "edge_operator", "vertex_operator",
+    "round_end",
+)  # fmt: skip
+"""Files of every module of a program."""
 
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
@@ -33,25 +49,29 @@ GRAPH = [
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
     ("const u32*", "in_heads"), ("const u32*", "in_nonempty"), ("const u32*", "in_multiple"),
+    ("const u32*", "id_heads"),
     ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
     ("i64", "long_mirrors"), ("i64", "chunk_mirrors"),
+    ("const u32*", "fold_rows"), ("const offset_t*", "fold_first"), ("i64", "fold_count"),
 ]  # fmt: skip
 """Members of ``env`` that hold the graph. Every member of ``env`` is eight bytes."""
 
 WORK = [
-    ("i64*", "control"), ("i64*", "counters"), ("i64*", "integers"), ("double*", "floats"), ("double*", "parts"),
+    ("RoundState*", "control"), ("i64*", "counters"), ("i64*", "integers"), ("double*", "floats"), ("double*", "parts"),
     ("double*", "float_sums"), ("const i64*", "totals"), ("i64*", "ring"), ("u32*", "gate"),
     ("u32*", "queue0"), ("u32*", "queue1"), ("prefix_t*", "sums0"), ("prefix_t*", "sums1"),
     ("u32*", "huge"), ("prefix_t*", "huge_sums"), ("i64*", "scanned"),
     ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"),
     ("u32*", "seen"), ("u32*", "hits"),
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
-    ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
+    ("Proposal*", "chunk_parts"), ("u64*", "fold_keys"), ("u32*", "fold_counts"), ("i64*", "fold_parts"),
+    ("u32*", "fold_stamps"), ("u32*", "fold_votes"), ("u32*", "fold_marks"),
+    ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "whole_rows"),
-    ("i64*", "post"),
+    ("ExchangeState*", "post"),
     ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "mirror_slot_offsets"), ("const u32*", "mirror_slots"),
     ("u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
     ("u32*", "marked_edges"), ("prefix_t*", "marked_sums"), ("u32*", "kept"), ("offset_t*", "kept_offsets"),
@@ -67,8 +87,12 @@ TILES = [
 ]  # fmt: skip
 """Members of ``env`` for pulls along binned edges."""
 
-PARTS = [("const offset_t*", "middles"), ("prefix_t*", "boundary_sums")]
-"""Members of ``env`` for pushes in two parts."""
+SETTINGS = [("i64", "blocked"), ("i64", "ends_on_empty")]
+"""Members of ``env`` that choose between variants of a kernel; ``Launcher`` sets them.
+
+``blocked``: ``lb`` gives each thread a run of edges, not every n-th. ``ends_on_empty``: the program ends as soon as no
+vertex is active, so that rounds of several GPUs may run ahead of their totals.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,9 +103,9 @@ class Variant:
         wide: the graph has 2**31 edges or more on this rank: offsets and prefix sums are 64-bit.
         degrees, ids: dtypes of the arrays of degrees and of original ids.
         fused: no vertex has a mirror.
+        pulls: rounds may pull.
         pulling: the schedule walks in-edges.
         record: count the edges that each thread visits.
-        blocked: ``lb`` gives each thread a run of edges, not every n-th.
         sweep: a push visits every vertex and tests its bit in the frontier.
         emit_next_edges: a vertex that joins the frontier appends its edges to the next edge list at once.
         cull: culling of duplicate proposals: sum of CULL_WARP and CULL_HASH.
@@ -89,16 +113,16 @@ class Variant:
         persistent_bfs: blocks a multiprocessor of the kernel that runs whole searches.
         kcore_peel: the program's kernel peels vertices while it visits edges, and nothing pulls.
         union_find: labels spread over trees of a union-find forest.
-        by_id: neighbours are in ascending order of id, and the program asks for the smallest.
+        by_id: the program asks for the smallest id, and neighbours are in ascending order of it or the first will do.
     """
 
     wide: bool = False
     degrees: str = "uint32"
     ids: str = "uint32"
     fused: bool = True
+    pulls: bool = True
     pulling: bool = False
     record: bool = False
-    blocked: bool = False
     sweep: bool = False
     emit_next_edges: bool = False
     cull: int = 0
@@ -117,8 +141,8 @@ def environment(t: Traced) -> list[tuple[str, str]]:
         *(("const void*", f"inbox{i}") for i in range(len(t.proposes))),
         *members(t),
         *(arrays.members(t) if (arrays := own_arrays(t)) else []),
-        *PARTS,
         *TILES,
+        *SETTINGS,
     ]
 
 
@@ -134,24 +158,26 @@ def module(t: Traced, variant: Variant, name: str) -> str:
     Args:
         t: the program.
         variant: flags of the module.
-        name: "round_kernels", "persistent_rounds", "multi_gpu_rounds", "persistent_bfs", "hindex", "edge_filter", or a
-            schedule.
+        name: "round_kernels", "persistent_rounds", "multi_gpu_rounds", "persistent_bfs", "edge_filter", or a schedule.
     """
     kinds = {
         "round_kernels": round_kernels, "persistent_rounds": persistent_rounds, "multi_gpu_rounds": multi_gpu_rounds,
-        "persistent_bfs": persistent_bfs, "hindex": hindex, "edge_filter": edge_filter,
+        "persistent_bfs": persistent_bfs, "edge_filter": edge_filter,
     }  # fmt: skip
     return kinds[name](t, variant) if name in kinds else edges(t, variant, name)
 
 
 def round_kernels(t: Traced, variant: Variant) -> str:
     """Return the kernels of single phases and, where vertices have mirrors, those of an exchange."""
-    head = _head(t, variant, persistent=False, held=STAGED_VERTICES_LONG)
+    head = _head(t, variant, persistent=False, walks=False)
     binned = ["propagation_blocking"] * sums_source_floats(t)
-    files = [common(name) for name in ("pull", "round_kernels", *binned, "scan")]
+    folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds"] if t.row_reducer else []
+    pulls = ["pull_kernels"] * variant.pulls
+    files = [common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan")]
     if not variant.fused:
-        files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "push_overlap", "end_round"))]
-        files += [common("dma_send")] * t.all
+        files += [common("host_phases")]
+        files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "end_round"))]
+        files += [common(name) for name in ("dma_send", *["dma_send_tiles"] * len(binned))] * t.all
         files += map(common, kernel_of(t.program.kernel).phase_files)
     return head + "\n".join(files)
 
@@ -176,11 +202,11 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
 
 def multi_gpu_rounds(t: Traced, variant: Variant) -> str:
     """Return the kernel of rounds that several GPUs run together."""
-    ahead = f"#define AHEAD {int(variant.kcore_peel or ends_on_empty_frontier(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
-    trees = ("frontier_messages", "cc_multi") if variant.union_find else ()
-    files = map(common, ("device_signals", "in_kernel_exchange", *trees, "multi_gpu_rank", "multi_gpu_rounds"))
-    return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_exchange_text(t), *files])
+    own = kernel_of(t.program.kernel) if variant.union_find else Kernel()
+    names = ("device_signals", "in_kernel_exchange", *own.multi_gpu_files, "multi_gpu_rank", own.multi_gpu_walk)
+    files = map(common, (*names, "multi_gpu_rounds"))
+    return _head(t, variant, persistent=True) + "\n".join([*schedules, *_exchange_text(t), *files])
 
 
 def persistent_bfs(t: Traced, variant: Variant) -> str:
@@ -195,15 +221,6 @@ def persistent_bfs(t: Traced, variant: Variant) -> str:
     )
 
 
-def hindex(t: Traced, variant: Variant) -> str:
-    """Return the kernels of core numbers by H-index estimates."""
-    files = [own_arrays(t).constants(), _schedule("warp_search"), *map(common, ("hindex", "hindex_rows"))]
-    if variant.fused:
-        return _head(t, variant, persistent=True) + "\n".join([message_layout.constants(), *files])
-    across = [common("device_signals"), *files, common("hindex_multi")]
-    return _head(t, variant, persistent=True) + "\n".join([*_exchange_text(t), *across])
-
-
 def edge_filter(t: Traced, variant: Variant) -> str:
     """Return the kernels that mark edges and copy them into rows of their own."""
     return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("edge_filter")])
@@ -213,33 +230,19 @@ def _exchange_text(t: Traced) -> list[str]:
     return [message_layout.constants(), message_layout.operators(t), common("messages"), common("pack")]
 
 
-def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, held: int = STAGED_VERTICES) -> str:
-    local = variant.local and persistent and runs_locally(t)
-    mails = persistent and not (variant.fused or reach or local or variant.union_find) and order_independent(t)
-    known = {
-        **{name: int(value) for name, value in constants(t).items()},
-        "TOP": f"{TOP}ll",
-        "CAN_PUSH": int("push" in t.program.directions),
+def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, walks: bool = True) -> str:
+    known = {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
+        "SMALLEST": t.smallest + variant.by_id,
         "WIDE": int(variant.wide),
         "FUSED": int(variant.fused),
-        "PULLING": int(variant.pulling),
+        "WALK": _walk(variant, persistent) if walks else control_block.NO_WALK,
         "RECORD": int(variant.record),
-        "BLOCKED": int(variant.blocked),
-        "SWEEP": int(variant.sweep and not persistent),
         "EMIT_NEXT_EDGES": int(variant.emit_next_edges),
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
-        "STAGED_VERTICES": held,
         "PERSISTENT_BFS": variant.persistent_bfs * reach,
-        "KCORE_PEEL": int(variant.kcore_peel),
-        "KCORE_LEVELS": int(variant.kcore_peel and "start" in t.fields),
-        "KCORE_BOUNDED": int(variant.kcore_peel and "top" in t.fields),
-        "UNION_FIND": int(variant.union_find),
-        "MAIL_PROPOSALS": int(mails),
-        "NOT_IDEMPOTENT": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
-        "LOCAL_ROUNDS": int(local),
-        "PROPAGATION_BLOCKING": int(sums_source_floats(t)),
-        "BY_ID": int(variant.by_id),
+        "KCORE_PEEL": _peels(t) if variant.kcore_peel else 0,
+        "MIRROR_PROPOSALS": _mirror_proposals(t, variant, persistent and not reach),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
     types = (
@@ -255,11 +258,34 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
     return "\n".join(
         [
             flags, control_block.constants(), common("base"), types, structs,
-            "struct Piece;",
+            "struct Piece;", "struct ExchangeState;", control_block.round_state(),
             f"struct Env {{\n{inside}\n}};\nCONSTANT Env env;\n", "DEVICE" + functions,
-            *map(common, ("worklists", "reductions", "kcore_peel", "edge_operator", "vertex_operator", "direction")),
+            *map(common, SHARED),
         ]
     )  # fmt: skip
+
+
+def _walk(variant: Variant, persistent: bool) -> int:
+    """Return the value of flag WALK of a module with a schedule."""
+    if variant.pulling:
+        return control_block.WALK_IN_ROWS
+    return control_block.WALK_ROWS if variant.sweep and not persistent else control_block.WALK_LIST
+
+
+def _peels(t: Traced) -> int:
+    """Return the value of flag KCORE_PEEL of a program that peels."""
+    levels, bounded = control_block.PEEL_LEVELS, control_block.PEEL_BOUNDED
+    return control_block.PEELS + levels * ("start" in t.fields) + bounded * ("top" in t.fields)
+
+
+def _mirror_proposals(t: Traced, variant: Variant, persistent: bool) -> int:
+    """Return the value of flag MIRROR_PROPOSALS."""
+    if variant.local and persistent and runs_locally(t):
+        return control_block.PROPOSALS_KEPT
+    if not persistent or variant.fused or variant.union_find or not order_independent(t):
+        return control_block.PROPOSALS_LISTED
+    idempotent = all(t.fields[k].reduce.idempotent for k in t.proposes)  # type: ignore[union-attr]
+    return control_block.PROPOSALS_MAILED if idempotent else control_block.PROPOSALS_ALL_MAILED
 
 
 @cache

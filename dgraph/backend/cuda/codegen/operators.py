@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.backend.codegen.expression_lowering import Body
-from dgraph.backend.compile_flags import LAST_BUCKET
+from dgraph.backend.compile_flags import LAST_BUCKET, kept_by
 from dgraph.backend.cuda.codegen import proposal_operators as proposals
 from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
 from dgraph.program import Traced
 from dgraph.program.expression_tree import Expr
-from dgraph.program.trace import KINDS
+from dgraph.program.traced import KINDS
 
 
 def members(t: Traced) -> list[tuple[str, str]]:
@@ -49,6 +49,7 @@ def operators(t: Traced) -> str:
             _function("bool succeeded(const Proposal& p, const Claim& c)", proposals.succeeded(s)),
             _function("bool commit(u32 v, const Proposal& a)", proposals.commit(s)),
             _function("void reset(u32 v)", proposals.reset(s)),
+            _function("bool is_set(u32 v)", proposals.is_set(s)),
             _function("bool lives(const Globals& G, u32 v)", _value(s, t.live)),
             _function("i64 bucket(u32 v)", _bucket(s)),
             _function("i64 bucket_of(u32 v, const Proposal& p)", _bucket(s, proposed=True)),
@@ -70,7 +71,7 @@ def _structs(s: CudaScope) -> list[str]:
         f"struct Source {{ {' '.join(reads)} }};",
         f"struct Proposal {{ {' '.join(proposed)} }};",
         f"struct Claim {{ {' '.join(f'{proposals.claimed(s, k)} c{i};' for i, k in enumerate(t.proposes))} }};",
-        f"struct Globals {{ i64 n, m, round, active; {' '.join(named)} }};",
+        f"struct Globals {{ i64 n, m, round, active, bucket; {' '.join(named)} }};",
         f"struct Sums {{ i64 s[{max(len(t.integer_sums), 1)}]; }};",
         f"struct Floats {{ double s[{max(len(t.float_sums), 1)}]; }};",
         "struct Applied { bool awake, changed; Sums sums; Floats floats; };",
@@ -111,7 +112,7 @@ def _parts(s: CudaScope, body: Body, out: dict[str, Expr]) -> list[str]:
     for member, kind, names in (("sums", "int", s.traced.integer_sums), ("floats", "f64", s.traced.float_sums)):
         for i, name in enumerate(names):
             value = body.cast(out[name], kind, name) if name in out else "0"
-            value = f"{value} ^ TOP" if name in out and name in s.traced.minima else value
+            value = f"{value} ^ {_mask(s, name)}" if name in out and name in s.traced.minima else value
             lines.append(f"r.{member}.s[{i}] = {value};")
     return lines
 
@@ -180,6 +181,7 @@ def _step(s: CudaScope) -> list[str]:
 
 def _globals_in(s: CudaScope) -> list[str]:
     lines = ["Globals G;", "G.n = env.n; G.m = env.m; G.round = tick; G.active = active;"]
+    lines.append("G.bucket = PRIORITY ? KNOWN(&env.control->bucket) : 0;")
     for i, (name, g) in enumerate(s.traced.globals.items()):
         lines.append(f"G.g_{name} = KNOWN(env.{'floats' if g.dtype == 'float64' else 'integers'} + {i});")
     return [*lines, "return G;"]
@@ -196,6 +198,11 @@ def _with(s: CudaScope, names: list[str], read: str, stride: int) -> list[str]:
     """Return statements that put reduced sums into G; a kept global adds them to its last value."""
     return [
         f"G.g_{name} {'+=' if s.traced.globals[name].keep else '='} {read.format(stride * i)}"
-        f"{' ^ TOP' * (name in s.traced.minima)};"
+        f"{f' ^ {_mask(s, name)}' * (name in s.traced.minima)};"
         for i, name in enumerate(names)
     ]
+
+
+def _mask(s: CudaScope, name: str) -> str:
+    """Return the mask of an extreme in counters as a literal."""
+    return s.number(kept_by(s.traced, name))

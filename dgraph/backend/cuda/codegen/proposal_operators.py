@@ -78,6 +78,8 @@ def from_lane_xor(s: CudaScope) -> list[str]:
 def fold(s: CudaScope) -> list[str]:
     """Return the body that combines two proposals in registers."""
     t = s.traced
+    if t.row_reducer:  # rows are folded elsewhere
+        return ["return p;"]
     combine = {"min": "smaller(a.p{0}, p.p{0})", "max": "larger(a.p{0}, p.p{0})", "add": "a.p{0} + p.p{0}"}
     combine["or"] = "a.p{0} | p.p{0}"
     names = [t.fields[k].reduce.name for k in t.proposes]  # type: ignore[union-attr]
@@ -87,6 +89,8 @@ def fold(s: CudaScope) -> list[str]:
 def improves(s: CudaScope) -> list[str]:
     """Return a test, without an atomic, whether an atomic may change v; several loads can be in flight."""
     t = s.traced
+    if t.row_reducer:
+        return ["return false;"]
     tests = []
     for i, key in enumerate(t.proposes):
         field, read = t.fields[key], f"LOAD(env.f_{key} + v)"
@@ -106,6 +110,8 @@ def improves(s: CudaScope) -> list[str]:
 def attempt(s: CudaScope) -> list[str]:
     """Return the body that combines a proposal into v by atomics; many threads may do so at once."""
     t = s.traced
+    if t.row_reducer:  # nothing is pushed
+        return ["return {false};"]
     lines = ["Claim c;"]
     for i, key in enumerate(t.proposes):
         field, at = t.fields[key], f"env.f_{key} + v"
@@ -114,12 +120,23 @@ def attempt(s: CudaScope) -> list[str]:
             empty = s.store(field.dtype, s.identity(key))
             lines.append(f"c.c{i} = swapped({at}, {empty}, {to_stored(s, key, f'p.p{i}')});")
         elif monoid in ("min", "max"):
-            lines.append(f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({at}, p.p{i});")
+            atomic = f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({at}, p.p{i});"
+            lines.append(_exclusive(s, key, i) + atomic)
         elif monoid == "or":
             lines.append(f"c.c{i} = united({at}, {to_stored(s, key, f'p.p{i}')});")
         else:
             lines.append(f"add({at}, ({TYPES[field.dtype]})p.p{i}); c.c{i} = true;")
     return [*lines, "return c;"]
+
+
+def _exclusive(s: CudaScope, key: str, i: int) -> str:
+    """Return the store without an atomic for vertices of ``Program.exclusive``, up to the else; "" without any."""
+    flag = s.traced.program.exclusive
+    if flag is None or not _by_value(s, key):
+        return ""
+    sign = "<" if s.traced.fields[key].reduce.name == "min" else ">"  # type: ignore[union-attr]
+    store = f"if (p.p{i} {sign} (i64)c.c{i}) env.f_{key}[v] = {to_stored(s, key, f'p.p{i}')};"
+    return f"if ({s.leaf('v', flag)}) {{ c.c{i} = LOAD(env.f_{key} + v); {store} }} else "
 
 
 def succeeded(s: CudaScope) -> list[str]:
@@ -145,6 +162,8 @@ def put(s: CudaScope) -> list[str]:
 def commit(s: CudaScope) -> list[str]:
     """Return the body that combines a folded proposal into v, which one thread owns; true if v changed."""
     t = s.traced
+    if t.row_reducer:
+        return [f"env.f_{t.proposes[0]}[v] = a.p0;", "return true;"]
     lines = ["bool changed = false;"]
     for i, key in enumerate(t.proposes):
         field, at = t.fields[key], f"env.f_{key}[v]"
@@ -161,10 +180,16 @@ def commit(s: CudaScope) -> list[str]:
     return [*lines, "return changed;"]
 
 
+def is_set(s: CudaScope) -> list[str]:
+    """Return the test whether v has a value that an edge proposed."""
+    tests = (f"env.f_{k}[v] != {s.store(s.traced.fields[k].dtype, s.identity(k))}" for k in s.traced.proposes)
+    return ["return " + " || ".join(tests) + ";"]
+
+
 def reset(s: CudaScope) -> list[str]:
-    """Return the body that sets sums of proposals back to 0, so that none counts twice."""
-    fields = s.traced.fields
-    return [f"env.f_{k}[v] = 0;" for k in s.traced.proposes if not fields[k].reduce.idempotent]  # type: ignore[union-attr]
+    """Return the body that sets proposals that are not idempotent back to their identity, so that none counts twice."""
+    fields = {k: s.traced.fields[k] for k in s.traced.proposes if not s.traced.fields[k].reduce.idempotent}  # type: ignore[union-attr]
+    return [f"env.f_{k}[v] = {s.store(field.dtype, s.identity(k))};" for k, field in fields.items()]
 
 
 def claimed(s: CudaScope, key: str) -> str:

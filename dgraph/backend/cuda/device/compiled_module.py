@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,24 @@ def sizes(kernel: str) -> tuple[int, int]:
     return at.BLOCK, 0
 
 
-class Module:
+class Environment:
+    """Part of a module that knows the words in its constant ``env``, so that equal words are not copied again."""
+
+    _words = b""
+
+    def set_environment(self, words: np.ndarray) -> None:
+        """Make these the words of ``env``, in stream order."""
+        wanted = words.tobytes()
+        if wanted != self._words:
+            self._upload(words)
+            self._words = wanted
+
+    def _upload(self, words: np.ndarray) -> None:
+        """Copy ``env`` to the GPU, in stream order."""
+        raise NotImplementedError
+
+
+class Module(Environment):
     """One loaded module.
 
     Attributes:
@@ -34,13 +52,14 @@ class Module:
         self.xp = xp
         self._module = xp.cuda.function.Module()
         self._module.load(code)
-        self._kernels: dict[str, Any] = {}
+        self._kernels: dict[str, tuple[Any, int, int]] = {}
+        self._argument = ctypes.c_int64()
+        self._parameters = ctypes.c_void_p(ctypes.addressof(self._argument))
         self._resident: dict[str, int] = {}
         self._environment = self._module.get_global_var("env")
         self.owner: object = None
 
-    def set_environment(self, words: np.ndarray) -> None:
-        """Copy ``env`` to the GPU, in stream order."""
+    def _upload(self, words: np.ndarray) -> None:
         runtime = self.xp.cuda.runtime
         stream = self.xp.cuda.get_current_stream().ptr
         address = getattr(self._environment, "ptr", self._environment)
@@ -49,17 +68,19 @@ class Module:
     def resident(self, kernel: str) -> int:
         """Return how many blocks of a kernel a multiprocessor holds at once."""
         if kernel not in self._resident:
-            found = self._kernel(kernel)
+            found, *size = self._kernel(kernel)
             driver = self.xp.cuda.driver
-            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(found.ptr, *sizes(kernel)))
+            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(found.ptr, *size))
         return self._resident[kernel]
 
-    def _kernel(self, name: str):
+    def _kernel(self, name: str) -> tuple[Any, int, int]:
+        """Return a kernel, the threads of its blocks, and their bytes of dynamic shared memory."""
         if name not in self._kernels:
-            self._kernels[name] = found = self._module.get_function(name)
-            _, shared = sizes(name)
+            found = self._module.get_function(name)
+            threads, shared = sizes(name)
             if shared:
                 self.xp.cuda.driver.funcSetAttribute(found.ptr, MOST_SHARED, shared)
+            self._kernels[name] = found, threads, shared
         return self._kernels[name]
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
@@ -71,5 +92,11 @@ class Module:
             argument: value of its argument.
             cooperative: make all blocks resident at once, so that they may pass grid barriers.
         """
-        arguments, (threads, shared) = (np.int64(argument),), sizes(kernel)
-        self._kernel(kernel)((blocks,), (threads,), arguments, shared, enable_cooperative_groups=cooperative)
+        found, threads, shared = self._kernels.get(kernel) or self._kernel(kernel)
+        self._argument.value = argument  # CUDA copies it at the launch
+        cuda = self.xp.cuda
+        grid = found.ptr, blocks, 1, 1, threads, 1, 1, shared, cuda.get_current_stream().ptr
+        if cooperative:
+            cuda.driver.launchCooperativeKernel(*grid, ctypes.addressof(self._parameters))
+        else:
+            cuda.driver.launchKernel(*grid, ctypes.addressof(self._parameters), 0)

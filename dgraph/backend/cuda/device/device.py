@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
@@ -19,6 +19,7 @@ from dgraph.backend.affinity import cores
 from dgraph.backend.cuda.codegen.control_block import BLOCK
 from dgraph.backend.cuda.device import nvrtc, pools
 from dgraph.backend.cuda.device.compiled_module import Module
+from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
@@ -126,12 +127,14 @@ class CudaDevice:
         self.limit: int | None = None
         self.pool = pools.pool_of(self, allocator)
         self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
+        self._downloads = Downloads(self.raw, self.address, cores())
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self.texts: dict[tuple, dict[tuple, str]] = {}
         self._modules: dict[tuple[str, str], Module] = {}
         self._keys: dict[str, str] = {}
         self._landing: dict[int, tuple] = {}
+        self._total: int | None = None
 
     def use(self) -> None:
         """Make this GPU current for the calling thread, and its pool CuPy's allocator."""
@@ -215,7 +218,9 @@ class CudaDevice:
 
     def total(self) -> int:
         """Return the bytes of the GPU's memory."""
-        return int(self._device.mem_info[1])
+        if self._total is None:
+            self._total = int(self._device.mem_info[1])
+        return self._total
 
     def put(self, array):
         """Return an array on this GPU; an array that is there already is returned itself.
@@ -232,12 +237,21 @@ class CudaDevice:
         """Return a copy of an array on the host."""
         return self.xp.asnumpy(array)
 
-    def address(self, array) -> int:
+    def download(self, pieces: Iterable[Any], convert: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
+        """Return ``convert`` of arrays as one host array of ``size`` values, see :meth:`Downloads.fetch`."""
+        return self._downloads.fetch(pieces, convert, size)
+
+    @staticmethod
+    def address(array) -> int:
         """Return the address of an array in GPU memory."""
         return int(array.data.ptr)
 
     def read(self, array) -> np.ndarray:
         """Return a small array's values through pinned memory, valid until the next read of as many bytes; waits."""
+        return self.reading(array)()
+
+    def reading(self, array) -> Callable[[], np.ndarray]:
+        """Begin to :meth:`read`, in stream order; return the function that waits."""
         if array.nbytes not in self._landing:
             memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
             self._landing[array.nbytes] = memory, np.frombuffer(memory, np.uint8, array.nbytes)
@@ -245,14 +259,24 @@ class CudaDevice:
         stream = self.xp.cuda.get_current_stream()
         runtime = self.xp.cuda.runtime
         runtime.memcpyAsync(host.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
-        stream.synchronize()
-        return host.view(array.dtype)
+
+        def values() -> np.ndarray:
+            stream.synchronize()
+            return host.view(array.dtype)
+
+        return values
 
     def write(self, array, values: np.ndarray) -> None:
         """Fill a small contiguous array, in stream order; the driver copies small sizes at once."""
         values = np.ascontiguousarray(values)
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
         runtime.memcpyAsync(array.data.ptr, values.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+
+    def copy(self, array, values) -> None:
+        """Fill a contiguous array from another one on this GPU, of the same size and dtype, in stream order."""
+        stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
+        kind = runtime.memcpyDeviceToDevice
+        runtime.memcpyAsync(array.data.ptr, values.data.ptr, array.nbytes, kind, stream.ptr)
 
     def sort(self, array) -> None:
         """Sort a contiguous array of integers in place; takes scratch memory of the same size."""
@@ -325,4 +349,4 @@ class CudaDevice:
 
 @cache
 def _compiler() -> str:
-    return f"{nvrtc.version()} {nvrtc.OPTIONS}"
+    return f"{nvrtc.identity()} {nvrtc.OPTIONS}"

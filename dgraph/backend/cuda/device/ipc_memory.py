@@ -111,6 +111,10 @@ class IpcMemory:
         """Return True if the work in front of a recorded event is done."""
         return bool(event.done)
 
+    def wait(self, event: Any) -> None:
+        """Wait until the work in front of a recorded event is done."""
+        event.synchronize()
+
     def hold(self, event: Any, stream: Any = None) -> None:
         """Make later work of ``stream`` wait for ``event``."""
         (stream or self.xp.cuda.get_current_stream()).wait_event(event)

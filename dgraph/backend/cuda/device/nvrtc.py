@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 from dgraph.errors import InternalError, UsageError
 
 OPTIONS = ("--std=c++17", "--fmad=false")
@@ -25,6 +28,16 @@ def version() -> str:
     status, major, minor = nvrtc.nvrtcVersion()
     _check(nvrtc, status)
     return f"{major}.{minor}"
+
+
+def identity() -> str:
+    """Return a text that differs between versions of NVRTC, without loading it where a package of its own holds it.
+
+    A run whose machine code is in the cache folder then starts without the compiler.
+    """
+    spec = find_spec("cuda.bindings") if find_spec("cuda") else None
+    packages = Path(spec.origin).parents[2].glob("nvidia_cuda_nvrtc*.dist-info") if spec and spec.origin else ()
+    return " ".join(sorted(path.stem for path in packages)) or version()
 
 
 def compiled(text: str, architecture: str, name: str) -> bytes:

@@ -12,7 +12,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 _pools: dict[Any, tuple[int, weakref.ref]] = {}
 """Pools of this process: pool → (number of its GPU, device)."""
@@ -20,21 +20,30 @@ _pools: dict[Any, tuple[int, weakref.ref]] = {}
 _process: dict[int, Callable[[int], Any]] = {}
 """The allocator that the process set for CuPy, by the ``id`` of the module."""
 
-_caches: list[weakref.WeakMethod] = []
-"""Methods that evict cached data from a GPU, called with its number and the device that is short of memory."""
+
+class Cache(Protocol):
+    """Data on a GPU that can be evicted."""
+
+    def leave(self, number: int, device: Any) -> None:
+        """Evict data from GPU ``number`` for the sake of ``device``, which is short of memory."""
 
 
-def on_low_memory(leave: Callable[[int, Any], None]) -> None:
-    """Register a method to call when a GPU lacks memory, for as long as its object lives."""
-    _caches.append(weakref.WeakMethod(leave, _caches.remove))
+_caches: dict[int, weakref.ref[Cache]] = {}
+"""Caches of this process, by ``id``."""
+
+
+def on_low_memory(cache: Cache) -> None:
+    """Register a cache that leaves a GPU which lacks memory, for as long as it lives."""
+    key = id(cache)
+    _caches[key] = weakref.ref(cache, lambda _: _caches.pop(key, None))
 
 
 def drop_caches(xp: Any, number: int, device: weakref.ref) -> None:
     """Evict cached data from a GPU for the sake of one device, then :func:`give_back`."""
-    for known in list(_caches):
-        leave = known()
-        if leave is not None:
-            leave(number, device())
+    for known in list(_caches.values()):
+        cache = known()
+        if cache is not None:
+            cache.leave(number, device())
     give_back(xp, number)
 
 
@@ -59,11 +68,17 @@ class Allocator:
         return process_allocator(self._xp)(size) if found is None else found.allocate(size)
 
 
+_allocators: weakref.WeakKeyDictionary[Any, Allocator] = weakref.WeakKeyDictionary()
+"""Device → its allocation function for CuPy."""
+
+
 def enter(device: Any) -> None:
     """Make a device's pool CuPy's allocator, and remember the process' own."""
     cuda = device.xp.cuda
-    process_allocator(device.xp)
-    cuda.set_allocator(Allocator(device))
+    own = _allocators.get(device) or _allocators.setdefault(device, Allocator(device))
+    if cuda.get_allocator() is not own:
+        process_allocator(device.xp)
+        cuda.set_allocator(own)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """A rank's graph in GPU memory, made once and used by every program.
 
 :class:`DeviceGraph` uploads the CSR, renumbers vertices by degree and makes further arrays (CSC, heads, tiles …) on
-first use. Positions are lids after renumbering; without it they are equal.
+first use. Positions are lids after renumbering; without it they are equal. Arrays are compared by ``xp.greater`` and
+the like: the operators ``>`` and ``==`` of CuPy import SciPy first (0.2 s).
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
-from dgraph.backend.cuda.device_graph.boundary_rows import split_rows
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
+from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
+from dgraph.backend.cuda.device_graph.row_classes import RowClasses
+from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree, cuts_of, groups_of
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -43,14 +45,13 @@ class Rows:
 
     Attributes:
         offsets: (rows + 1,), uint32 or int64; ``neighbours``: uint32 (edges,); ``weights``: (edges,) or None.
-        middles: (rows,): the first edge into a master, behind those into mirrors; None: rows are not split.
     """
 
-    def __init__(self, offsets, neighbours, weights, middles=None):
-        self.offsets, self.neighbours, self.weights, self.middles = offsets, neighbours, weights, middles
+    def __init__(self, offsets, neighbours, weights):
+        self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
 
 
-class DeviceGraph:
+class DeviceGraph(RowClasses):
     """Arrays of a :class:`LocalGraph` on a device.
 
     Attributes:
@@ -58,16 +59,18 @@ class DeviceGraph:
         place: the position of each lid, likewise.
         extent: its sizes.
         wide: True if offsets are 64-bit.
+        sorted_rows: True if positions ascend in every row of a graph without mirrors.
         links: transports to the other GPUs; None on one rank, and if some rank has no GPU.
         post: mailboxes, once there were messages.
         pull_requests: times a program would have pulled if the in-edges had been there.
+        id_requests: programs so far that could have tested rows' neighbours by id.
         light: of the last program that processed light edges only, their largest weight and, if they are few, their
             rows.
     """
 
     links: Links | None = None
     post: Any = None
-    pull_requests = 0
+    pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
@@ -81,6 +84,7 @@ class DeviceGraph:
             self._take_built(local)
         else:
             self._upload(local)
+        self.sorted_rows = self.order is not None and self.largest <= RENUMBERED
 
     def _take_built(self, local: Any) -> None:
         """Adopt the arrays of a graph that was built on this GPU."""
@@ -89,6 +93,8 @@ class DeviceGraph:
         self.out = Rows(built.offsets, built.neighbours, built.weights)
         self.original, self.degree = vertices.original, local.degree
         self.lids = vertices.lids
+        if local.in_edges is not None:
+            self.incoming = local.in_edges
 
     def _upload(self, local: LocalGraph) -> None:
         device, xp = self.device, self.device.xp
@@ -148,19 +154,19 @@ class DeviceGraph:
         """Return the bytes that earlier programs keep allocated with the graph, mailboxes included.
 
         Args:
-            sizes: bytes of "incoming", "parts", "heads", "light" and "tiles".
+            sizes: bytes of "incoming", "heads", "id_heads", "light" and "tiles".
         """
         there = {
             "incoming": self.has_incoming,
-            "parts": "parts" in self.__dict__,
             "heads": not {"heads", "incoming_heads"}.isdisjoint(self.__dict__),
+            "id_heads": "id_heads" in self.__dict__,
             "light": bool(self.light and self.light[1]),
             "tiles": "tiles" in self.__dict__,
         }
         return sum(sizes[name] for name in there if there[name]) + (self.post.boxes.bytes if self.post else 0)
 
     def forget(self, name: str) -> None:
-        """Free "incoming", "parts", "heads", "light" or "tiles"; the next use makes them again."""
+        """Free "incoming", "heads", "id_heads", "light" or "tiles"; the next use makes them again."""
         self.__dict__.pop(name, None)
         for more in MADE_WITH.get(name, ()):
             self.__dict__.pop(more, None)
@@ -264,13 +270,13 @@ class DeviceGraph:
         """Masters before the trailing ones without out-edges in the whole graph; all if not renumbered."""
         if self.order is None:
             return self.local.masters
-        return self._until_last(lambda first, stop: self.degree[first:stop] > 0)
+        return self._until_last(lambda first, stop: self.device.xp.greater(self.degree[first:stop], 0))
 
     @cached_property
     def rows_of_many(self) -> int:
         """Masters before the trailing ones with one edge or none."""
-        starts = self.out.offsets
-        return self._until_last(lambda first, stop: starts[first + 1 : stop + 1] - starts[first:stop] > 1)
+        xp, starts = self.device.xp, self.out.offsets
+        return self._until_last(lambda first, stop: xp.greater(starts[first + 1 : stop + 1] - starts[first:stop], 1))
 
     def _until_last(self, those: Callable[[int, int], Any]) -> int:
         """Return the number of masters up to the last one that the mask selects."""
@@ -294,6 +300,16 @@ class DeviceGraph:
         """First in-neighbour of every vertex; as ``heads``."""
         return self._heads(self.incoming) if self.local.directed else self.heads
 
+    def pays_id_heads(self) -> bool:
+        """Return True from the second request on: finding ``id_heads`` takes longer than one program saves by them."""
+        self.id_requests += 1
+        return self.id_requests > 1
+
+    @cached_property
+    def id_heads(self):
+        """In-neighbours of smallest original id of every row; see ``id_heads.py``."""
+        return id_heads(self.device, self.incoming.offsets, self.incoming.neighbours, self.original)
+
     @cached_property
     def incoming_some(self):
         """Bitmap of vertices with in-edges: uint32. Late in a search few other vertices are unreached."""
@@ -309,7 +325,7 @@ class DeviceGraph:
         found = xp.zeros((size + 31) // 32 * 4, np.uint8)
         for first in range(0, size, HEADED):
             starts = self.incoming.offsets[first : min(first + HEADED, size) + 1]
-            bits = xp.packbits(starts[1:] - starts[:-1] > few, bitorder="little")
+            bits = xp.packbits(xp.greater(starts[1:] - starts[:-1], few), bitorder="little")
             found[first // 8 : first // 8 + bits.size] = bits
         return found.view(np.uint32)
 
@@ -320,20 +336,10 @@ class DeviceGraph:
         heads = xp.empty(size, np.uint32)
         for first in range(0, size, HEADED):
             starts = rows.offsets[first : min(first + HEADED, size) + 1]
-            has = starts[1:] > starts[:-1]
+            has = xp.greater(starts[1:], starts[:-1])
             where = xp.minimum(starts[:-1], max(self.edges - 1, 0))
             heads[first : first + HEADED] = xp.where(has, rows.neighbours[where], none) if self.edges else none
         return heads
-
-    @cached_property
-    def parts(self) -> Rows:
-        """Rows with edges into mirrors first; for fewer than 2³¹ edges.
-
-        A copy: ``out`` may be ``incoming``, whose order decides the bits of float sums, and is returned by built
-        graphs.
-        """
-        out, masters = self.out, self.local.masters
-        return Rows(out.offsets, *split_rows(out.offsets, out.neighbours, out.weights, masters, self.device.xp, SOME))
 
     @cached_property
     def tiles(self) -> EdgeTiles:
@@ -386,57 +392,3 @@ class DeviceGraph:
         self._count(masters, counts)
         xp.cumsum(counts, out=offsets[1:])
         return offsets.astype(np.uint32), xp.concatenate(slots)[xp.argsort(masters, kind="stable")]
-
-    @cached_property
-    def long_rows(self):
-        """Rows of in-edges that a warp reads: uint32."""
-        degree = self._in_degree()
-        return self._where((degree > at.SHORT_ROW) & (degree <= at.LONG_ROW))
-
-    @cached_property
-    def chunks(self):
-        """Longest rows of in-edges in pieces: (row uint32, first edge), ascending by row."""
-        xp, offsets = self.device.xp, self.incoming.offsets
-        degree = self._in_degree()
-        rows = self._where(degree > at.LONG_ROW)
-        pieces = (degree[rows].astype(np.int64) + at.CHUNK - 1) // at.CHUNK
-        ends = self.device.get(xp.cumsum(pieces))
-        whole = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
-        number = np.arange(whole.size) - np.concatenate([[0], ends[:-1]])[whole] if ends.size else whole
-        which = self.device.put(whole.astype(np.int64))
-        first = offsets[rows[which]].astype(np.int64) + self.device.put(number.astype(np.int64)) * at.CHUNK
-        return rows[which], first.astype(offsets.dtype)
-
-    @cached_property
-    def mirrors_at(self) -> tuple[int, int]:
-        """First rows of mirrors among the long rows, and among the chunks; both ascend."""
-        xp, first = self.device.xp, np.uint32(self.local.masters)
-        long, chunks = (int(xp.searchsorted(rows, xp.asarray([first]))[0]) for rows in (self.long_rows, self.chunks[0]))
-        return long, chunks
-
-    def _in_degree(self):
-        offsets = self.incoming.offsets
-        return offsets[1:] - offsets[:-1]
-
-    def _where(self, wanted):
-        return self.device.xp.flatnonzero(wanted).astype(np.uint32)
-
-
-def by_descending_degree(degrees, cuts: list[int], xp):
-    """Return the positions sorted by descending degree within each range of ``cuts``; stable, uint32."""
-    order = xp.empty(len(degrees), np.uint32)
-    for first, stop in filter(lambda cut: cut[0] < cut[1], pairwise(cuts)):
-        order[first:stop] = xp.argsort(-degrees[first:stop], kind="stable")
-        order[first:stop] += np.uint32(first)
-    return order
-
-
-def cuts_of(part: Any) -> list[int]:
-    """Return the bounds of masters and of each group of mirrors; of a :class:`LocalGraph` or similar."""
-    sides = [mirrors for _, mirrors in sorted(part.own_mirrors.items())]
-    return [0, part.masters, *(side.first + cut for side in sides for cut in groups_of(side))]
-
-
-def groups_of(side: Mirrors) -> list[int]:
-    """Return the bounds of each group of mirrors, in positions."""
-    return [0, side.rows, side.columns, side.count]

@@ -48,3 +48,20 @@ KERNEL own(i64) {
     count = warp_sum(count);
     if (lane_id() == 0 && count) add(env.found, count);
 }
+
+struct TotalRoom {
+    double sums[BLOCK];
+};
+
+// The sum of floats, a part a block in ``found``: the order of additions is that of a grid of fixed size.
+KERNEL total(i64) {
+    SHARED(TotalRoom, room);
+    double sum = 0;
+    for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) sum += (double)env.values[i];
+    room.sums[threadIdx.x] = sum;
+    for (u32 half = BLOCK / 2; half; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) room.sums[threadIdx.x] += room.sums[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) ((double*)env.found)[blockIdx.x] = room.sums[0];
+}

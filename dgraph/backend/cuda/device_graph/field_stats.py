@@ -5,14 +5,22 @@ CuPy takes seconds to compile its first sum of each kind; these kernels take a t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
+
+PARTS = 256
+"""Blocks of ``total``: fixed, so that sums have the same bits on every GPU."""
+
+_words: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""Device → the words that its kernels return figures in."""
 
 
 @cache
@@ -32,22 +40,36 @@ def text(values: str, beside: str) -> str:
     )
 
 
-def reached(device: Any, values: Any, degree: Any) -> tuple[int, float, int]:
-    """Return the number of distances, the largest one, and the edges that leave those vertices.
+@cache
+def _named(values: np.dtype, beside: np.dtype) -> tuple[str, str]:
+    """Return the kernels' text, and the name of its module."""
+    return text(values.name, beside.name), f"figures_{values.name}_{beside.name}"
+
+
+def begin_reached(device: Any, values: Any, degree: Any) -> Callable[[], tuple[int, float, int]]:
+    """Begin to find the number of distances, the largest one, and the edges that leave those vertices.
 
     Args:
         device: of the arrays.
         values: distance by vertex; the dtype's largest value, or infinity, if there is no path.
         degree: out-degree of each vertex in the whole graph.
+
+    Returns:
+        The function that waits for the figures; call it before other figures are asked for.
     """
-    words = _found(device, values, degree, "reached")
-    farthest = words[2:].view(np.float64) if values.dtype.kind == "f" else words[2:]
-    return int(words[0]), farthest[0].item(), int(words[1])
+    begun, kind = _begun(device, values, degree, "reached"), values.dtype.kind
+
+    def figures() -> tuple[int, float, int]:
+        words = begun()
+        farthest = words[2:3].view(np.float64) if kind == "f" else words[2:3]
+        return int(words[0]), farthest[0].item(), int(words[1])
+
+    return figures
 
 
 def largest(device: Any, values: Any) -> tuple[int, int]:
     """Return the largest of integers that are not negative, and how many vertices have it."""
-    most, count, _ = _found(device, values, values, "largest", "of_that_size").tolist()
+    most, count = _found(device, values, values, "largest", "of_that_size")[:2].tolist()
     return most, count
 
 
@@ -56,12 +78,26 @@ def own(device: Any, values: Any, original: Any) -> int:
     return int(_found(device, values, original, "own")[0])
 
 
-def _found(device: Any, values: Any, beside: Any, *kernels: str) -> np.ndarray:
-    """Launch kernels one after the other and return their result words."""
-    names = values.dtype.name, beside.dtype.name
-    module, found = device.module(text(*names), f"figures_{'_'.join(names)}"), device.xp.zeros(3, np.int64)
+def total(device: Any, values: Any) -> float:
+    """Return the sum of floats."""
+    return float(_found(device, values, values, "total", blocks=PARTS).view(np.float64).sum())
+
+
+def _found(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | None = None) -> np.ndarray:
+    """Launch kernels one after the other and return their result words; ``blocks``: those of the grid."""
+    return _begun(device, values, beside, *kernels, blocks=blocks)()
+
+
+def _begun(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | None = None) -> Callable[[], np.ndarray]:
+    """Launch kernels as :func:`_found` does; return the function that waits for their words."""
+    module, found = device.module(*_named(values.dtype, beside.dtype)), _words.get(device)
+    if found is None:
+        found = device.xp.empty(PARTS, np.int64)
+        if device.allocator == "pool":  # memory of the process' own allocator goes back when a graph is closed
+            _words[device] = found
+    device.clear(found)
     places = device.address(values), device.address(beside), len(values), device.address(found)
     module.set_environment(np.array(places, np.int64))
     for kernel in kernels:
-        module.launch(kernel, device.blocks * module.resident(kernel))
-    return device.read(found)
+        module.launch(kernel, blocks or device.blocks * module.resident(kernel))
+    return device.reading(found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph.backend.cuda.device_graph.lid_order import by_lid
+
 
 class FieldView:
     """A field on the GPU or a slice of it. Slices stay on the device; other reads copy to the host.
@@ -29,14 +31,43 @@ class FieldView:
                 return FieldView(
                     self.device, self.values, self.place, self.first + first, self.first + max(first, stop)
                 )
-        return self.device.get(self.values[self._positions(at)])
+        return self.device.get(self.at(at))
 
     def __setitem__(self, at, values) -> None:
         if isinstance(values, FieldView):
+            size, every = len(self.values), isinstance(at, slice) and at == slice(len(self.values))
+            if every and self.is_whole(size, values.place) and values.is_whole(size, self.place):
+                if self.dtype == values.dtype:
+                    self.device.copy(self.values, values.values)
+                else:
+                    self.values[...] = values.values
+                return
             values = values.values[values._positions(slice(None))]
         elif isinstance(values, np.ndarray):
             values = self.device.put(np.ascontiguousarray(values))
         self.values[self._positions(at)] = values
+
+    def at(self, lids):
+        """Return the values of a slice or array of lids, on the device; a slice may share the field's memory."""
+        return self.values[self._positions(lids)]
+
+    def piece(self, at: slice, order: np.ndarray | None):
+        """Return the values of some lids, contiguous on the device, without a kernel of CuPy's, which it would compile.
+
+        Args:
+            at: positions in ``order``, or lids, with start and stop.
+            order: lids; None: ascending.
+        """
+        if order is None:
+            lids = slice(self.first + at.start, self.first + at.stop)
+            return self.values[lids] if self.place is None else by_lid(self.device, self.values, self.place[lids])
+        where = self.device.put((self.first + order[at]).astype(np.uint32))
+        where = where if self.place is None else by_lid(self.device, self.place, where)
+        return by_lid(self.device, self.values, where)
+
+    def is_whole(self, size: int, place) -> bool:
+        """Return True if it has all of ``size`` values, in the order that ``place`` gives."""
+        return self.place is place and self.first == 0 and self.stop == size == len(self.values)
 
     def masters(self):
         """Return the values on the device, by position; only for slices that hold all masters."""
@@ -44,8 +75,9 @@ class FieldView:
 
     def on_device(self):
         """Return a copy of the values on the device, by lid."""
-        found = self.values[self._positions(slice(None))]
-        return found.copy() if self.place is None else found
+        if self.place is None:
+            return self.values[self.first : self.stop].copy()
+        return by_lid(self.device, self.values, self.place[self.first : self.stop])
 
     def fetched(self) -> np.ndarray:
         """Return the values by lid on the host; they are reordered there, which takes no GPU memory."""
@@ -54,7 +86,7 @@ class FieldView:
         return self.device.get(self.values[: self.stop])[self.device.get(self.place[self.first : self.stop])]
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        out = self.device.get(self.values[self._positions(slice(None))])
+        out = self.device.get(self.at(slice(None)))
         return out if dtype is None else out.astype(dtype, copy=False)
 
     def _positions(self, at):
@@ -63,6 +95,9 @@ class FieldView:
             first, stop, step = at.indices(len(self))
             lids = slice(self.first + first, self.first + stop, step)
             return lids if self.place is None else self.place[lids]
-        lids = np.arange(self.first, self.stop, dtype=np.int64)[at]
+        if isinstance(at, np.ndarray) and at.dtype.kind in "iu" and at.size and 0 <= at.min() <= at.max() < len(self):
+            lids = self.first + at.astype(np.int64)
+        else:
+            lids = np.arange(self.first, self.stop, dtype=np.int64)[at]
         where = self.device.put(lids)
         return where if self.place is None else self.place[where]

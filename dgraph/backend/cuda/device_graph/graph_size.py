@@ -17,6 +17,11 @@ SKEWED = 16
 """Largest ÷ mean degree above which vertices are renumbered by degree: hubs then share cache lines."""
 
 
+def is_skewed(largest: int, edges: int, vertices: int) -> bool:
+    """Return True if degrees are so skewed that vertices are renumbered."""
+    return largest > SKEWED * max(edges, 1) / max(vertices, 1)
+
+
 @dataclass(frozen=True)
 class GraphSize:
     """Sizes of one rank's graph that decide its memory.
@@ -30,7 +35,6 @@ class GraphSize:
         peers: ranks that share vertices with this one.
         chunks: chunks of shared positions, of the larger side.
         shared: positions of this rank's masters on other ranks; ``positions``: sum over peers of the larger side.
-        entered: mirrors with in-edges here.
         renumbered: True if vertices are numbered by descending degree.
         wide: True if offsets and prefix sums are 64-bit.
         largest: largest local degree; 0 if not known.
@@ -47,7 +51,6 @@ class GraphSize:
     chunks: int = 0
     shared: int = 0
     positions: int = 0
-    entered: int = 0
     renumbered: bool = False
     wide: bool = False
     largest: int = 0
@@ -69,7 +72,7 @@ class GraphSize:
         largest = int(degrees.max()) if degrees.size else 0
         whole = local.masters == local.n and not local.peer_mirrors and not local.mirrors
         if renumber is None:
-            renumber = whole and size > 1 and largest > SKEWED * max(edges, 1) / max(size, 1)
+            renumber = whole and size > 1 and is_skewed(largest, edges, size)
         return GraphSize(
             size, edges,
             weight=0 if local.out.weights is None else local.out.weights.itemsize,
@@ -103,7 +106,6 @@ def sharing(local: LocalGraph) -> dict[str, int]:
         "positions": sum(
             max(side[peer].count for side in (local.own_mirrors, local.peer_mirrors) if peer in side) for peer in peers
         ),
-        "entered": sum(side.columns for side in local.own_mirrors.values()),
     }
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import field_stats
-from dgraph.backend.cuda.device_graph.device_graph import SOME
 from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.result.columns import Reader, same
+
+FEW = 1 << 19
+"""Values up to which a field is copied at once, without pinned memory and threads."""
+
+READ = 1 << 24
+"""Most values that are converted at a time for a reader on the GPU."""
 
 
 class LazyFields(Mapping[str, np.ndarray]):
@@ -25,13 +31,12 @@ class LazyFields(Mapping[str, np.ndarray]):
         self.device, self._on_device, self._degree, self._original = device, dict(columns), degree, original
         self._on_host: dict[str, np.ndarray] = {}
         self._names = list(columns)
-        pools.on_low_memory(self.leave)
+        pools.on_low_memory(self)
 
     def __getitem__(self, name: str) -> np.ndarray:
         column = self._on_device.get(name)
         if column is not None:
-            with self.device.using():
-                self._fetched(name, np.asarray(column))
+            self._fetched(name, self._downloaded(column, same, None))
         return self._on_host[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -39,6 +44,44 @@ class LazyFields(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def fetch(self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray | None:
+        """Return ``convert`` of a field as a new array on the host; the GPU keeps the field.
+
+        Args:
+            name: the field.
+            convert: makes a column of values, one for one.
+            order: lids, in the order of the column; None: ascending.
+
+        Returns:
+            The column; None if the field is on the host.
+        """
+        column = self._on_device.get(name)
+        return None if column is None else self._downloaded(column, convert, order)
+
+    def read(
+        self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None, reader: Reader
+    ) -> np.ndarray | None:
+        """Return what ``reader`` makes of ``convert`` of a field on the GPU; None if the field is on the host.
+
+        ``order`` is as of :meth:`fetch`.
+        """
+        column = self._on_device.get(name)
+        if column is None:
+            return None
+        with self.device.using():
+            return reader(
+                lambda at: convert(column.at(at if order is None else order[at])), len(column), READ, self.device.get
+            )
+
+    def _downloaded(self, column: FieldView, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray:
+        size, device = len(column), self.device
+        with device.using():
+            if size <= FEW:
+                return convert(device.get(column.piece(slice(0, size), order)))
+            rows = downloads.PIECE // column.dtype.itemsize
+            parts = (slice(first, min(first + rows, size)) for first in range(0, size, rows))
+            return device.download((column.piece(at, order) for at in parts), convert, size)
 
     def leave(self, number: int, device: Any) -> None:
         """Move everything on GPU ``number`` to the host, without further GPU memory."""
@@ -69,8 +112,13 @@ class LazyFields(Mapping[str, np.ndarray]):
 
         None if the field is on the host.
         """
+        begun = self.begin_reached(name)
+        return None if begun is None else begun()
+
+    def begin_reached(self, name: str) -> Callable[[], tuple[int, float, int]] | None:
+        """Begin to find what :meth:`reached` returns; the GPU goes on while the host prepares its next kernels."""
         values = self._values(name)
-        return None if values is None else field_stats.reached(self.device, values, self._degree)
+        return None if values is None else field_stats.begin_reached(self.device, values, self._degree)
 
     def largest(self, name: str) -> tuple[int, int] | None:
         """Return the largest integer, at least 0, and its count; None if the field is on the host."""
@@ -85,10 +133,7 @@ class LazyFields(Mapping[str, np.ndarray]):
     def total(self, name: str) -> float | None:
         """Return the sum of a float field; None if it is on the host."""
         values = self._values(name)
-        if values is None:
-            return None
-        parts = [values[first : first + SOME].sum(dtype=np.float64) for first in range(0, len(values), SOME)]
-        return float(sum(self.device.get(part).item() for part in parts))
+        return None if values is None else field_stats.total(self.device, values)
 
     def _values(self, name: str) -> Any:
         """Return the masters' values by position; None if they are on the host."""

@@ -43,7 +43,7 @@ struct Scale {
     __device__ Term down(i64 sum) const { return (Term)((double)sum * power_of_two(-power)); }
 };
 
-DEVICE u32 largest_now() { return KNOWN(env.tile_words + LARGEST_TERM + (KNOWN(env.control + ROUND) & 1)); }
+DEVICE u32 largest_now() { return KNOWN(env.tile_words + LARGEST_TERM + (KNOWN(&env.control->round) & 1)); }
 
 DEVICE bool of_mirrors(i64 tile) { return tile >= env.master_tiles; }
 
@@ -69,7 +69,7 @@ KERNEL find_largest_term(i64) {
     for (u64 u = thread_rank(); u < (u64)env.rows; u += threads())
         if (is_read(u)) most = larger(most, magnitude((double)term_of(G, (u32)u)));
     most = warp_most(most);
-    u32* slot = env.tile_words + LARGEST_TERM + (KNOWN(env.control + ROUND) & 1);
+    u32* slot = env.tile_words + LARGEST_TERM + (KNOWN(&env.control->round) & 1);
     if (lane_id() == 0 && most > FRESH(slot)) atomicMax(slot, most);
 }
 
@@ -156,7 +156,7 @@ DEVICE void join_cut_tiles(i64 of) {
     }
     if (thread_rank()) return;
     env.tile_words[CLAIMED + (of == OF_MIRRORS)] = 0;
-    if (of != OF_MIRRORS) env.tile_words[LARGEST_TERM + !(KNOWN(env.control + ROUND) & 1)] = 0;
+    if (of != OF_MIRRORS) env.tile_words[LARGEST_TERM + !(KNOWN(&env.control->round) & 1)] = 0;
 }
 
 KERNEL join_tiles(i64 of) {

@@ -41,15 +41,15 @@ DEVICE Message few(const Asked& a, const Side& side, char* at, i64 many, i64 mos
 DEVICE void post_few(const Asked& a, i64 number) {
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         u64* word = peer_of(p).signal + signal_word(number);
-        i64* post = post_of(p);
-        const i64 many = FRESH(post + COUNTED);
+        PeerState* post = post_of(p);
+        const i64 many = FRESH(&post->counted);
         if (many == 0) {
             STORE_SYSTEM(word, signal_value(number, 0)); // relaxed: no data precede it
             continue;
         }
         RELEASE_SYSTEM(word, signal_value(number, many));
-        post[COUNTED] = 0, post[SENT_MESSAGES]++;
-        post[SENT] += padded(4 * many) + many * width_of(a.fields, false);
+        post->counted = 0, post->sent_messages++;
+        post->sent += padded(4 * many) + many * width_of(a.fields, false);
     }
 }
 
@@ -84,7 +84,7 @@ template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 n
     for (int k = 0; k < K; k++) { // one atomic for each peer of the warp
         same[k] = alike((u64)at[k].p), base[k] = 0;
         const bool counts = at[k].p >= 0 && __ffs(same[k]) - 1 == (int)lane_id();
-        if (counts) base[k] = atomicAdd((u64*)(post_of(at[k].p) + COUNTED), (u64)__popc(same[k]));
+        if (counts) base[k] = atomicAdd((u64*)(&post_of(at[k].p)->counted), (u64)__popc(same[k]));
     }
     for (int k = 0; k < K; k++) {
         const i64 row = (i64)shuffle(base[k], __ffs(same[k]) - 1) + __popc(same[k] & ((1u << lane_id()) - 1));
@@ -151,8 +151,8 @@ DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal
         at[k] = {-1, 0};
         if (hit[k]) at[k] = place_of_mirror(v[k]);
     }
-    const Asked a = parsed(env.post[POST_REDUCE]);
-    return send(a, at, number, env.post[POST_OFFSET_LIMIT], [&](int k, const Columns& columns, i64 row) {
+    const Asked a = parsed(env.post->reduce);
+    return send(a, at, number, env.post->offset_limit, [&](int k, const Columns& columns, i64 row) {
         put_proposal(columns, a.fields, row, p[k]);
     });
 }
@@ -168,7 +168,7 @@ DEVICE Totals totals_in(const i64* t, bool late) {
     return {FRESH(t + TOTAL_ACTIVES), FRESH(t + TOTAL_DEGREES), FRESH(t + TOTAL_STOPS), FRESH(t + TOTAL_WAITING),
             FRESH(t + TOTAL_LOWEST), FRESH(t + TOTAL_LIVES), late};
 }
-DEVICE Totals totals_now() { return totals_in(env.post + POST_TOTALS, FRESH(env.post + POST_STALLED) != 0); }
+DEVICE Totals totals_now() { return totals_in(env.post->totals, FRESH(&env.post->stalled) != 0); }
 
 // This rank's totals and those of all ranks. Sums of floats follow in ``mine`` as bits; each rank adds them in rank
 // order.
@@ -258,7 +258,7 @@ struct Agreement {
     __device__ void keep(const Totalled& t) const {
         __syncthreads();
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
-            env.post[k < TOTAL_SUMS ? POST_TOTALS + k : POST_SUMS + 8 * (k - TOTAL_SUMS)] = t.all[k];
+            env.post->totals[k < TOTAL_SUMS ? k : TOTAL_SUMS + 8 * (k - TOTAL_SUMS)] = t.all[k];
     }
 
     // Receive and combine the totals of all ranks; returns the nanoseconds that took.

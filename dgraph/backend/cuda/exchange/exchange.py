@@ -8,10 +8,10 @@ host. Otherwise the host moves the packed messages between the two kernels (``tr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen import message_layout as at
 from dgraph.backend.cuda.exchange.mailbox_session import PATIENCE, patience, post_of
 from dgraph.backend.cuda.round_kernels.machine import Machine
-from dgraph.backend.cuda.transports import Links
 from dgraph.comm import Comm
 from dgraph.errors import PeerLost
 from dgraph.graph.local import Mirrors
@@ -29,23 +28,6 @@ FEW = 1 << 18
 
 ACTIVE = 1
 """Bytes of a vertex's active flag in a message."""
-
-
-class Exchanges(Protocol):
-    """Reduce and broadcast of the next round, with fields and peers already bound by the plan."""
-
-    def reduce(self) -> None:
-        """Send mirrors' proposals to their masters."""
-
-    def broadcast(self) -> None:
-        """Send masters' values to their mirrors."""
-
-
-class Rounds(Protocol):
-    """Driver of rounds that GPUs run together without the host (``multi_gpu``)."""
-
-    def run(self, limit: int, sync: Exchanges) -> None:
-        """Run rounds up to round ``limit`` at most; collective."""
 
 
 class Exchange:
@@ -63,7 +45,9 @@ class Exchange:
         blocks: grid size of the exchange's kernels; None: as many blocks as are resident at once.
     """
 
-    def __init__(self, machine: Machine, comm: Comm, links: Links, plans: Mapping[str, Any], record: Any):
+    def __init__(self, machine: Machine, comm: Comm, plans: Mapping[str, Any], record: Any):
+        links = machine.graph.links
+        assert links is not None
         self.machine: Machine = weakref.proxy(machine)  # a strong reference would keep arrays allocated
         self.comm, self.record = comm, record
         self.graph, self.device = machine.graph, machine.device
@@ -81,8 +65,6 @@ class Exchange:
         self._write_post(plans)
         self.pulls = plans["pull"]
         self.packs: Callable[[int], None] | None = None
-        self.blocks: int | None = None
-        self.rounds: Rounds | None = None
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """Return the most bytes of a message to or from a peer, over all phases and directions."""
@@ -166,24 +148,14 @@ class Exchange:
             with self._timer:
                 self.machine.end_join()
 
-    def run_device_rounds(self, limit: int, sync: Exchanges) -> bool:
-        """Run rounds without the host until the last is agreed on; collective. The caller times them.
-
-        Returns:
-            False where the host must run the next round; the same on every rank.
-        """
-        if self.rounds is not None:
-            timer, self._timer = self._timer, nullcontext()
-            try:
-                self.rounds.run(limit, sync)
-            finally:
-                self._timer = timer
-        elif self.is_small():
-            self.machine.run_device_rounds(limit)
-        else:
-            return False
-        self.check()
-        return True
+    @contextmanager
+    def timed_outside(self) -> Iterator[None]:
+        """Leave the timing of exchanges to the caller."""
+        timer, self._timer = self._timer, nullcontext()
+        try:
+            yield
+        finally:
+            self._timer = timer
 
     def is_small(self) -> bool:
         """Return True if the next round may run in the persistent multi-GPU kernel, which applies the same rule.
@@ -243,7 +215,8 @@ class Exchange:
         with record("pack"):
             self._launch("pack", asked)
             after = boxes.packed()
-            words = self.device.read(self.machine.arrays.board)[self.machine.arrays.post_at :].copy()
+            arrays = self.machine.arrays
+            words = self.device.read(arrays.read)[arrays.post_at : arrays.ring_at].copy()
         with record("exchange"):
             sizes = {p: int(words[_peer_word(i, at.BYTES)]) for i, p in enumerate(self.peers)}
             if boxes.links.any_p2p:
@@ -254,7 +227,7 @@ class Exchange:
             boxes.wait()
 
     def _launch(self, kernel: str, asked: int) -> None:
-        self.machine.kernels.launch("round_kernels", kernel, asked, fused=False, blocks=self.blocks)
+        self.machine.kernels.launch("round_kernels", kernel, asked, fused=False)
 
     def check(self) -> None:
         """Read the number of exchanges from the control block, which the host has just copied.
@@ -278,7 +251,7 @@ class Exchange:
         self.post.number, self.post.stamp = int(words[at.POST_NUMBER]), int(words[at.POST_STAMP])
 
     def _words(self) -> np.ndarray:
-        return self.machine.all_words[self.machine.arrays.post_at :]
+        return self.machine.all_words[self.machine.arrays.post_at : self.machine.arrays.ring_at]
 
     def account(self) -> None:
         """Add the seconds and bytes that kernels noted since the last call to the record."""
@@ -286,16 +259,13 @@ class Exchange:
         new = (words - self._seen).tolist()
         self._seen = words.copy()
         if self.direct:
-            hidden = new[at.POST_HIDDEN]
-            if hidden + new[at.POST_BESIDE]:
-                self.record.add("hidden", (hidden + new[at.POST_BESIDE]) * 1e-9)
+            if new[at.POST_BESIDE]:
+                self.record.add("hidden", new[at.POST_BESIDE] * 1e-9)
             for name, word in (
                 ("exchange", at.POST_WAITING), ("unpack", at.POST_UNPACKING), ("pack", at.POST_PACKING)
             ):  # fmt: skip
-                bare = max(new[word] - hidden, 0)
-                hidden -= new[word] - bare
-                self.record.add(name, bare * 1e-9)
-                self.record.add("compute", bare * -1e-9)
+                self.record.add(name, new[word] * 1e-9)
+                self.record.add("compute", new[word] * -1e-9)
         for i, peer in enumerate(self.peers):
             if new[_peer_word(i, at.SENT_MESSAGES)]:
                 self.record.message(peer, new[_peer_word(i, at.SENT)], new[_peer_word(i, at.SENT_MESSAGES)])
@@ -321,4 +291,5 @@ def _side(sides: Mapping[int, Mirrors], peer: int, peers: list[int]) -> list[int
         return [0, 0, 0, 0]
     before = (sides[other].count for other in peers[: peers.index(peer)] if other in sides)
     chunk = sum((count + (1 << at.CHUNK_BITS) - 1) >> at.CHUNK_BITS for count in before)
-    return [sides[peer].count, sides[peer].columns, sides[peer].rows, chunk]
+    side = sides[peer]
+    return [side.count, side.span("column")[1], side.span("row")[0], chunk]

@@ -4,11 +4,11 @@
 
 // The lists of changed vertices that an exchange sends: touched mirrors for a reduce, changed masters for a broadcast.
 DEVICE ChangeLists changes_now(const Asked& a) {
-    const i64* c = env.control;
-    const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
-    const u64 active = (u64)KNOWN(c + ACTIVE);
+    const RoundState* c = env.control;
+    const u32* queue = is(env.control->swapped) ? env.queue1 : env.queue0;
+    const u64 active = (u64)KNOWN(&c->active);
     if (a.reduces) return {env.mirrors, (u64)FRESH(slot_now() + MIRROR_TAIL), queue, active};
-    return {DIRTY ? env.dirty : queue, DIRTY ? (u64)KNOWN(c + DIRTIED) : active, queue, active};
+    return {DIRTY ? env.dirty : queue, DIRTY ? (u64)KNOWN(&c->dirtied) : active, queue, active};
 }
 
 // Pack messages for all peers. The first block writes headers and posts after a grid barrier.
@@ -18,15 +18,15 @@ KERNEL pack(i64 asked) {
     const u64 began = NOW();
     const Asked a = parsed(asked);
     const ChangeLists news = changes_now(a);
-    const i64 number = KNOWN(env.post + POST_NUMBER) + 1;
-    u32 due = pack_all(a, news, number, (u32)KNOWN(env.control + GATE), room);
+    const i64 number = KNOWN(&env.post->number) + 1;
+    u32 due = pack_all(a, news, number, (u32)KNOWN(&env.control->gate), room);
     grid_barrier(env.gate, due);
     if (!a.failed && a.marked) mark_active(news, true);
     if (blockIdx.x) return;
     post_all(a, number);
     __syncthreads();
     if (threadIdx.x) return;
-    env.control[GATE] = due, env.post[POST_NUMBER] = number, env.post[POST_PACKING] += (i64)(NOW() - began);
+    env.control->gate = due, env.post->number = number, env.post->packing += (i64)(NOW() - began);
 }
 
 // Wait for messages of all peers and apply them: combine proposals into masters, or store values in mirrors. Every
@@ -36,14 +36,14 @@ KERNEL unpack(i64 asked) {
     if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
-    const i64 number = KNOWN(env.post + POST_NUMBER), tick = KNOWN(env.control + TICK);
-    u32 due = (u32)KNOWN(env.control + GATE);
+    const i64 number = KNOWN(&env.post->number), tick = KNOWN(&env.control->tick);
+    u32 due = (u32)KNOWN(&env.control->gate);
     const bool takes = (!a.direct || all_received(number)) && !a.failed;
     const u64 arrived = NOW();
     u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()];
     if (a.reduces) {
         Visit visit;
-        visit.open(globals_now(), tick, KNOWN(env.control + BUCKET), held);
+        visit.open(globals_now(), tick, KNOWN(&env.control->bucket), held);
         for (i64 p = 0; p < env.peer_count; p++) {
             if (takes) combine_from<ROWS_AT_ONCE>(peer_of(p), incoming(a, p, number), visit);
             if (ALL) grid_barrier(env.gate, due); // floats of different ranks are added in the order of ranks
@@ -51,15 +51,15 @@ KERNEL unpack(i64 asked) {
         visit.close();
     } else {
         Front front;
-        front.open(held[0], is(SWAPPED) ? env.queue1 : env.queue0, is(SWAPPED) ? env.sums1 : env.sums0,
+        front.open(held[0], is(env.control->swapped) ? env.queue1 : env.queue0, is(env.control->swapped) ? env.sums1 : env.sums0,
                    slot_of(tick - 1), TAIL);
         for (i64 p = 0; takes && p < env.peer_count; p++)
             take_from<ROWS_AT_ONCE>(a, peer_of(p), incoming(a, p, number), front);
         front.close();
     }
     if (thread_rank()) return;
-    if (ALL && a.reduces) env.control[GATE] = due;
-    env.post[POST_WAITING] += (i64)(arrived - began), env.post[POST_UNPACKING] += (i64)(NOW() - arrived);
+    if (ALL && a.reduces) env.control->gate = due;
+    env.post->waiting += (i64)(arrived - began), env.post->unpacking += (i64)(NOW() - arrived);
 }
 
 // Wake the links before the first exchange. After about 10 ms of rest NVLinks sleep, each by itself, and addresses are

@@ -93,9 +93,9 @@ DEVICE void post_bits(const Asked& a, i64 number) {
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         const Peer& peer = peer_of(p);
         const Span span = span_of(a.leaving(peer), a.role);
-        i64* post = post_of(p);
+        PeerState* post = post_of(p);
         RELEASE_SYSTEM(peer.signal + signal_word(number), signal_value(number, span.total() > 0 ? COUNT_IN_HEAD : 0));
-        post[SENT] += (span.total() + 7) / 8, post[SENT_MESSAGES] += span.total() > 0;
+        post->sent += (span.total() + 7) / 8, post->sent_messages += span.total() > 0;
     }
 }
 

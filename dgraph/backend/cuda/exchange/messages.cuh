@@ -34,7 +34,7 @@ DEVICE i64 in_turn(i64 i) {
     const i64 p = env.next_peer + i;
     return p < env.peer_count ? p : p - env.peer_count;
 }
-DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
+DEVICE PeerState* post_of(i64 p) { return (PeerState*)(env.post + 1) + p; }
 
 // An exchange as decoded from its word (``exchange.py``): fields, role and flags.
 struct Asked {
@@ -147,7 +147,7 @@ struct Message {
 DEVICE Message outgoing(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     const Span span = span_of(a.leaving(peer), a.role);
-    const i64 count = a.failed ? 0 : a.dense ? span.total() : FRESH(post_of(p) + COUNTED);
+    const i64 count = a.failed ? 0 : a.dense ? span.total() : FRESH(&post_of(p)->counted);
     const i64 kind = chosen(count, span, width_of(a.fields, a.marked), a.whole);
     const i64 rows = kind == EVERYTHING ? span.total() : count;
     Message m;
@@ -193,9 +193,10 @@ DEVICE void put(const Asked& a, const Peer& peer, const Message& m, const bool* 
 
 // Write a message's header and the counters that the host reads. By one thread.
 DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
-    i64 *post = post_of(p), *head = (i64*)peer_of(p).outbox[number & 1];
-    post[COUNTED] = post[RESERVED] = 0, post[BYTES] = m.bytes;
-    post[SENT] += m.bytes, post[SENT_MESSAGES] += m.bytes > 0;
+    PeerState* post = post_of(p);
+    i64* head = (i64*)peer_of(p).outbox[number & 1];
+    post->counted = post->reserved = 0, post->bytes = m.bytes;
+    post->sent += m.bytes, post->sent_messages += m.bytes > 0;
     head[HEADER_NUMBER] = number, head[HEADER_KIND] = m.kind;
     head[HEADER_COUNT] = m.count, head[HEADER_STRIDE] = stride;
 }
@@ -204,7 +205,7 @@ DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
 // first or has failed, so no timeout passed here.
 
 DEVICE void abort_wait(i64 rank, bool remote) {
-    atomicCAS((u64*)(env.post + POST_STALLED), 0ull, (u64)(1 + rank) << 1 | remote);
+    atomicCAS((u64*)&env.post->stalled, 0ull, (u64)(1 + rank) << 1 | remote);
     for (i64 p = 0; p < env.others; p++)
         if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
 }
@@ -212,11 +213,11 @@ DEVICE void abort_wait(i64 rank, bool remote) {
 // Spin until ``ready()`` is true; false on timeout or if any rank gave up.
 template <class F> DEVICE bool received(const Peer& peer, const F& ready) {
     if (ready()) return true;
-    const u64 began = NOW(), patience = (u64)FRESH(env.post + POST_PATIENCE);
+    const u64 began = NOW(), patience = (u64)FRESH(&env.post->patience);
     for (u32 looks = 0; !ready(); looks++) {
         WAIT_FOR_PEER();
         if (looks % 64) continue;
-        if (FRESH(env.post + POST_STALLED)) return false;
+        if (FRESH(&env.post->stalled)) return false;
         const bool remote = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) != 0;
         if (remote || NOW() - began > patience) {
             abort_wait(peer.rank, remote);

@@ -40,7 +40,7 @@ DEVICE void mark(const Asked& a, const Place& at, PackRoom& room) {
     const u32 bit = 1u << (slot & 31);
     if (atomicOr(env.marks + (slot >> 5), bit) & bit) return;
     if (at.p < FEW_PEERS) atomicAdd(room.counts + at.p, 1u);
-    else count(post_of(at.p) + COUNTED, 1);
+    else count(&post_of(at.p)->counted, 1);
 }
 
 // Mark the position of every listed vertex, and count them by peer: in shared memory for the first FEW_PEERS peers.
@@ -55,7 +55,7 @@ DEVICE void mark_listed(const Asked& a, const ChangeLists& news, PackRoom& room)
     }
     __syncthreads();
     for (u32 p = threadIdx.x; p < FEW_PEERS; p += BLOCK)
-        if (room.counts[p]) count(post_of(p) + COUNTED, room.counts[p]);
+        if (room.counts[p]) count(&post_of(p)->counted, room.counts[p]);
 }
 
 // Set the bit of every active master in ``env.awake``, or clear them again.
@@ -91,7 +91,7 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
         if (!ballot(word != 0)) continue;
         const u32 through = sum_up_to_lane((u32)__popc(word));
         u64 base = 0;
-        if (lane_id() == 31) base = atomicAdd((u64*)(post_of(p) + RESERVED), (u64)through);
+        if (lane_id() == 31) base = atomicAdd((u64*)(&post_of(p)->reserved), (u64)through);
         base = shuffle(base, 31);
         if (m.kind == BITSET && lane_id() == 0) m.bases[k] = (u32)base;
         Message::each_set<ROWS_AT_ONCE>(chunk, word, through, (i64)base, rows);

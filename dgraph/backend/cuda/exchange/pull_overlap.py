@@ -16,9 +16,10 @@ from functools import cached_property
 
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen.message_layout import HEADER
-from dgraph.backend.cuda.exchange.exchange import Exchange, Exchanges
+from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.interface import Exchanges
 
 MUCH = 1 << 22
 """Bytes that leave a rank in a round from which on they are copied; below, extra launches cost more than is hidden."""
@@ -84,7 +85,7 @@ class PullOverlap:
         *before, pull = kernels.pull_launches(of)
         self.machine.launch(*before)
         kernels.launch(*pull, fused=False, blocks=blocks)
-        self.machine.launch(("round_kernels", "join_part", of))
+        self.machine.launch(("round_kernels", "join_tiles_part" if kernels.arrays.tiled else "join_part", of))
 
     def _send(self, asked: int) -> None:
         """Copy the messages of the current exchange to the peers, and pull masters' rows at the same time."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.certificates import rule_numbers
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
@@ -18,11 +19,9 @@ HERE = Path(__file__).parent
 RUN, STRETCH = 32, 32
 """Consecutive items of one thread: words of a vertex set (RUN), entries of rows (STRETCH)."""
 
-LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, VERTICES_HERE, COUNTERS = range(8)
+LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, VERTICES_HERE, EMPTY, COUNTERS = range(9)
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)
 RULE_INTEGERS, RULE_SKEWED, RULE_REALS, RULE_OWN, RULE_UNIT = range(5)
-BROKEN_SOURCE, BROKEN_NEGATIVE, BROKEN_BEYOND, BROKEN_ROOT, BROKEN_OUT, BROKEN_NONE = range(6)
-BROKEN_LOST, BROKEN_SHORT, BROKEN_ARC, BROKEN_TIGHT, BROKEN_ALONE, PLATEAUS, PROOFS = range(6, 13)
 
 MEMBERS = [
     (f"u64 whole[{WHOLE}]", WHOLE), (f"double real[{REAL}]", REAL), ("double bound[3]", 3),
@@ -38,23 +37,27 @@ MEMBERS = [
         ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"),
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
         ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
-        ("const i64*", "parents"), ("u32*", "joined"), ("u32*", "tight"), ("u64*", "broken"),
+        ("const i64*", "parents"), ("u32*", "joined"),
+        ("u32*", "tight"), ("u32*", "pointers"), ("u32*", "level"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
 """Members of ``Env``: C++ declaration, and size in words of eight bytes."""
 
 
 def text(draft: BuildPlan, proof: str | None = None) -> str:
-    """Return the CUDA C++ text of all kernels for one generator.
+    """Return the CUDA C++ text of kernels for one generator.
 
     gids have 64 bits where 32 bits cannot number the vertices.
 
     Args:
         draft: the graph to build.
-        proof: "i64" or "double": add the kernels that check distances of this type; None: do not.
+        proof: "i64" or "double": the kernels that check distances of this type; None: those that build.
     """
     known = {name: value for name, value in globals().items() if name.isupper() and type(value) is int}
     del known["WHOLE"], known["REAL"]
+    known |= {
+        name: value for name, value in vars(rule_numbers).items() if name.startswith(("BROKEN_", "PLATEAUS", "SETTLED"))
+    }
     named = "".join(f"#define {name} {value}\n" for name, value in known.items())
     formula = draft.formula
     named += f"#define EDGE edge_{formula.name}\n"
@@ -63,10 +66,9 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
     types = f"typedef {gid_dtype(draft.n)[1]} vertex_id;\ntypedef {proof or 'i64'} dist_t;\n"
     named += f"#define FLOATS {int(proof == 'double')}\n"
     struct = f"{types}struct Env {{\n{members}}};\nCONSTANT Env env;\n"
-    files = [
-        (HERE / f"{name}.cuh").read_text()
-        for name in ("draw_edges", "ownership", "build_rows", *(["certificate"] if proof else []))
-    ]
+    names = ("draw_edges", "drawn_arcs", *(["drawn_proof"] if proof else ["ownership", "build_rows"]))
+    own = [(HERE / f"{name}.cuh").read_text() for name in names]
+    files = [*map(common, ("violations", "tree_proof") if proof else ("violations",)), *own]
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", named, common("base"), struct, *files])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dgraph.backend.cuda.device_graph.graph_size import WIDE
 from dgraph.backend.cuda.memory.memory_plan import beside
-from dgraph.errors import UsageError
+from dgraph.errors import OutOfMemory
 
 SORTED = 1 << 26
 """Most entries sorted at a time; bounds the scratch memory of sorting."""
@@ -79,11 +79,11 @@ def demand(need: int, device, what: str) -> None:
     """Refuse to allocate what does not fit.
 
     Raises:
-        UsageError: with the bytes needed and free.
+        OutOfMemory: with the bytes needed and free.
     """
     free = device.free(need)
     if need > free:
-        raise UsageError(
+        raise OutOfMemory(
             f"building {what} needs {need:,} bytes of GPU memory, and {free:,} are free on {device.name}"
             f"{beside(device)}; use more GPUs (python -m dgraph estimate tells how many)"
         )

@@ -69,12 +69,13 @@ KERNEL shift(i64) {
     }
 }
 
-// Count the longest row, self-loops, and mark vertices with an arc.
+// Count the longest row, empty rows and self-loops, and mark vertices with an arc.
 KERNEL survey(i64) {
-    u64 most = 0, loops = 0;
+    u64 most = 0, loops = 0, empty = 0;
     for (u64 row = THREAD; row < env.row_end; row += THREADS) {
         const u64 length = env.starts[row + 1] - env.starts[row];
         most = larger(most, length);
+        empty += !length;
         if (length && env.touched) set_bit(env.touched, row);
     }
     if (env.touched || env.keep_loops)
@@ -85,35 +86,11 @@ KERNEL survey(i64) {
         });
     if (most) atomicMax(env.counters + MOST, most);
     if (loops) atomicAdd(env.counters + KEPT_LOOPS, loops);
+    if (empty) atomicAdd(env.counters + EMPTY, empty);
 }
 
 // gid of a row; the row itself if all vertices are here in order.
 DEVICE u64 gid_of(u64 row) { return env.original ? (u64)env.original[row] : row; }
-
-DEVICE u64 bits_of_ends(u64 u, u64 v) {
-    if (!env.directed && u > v) {
-        const u64 other = u;
-        u = v, v = other;
-    }
-    return mix(mix(env.weight_key + u) + v);
-}
-
-// Weight of an arc as a function of its ends; identical to graph/build/weights.py and the generators.
-DEVICE void weight_of(u64 u, u64 v, double& weight) {
-    weight = smaller(env.bound[0] + env.bound[1] * fraction(bits_of_ends(u, v)), env.bound[2]);
-}
-DEVICE void weight_of(u64 u, u64 v, i64& weight) {
-    if (env.rule == RULE_UNIT) {
-        weight = 1;
-    } else if (env.rule == RULE_OWN) {
-        weight = WEIGHT(u, v);
-    } else {
-        const u64 bits = bits_of_ends(u, v);
-        const i64 octave = env.rule == RULE_SKEWED ? env.octaves[(bits >> 32) % env.octave_count] : 0;
-        weight = env.rule == RULE_SKEWED ? (1ll << octave) + (i64)((bits & 0xffffffffull) % (1ull << octave))
-                                         : env.least + (i64)(bits % env.width);
-    }
-}
 
 // Compute the weight of every arc.
 KERNEL weigh(i64) {

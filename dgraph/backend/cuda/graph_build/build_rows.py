@@ -132,7 +132,7 @@ def _finished(draft: BuildPlan, vertices: Vertices, made: BuildKernels, starts, 
     neighbours = targets[:arcs]
     made.set(row=0, row_end=size, begin=0, end=arcs)
     touched = None
-    if vertices.isolated is None:
+    if vertices.isolated is None and not draft.both:  # a row may be empty, and arcs enter the vertex
         touched = xp.zeros((size + 31) // 32, np.uint32)
     made.take(touched=touched, keys=None, kept=None)
     made.launch("survey")
@@ -143,10 +143,10 @@ def _finished(draft: BuildPlan, vertices: Vertices, made: BuildKernels, starts, 
         made.launch("weigh")
         weights = weights[:arcs]
     made.launch("hash")
-    isolated = vertices.isolated
+    counters = made.counted()
+    isolated = counters[at.EMPTY] if vertices.isolated is None else vertices.isolated
     if touched is not None:
         isolated = size - at.members(device.get(touched))
-    counters = made.counted()
     offsets = starts.view(np.int64)
     if arcs < WIDE:
         offsets = offsets.astype(np.uint32)
@@ -160,5 +160,5 @@ def _finished(draft: BuildPlan, vertices: Vertices, made: BuildKernels, starts, 
         equal_loops=int(counters[at.EQUAL_LOOPS]),
         kept_loops=int(counters[at.KEPT_LOOPS]),
         hashed=counters.view(np.uint64)[at.HASH],
-        isolated=int(isolated or 0),
+        isolated=int(isolated),
     )  # fmt: skip

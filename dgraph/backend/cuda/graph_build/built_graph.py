@@ -13,10 +13,9 @@ from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr, rows
 from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
 from dgraph.backend.cuda.graph_build.certificate import EdgeCertificate
 from dgraph.backend.cuda.graph_build.degrees import busiest, degrees, largest_group, order
-from dgraph.backend.cuda.graph_build.ownership import place
+from dgraph.backend.cuda.graph_build.ownership import place, places
 from dgraph.backend.cuda.graph_build.vertices import Vertices, spread, whole
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
 from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import digest
@@ -32,8 +31,7 @@ class BuiltGraph(Graph):
     """Graph that was generated on GPUs.
 
     Rows by gid are made on the host when something needs them: copied where ranks hold blocks of vertices, else
-    generated
-    there.
+    generated there.
 
     Attributes:
         built_on: this rank's GPU.
@@ -42,6 +40,8 @@ class BuiltGraph(Graph):
 
     stored = True
     _host = SharedAttribute()
+    _copy = SharedAttribute()
+    """Handle of :meth:`on_host`."""
 
     def __init__(
         self, plan: BuildPlan, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None
@@ -52,7 +52,7 @@ class BuiltGraph(Graph):
         self._bounds: np.ndarray | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
         self._begin(GraphFacts(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
-        self._locals[policy] = self.opened(policy)
+        self.partitions[policy] = self._built(policy)
 
     @classmethod
     def at(cls, spec: str, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None):
@@ -66,8 +66,11 @@ class BuiltGraph(Graph):
             plan = draft(spec, options)
         return cls(plan, comm, device, policy, options, renumber)
 
-    def opened(self, policy: str) -> Partitioned:
-        """Build this rank's part under a policy; collective."""
+    def opened(self, policy: str) -> Partitioned | None:
+        """Build this rank's part under a policy; None if the policy must see the edges first; collective."""
+        return self._built(policy) if self.comm.size == 1 or places(policy) else None
+
+    def _built(self, policy: str) -> Partitioned:
         plan, comm = self.draft, self.comm
         with comm.together():
             self.built_on.use()
@@ -81,7 +84,7 @@ class BuiltGraph(Graph):
         else:
             vertices = self._whole(made)
         built = rows(plan, vertices, made, comm)
-        degree = degrees(built, vertices, placement, comm, self.built_on)
+        degree = degrees(built, vertices, placement.cut == "outgoing", comm, self.built_on)
         self._set_facts(built, vertices, degree)
         planned = building(
             plan.n, vertices.size, built.neighbours.size + built.spare // 4, comm.size,
@@ -127,18 +130,23 @@ class BuiltGraph(Graph):
         if self._host is None:
             local = self._blocks()
             if local is not None:
-                self._host = self._rows_by_gid(local)
+                with self.built_on.using():
+                    self._host = self._rows_by_gid(local)
             else:
                 rows = load(self.draft.facts.name, self.comm, self._options)
                 self._host = symmetrised(rows, self.comm) if self._both_ways else rows
         return self._host
 
-    def _on_host(self) -> Graph:
-        return Graph(self.block, self.comm).on(self._policy, self.device)
+    def on_host(self) -> Graph:
+        """Return a handle of this graph whose partition is in the host's memory, for runs without a GPU; collective."""
+        if self._copy is None:
+            self._copy = Graph(self.block, self.comm)
+            self._copy.version = self.version
+        return self._copy.on(self.policy, self.device)
 
     def _blocks(self) -> LocalGraph | None:
         """Return a built partition whose ranks hold consecutive rows, or None."""
-        able = (part.local for part in self._locals.values() if self.comm.size == 1 or part.policy == "oec")
+        able = (part.local for part in self.partitions.values() if self.comm.size == 1 or part.policy == "oec")
         return next(able, None)
 
     def _rows_by_gid(self, local: LocalGraph) -> EdgeBlock:
@@ -166,14 +174,11 @@ class BuiltGraph(Graph):
         return EdgeCertificate(self, first, stop - first)
 
     def _symmetrised(self) -> Graph:
-        if self.weight_type is not None:
-            raise UsageError(
-                f"{self.facts.name}: an edge with two weights, one for each direction, takes both arcs to one GPU to "
-                "find the smaller; give --undirected, which weighs pairs, or --build host"
-            )
+        if self.weight_type is not None:  # the smaller of two weights: both arcs must meet on one rank
+            return super()._symmetrised()
         facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
         plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
-        self._locals.clear()  # frees the memory; a run generates it again
+        self.partitions.clear()  # frees the memory; a run generates it again
         both = BuiltGraph(plan, self.comm, self.built_on, self._policy, self._options, self._renumber)
         both._known.facts = replace(
             self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
@@ -182,4 +187,7 @@ class BuiltGraph(Graph):
         return both
 
     def _release(self) -> None:
-        self._host = None
+        copied = self._shared.pop("_copy", None)
+        if copied is not None:
+            copied.close()
+        self._shared.pop("_host", None)

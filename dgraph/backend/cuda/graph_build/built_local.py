@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.device_graph import SOME
+from dgraph.backend.cuda.device_graph.device_graph import SOME, Rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize, sharing
 from dgraph.backend.cuda.device_graph.row_sums import row_sums
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.degrees import degrees
 from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.comm import Comm
 from dgraph.graph.block import GraphFacts
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.rows import sort_rows
@@ -123,9 +126,14 @@ class BuiltLocal(LocalGraph):
         built, vertices: its rows and vertices on the device.
         degree: out-degrees in the whole graph, by position, on the device.
         extent: its sizes; ``planned``: bytes that building was estimated to take at most.
+        in_edges: rows of the in-edges on the device, of a reversed partition; None: not made.
     """
 
-    def __init__(self, whole: GraphFacts, built: BuiltCsr, vertices: Vertices, degree, device, planned: int):
+    in_edges: Rows | None = None
+
+    def __init__(
+        self, whole: GraphFacts | LocalGraph, built: BuiltCsr, vertices: Vertices, degree, device, planned: int
+    ):
         self.n, self.m, self.arcs, self.directed = whole.n, whole.m, whole.arcs, whole.directed
         self.masters, self.own_mirrors, self.peer_mirrors = (
             vertices.masters,
@@ -148,6 +156,28 @@ class BuiltLocal(LocalGraph):
             **sharing(self),
         )  # fmt: skip
 
+    def make_reversed(self, incoming: Rows, comm: Comm) -> None:
+        """Make ``turned``, the reversed partition, which shares all arrays but degrees; collective.
+
+        Args:
+            incoming: this partition's in-edges on the device, by position.
+            comm: the ranks.
+        """
+        lengths = incoming.offsets[1:] - incoming.offsets[:-1]
+        built = replace(
+            self.built, offsets=incoming.offsets, neighbours=incoming.neighbours, weights=incoming.weights, spare=0,
+            longest=int(lengths.max()) if lengths.size else 0,
+        )  # fmt: skip
+        own, peers = (
+            {peer: replace(side, turned=True) for peer, side in sides.items()}
+            for sides in (self.own_mirrors, self.peer_mirrors)
+        )
+        vertices = replace(self.vertices, own_mirrors=own, peer_mirrors=peers)
+        degree = degrees(built, vertices, False, comm, self.device)
+        turned = BuiltLocal(self, built, vertices, degree, self.device, self.planned)
+        turned.in_edges = Rows(self.built.offsets, self.built.neighbours, self.built.weights)
+        self.turned = turned
+
     @property
     def size(self) -> int:
         """Masters and mirrors."""
@@ -166,6 +196,11 @@ class BuiltLocal(LocalGraph):
         """Leading lids whose gids ascend: all masters, since ranks number theirs by gid."""
         return self.masters
 
+    @cached_property
+    def largest_id(self) -> int:
+        """Largest original id of this rank's vertices; -1 if it has none."""
+        return self.n - 1 if self.masters == self.n else int(self.vertices.original.max()) if self.size else -1
+
     @property
     def by_id(self) -> bool:
         """True: targets of a row ascend by gid."""
@@ -173,6 +208,8 @@ class BuiltLocal(LocalGraph):
 
     def lid(self, vertex: int) -> int | None:
         """Return the lid of one of this rank's masters, or None; found on the GPU without copying all gids."""
+        if self.masters == self.n:  # lids are original ids
+            return vertex if 0 <= vertex < self.n else None
         own, order = self.vertices.original[: self.masters], self.vertices.order
         for first in range(0, self.masters if 0 <= vertex < self.n else 0, SOME):
             found = self.device.xp.flatnonzero(own[first : first + SOME] == vertex)

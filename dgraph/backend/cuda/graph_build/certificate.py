@@ -1,31 +1,25 @@
 """Check of distances and predecessors against the edges of a graph that GPUs built.
 
-The edges are drawn again (``certificate.cuh``), so nothing of the rows that a run used is trusted. Rules and their
+The edges are drawn again (``drawn_proof.cuh``), so nothing of the rows that a run used is trusted. Rules and their
 names: ``dgraph/validate/tree.py``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from dgraph.backend.cuda.graph_build import build_kernels as at
-from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels, words
+from dgraph.backend.cuda.certificates import plateaus
+from dgraph.backend.cuda.certificates import rule_numbers as at
+from dgraph.backend.cuda.graph_build.build_kernels import RULE_UNIT, BuildKernels, words
 from dgraph.backend.cuda.graph_build.build_memory import demand
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.ids import VertexIds
-
-NONE = np.uint64(2**64 - 1)
-FINDINGS = {
-    "source": at.BROKEN_SOURCE, "negative": at.BROKEN_NEGATIVE, "beyond": at.BROKEN_BEYOND, "root": at.BROKEN_ROOT,
-    "out": at.BROKEN_OUT, "none": at.BROKEN_NONE, "lost": at.BROKEN_LOST, "short": at.BROKEN_SHORT,
-    "arc": at.BROKEN_ARC, "tight": at.BROKEN_TIGHT, "alone": at.BROKEN_ALONE, "plateaus": at.PLATEAUS,
-}  # fmt: skip
-"""Rule name of ``dgraph/validate/tree.py`` → row of ``broken``."""
 
 
 class GeneratedGraph(Protocol):
@@ -60,9 +54,13 @@ class EdgeCertificate:
         """The rows themselves, made on the host; collective."""
         return self.graph.block
 
-    def able(self, distance: np.dtype) -> bool:
-        """Return True if distances of this dtype can be checked; two gids must fit 64 bits."""
-        return self.n <= 1 << 32 and distance in (np.int64, np.float64)
+    def able(self, algorithm: str) -> bool:
+        """Return True if answers of an algorithm can be checked; two gids must fit 64 bits."""
+        return self.n <= 1 << 32 and algorithm in ("bfs", "sssp")
+
+    def takes(self, dtypes: Mapping[str, np.dtype]) -> bool:
+        """Return True if columns of these dtypes can be checked."""
+        return dtypes["distance"] in (np.int64, np.float64)
 
     def prove_tree(
         self, distance: np.ndarray, predecessor: np.ndarray | None, source: int, cutoff: float | None, weighted: bool
@@ -80,8 +78,7 @@ class EdgeCertificate:
 
         Returns:
             Rule → number of violations among this rank's vertices, and the first place: a gid, or source and target as
-                two
-            gids of 32 bits.
+            two gids of 32 bits.
         """
         comm, device, real = self.graph.comm, self.graph.built_on, distance.dtype.kind == "f"
         with comm.together():
@@ -90,9 +87,8 @@ class EdgeCertificate:
             demand(distance.nbytes * 3 + self.rows // 4, device, "a proof")
             made = BuildKernels(self.graph.draft, device, comm.rank, comm.size, "double" if real else "i64")
             if not weighted:
-                made.set(rule=at.RULE_UNIT)
-            broken = xp.zeros((at.PROOFS, 2), np.uint64)
-            broken[:, 1] = NONE
+                made.set(rule=RULE_UNIT)
+            broken = device.put(np.array([[0, at.NONE]] * at.PROOFS, np.uint64))
             made.take(
                 broken=broken, claimed=device.put(distance),
                 parents=None if predecessor is None else device.put(predecessor),
@@ -112,16 +108,32 @@ class EdgeCertificate:
                 made.launch("prove_arcs")
                 device.wait()
         with comm.together():
+            followed = comm.size == 1 and int(device.get(broken)[at.PLATEAUS, 0]) > 0
+            if followed:
+                plateaus.follow(made, self.n, predecessor is not None)
             made.launch("prove_vertices", 2 if predecessor is None else 1)
-            found = device.get(broken)
-        return {name: (int(found[rule, 0]), int(found[rule, 1])) for name, rule in FINDINGS.items()}
+            words_found = device.get(broken)
+        found = {name: (int(words_found[rule, 0]), int(words_found[rule, 1])) for name, rule in at.TREE.items()}
+        return found | {"plateaus": (0, 0)} if followed else found
+
+    def count_edges(self, distance: Any) -> int:
+        """Return how many of the generator's edges have a reached source, loops and parallel ones included.
+
+        Args:
+            distance: int64 by gid, of all vertices: for one rank.
+        """
+        device = self.graph.built_on
+        made = BuildKernels(self.graph.draft, device, 0, 1, "i64")
+        made.take(broken=device.xp.zeros(1, np.uint64), claimed=device.put(distance))
+        made.launch("count_reached")
+        return int(device.get(made.arrays["broken"])[0])
 
     def weight(self, u: int, v: int, dtype: np.dtype, weighted: bool) -> np.generic:
         """Return the weight of the arc u → v; not collective."""
         device = self.graph.built_on
         made = BuildKernels(self.graph.draft, device, 0, 1, "double" if dtype.kind == "f" else "i64")
         if not weighted:
-            made.set(rule=at.RULE_UNIT)
+            made.set(rule=RULE_UNIT)
         weight = device.xp.zeros(1, dtype)
         made.take(broken=weight)
         made.set(low=u, high=v)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from dgraph.backend.cuda.device_graph.device_graph import SOME, by_descending_degree, cuts_of, groups_of
+from dgraph.backend.cuda.device_graph.device_graph import SOME
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED
+from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree, cuts_of, groups_of
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import renumbering, sets
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
@@ -25,12 +26,21 @@ NARROW = 1 << 32
 """Bound below which degrees are sent and stored in 32 bits."""
 
 
-def degrees(built: BuiltCsr, vertices: Vertices, placement: Placement, comm: Comm, device):
-    """Return the out-degrees of this rank's vertices, by position; uint32 if that suffices; collective."""
+def degrees(built: BuiltCsr, vertices: Vertices, whole_rows: bool, comm: Comm, device):
+    """Return the out-degrees of this rank's vertices, by position; uint32 if that suffices; collective.
+
+    Args:
+        built: rows of masters and mirrors.
+        vertices: the vertices.
+        whole_rows: True if no mirror has a row.
+        comm: the ranks.
+        device: this rank's GPU.
+    """
     if comm.size == 1:
         return _lengths(built, np.uint32 if built.longest < NARROW else np.int64, device.xp)
     found = _lengths(built, np.int64, device.xp)
-    _reduce_to_masters(found, vertices, placement, comm, device)
+    if not whole_rows:
+        _reduce_to_masters(found, vertices, comm, device)
     _send_to_mirrors(found, vertices, comm, device)
     narrow = not found.size or int(found.max()) < NARROW
     return found.astype(np.uint32 if narrow else np.int64, copy=False)
@@ -59,10 +69,8 @@ def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
     return most, min(found)
 
 
-def _reduce_to_masters(found, vertices: Vertices, placement: Placement, comm: Comm, device) -> None:
+def _reduce_to_masters(found, vertices: Vertices, comm: Comm, device) -> None:
     """Add mirrors' values to their masters; int64 by position; collective."""
-    if placement.cut == "outgoing":
-        return
     dtype = _sent(found, comm)
     leaving = [
         device.get(found[side.first : side.first + side.count].astype(dtype, copy=False))
@@ -118,7 +126,8 @@ def order(
     with comm.together():
         vertices.drawn = _counted(vertices, made)
         found, here = vertices.drawn.astype(np.int64), int(vertices.drawn.sum())
-    _reduce_to_masters(found, vertices, placement, comm, device)
+    if placement.cut != "outgoing":
+        _reduce_to_masters(found, vertices, comm, device)
     with comm.together():
         largest = int(found[: vertices.masters].max()) if vertices.masters else 0
         cramped = renumber is None and not _fits(draft, vertices, here, made, comm.size)

@@ -1,6 +1,6 @@
 """Placement of vertices and arcs of a graph that is not drawn yet.
 
-Possible for policies that depend on degrees alone. :func:`place` is the entry; ``ownership.cuh`` evaluates the
+Possible for policies that depend on degrees alone. :func:`place` is the entry; ``drawn_arcs.cuh`` evaluates the
 placement on the GPU.
 """
 
@@ -51,6 +51,14 @@ class Outline:
         return self.offsets
 
 
+def places(policy: str) -> bool:
+    """Return True if a policy can place a graph before it is drawn."""
+    try:
+        return partitioning.choose(policy).policy.name in (*ABLE, "auto")
+    except partitioning.PolicyError:
+        return False
+
+
 def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
     """Compute the placement of a policy and pass it to the kernels; collective.
 
@@ -63,7 +71,7 @@ def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Plac
             return partitioning.plan(policy, None, 1, comm)
     except partitioning.PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
-    if name not in (*ABLE, "auto"):
+    if not places(policy):
         raise UsageError(
             f"policy {name!r} must see a graph before it places it, and GPUs draw each arc where it stays: "
             f"take {', '.join(ABLE)}, or --build host"

@@ -6,7 +6,9 @@ uploaded, renumbered and transposed. CuPy's sort holds a copy of the keys, the o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +27,6 @@ RENUMBERING, FOLLOWING = 28, 20
 
 TRANSPOSING, MOVING = 32, 28
 """Scratch bytes an edge of ``SOME``, while edges are sorted by target; beside a weight, while weights move."""
-
-SPLITTING = 40
-"""Scratch bytes an edge of ``SOME``, while rows are split in two parts."""
 
 LIGHTEST = 8
 """Light edges are copied if they are at most one in LIGHTEST of all edges."""
@@ -48,12 +47,11 @@ class MemoryPlan:
         arrays: arrays that the program's rounds write.
         result: peak while values are uploaded or a result is put into order, beside the arrays.
         messages: buffers of the exchange, outside of the arrays' pool.
-        split_rows: peak while rows are split in two parts, beside the graph; 0 where none are.
-        parts: split rows, afterwards.
         filter_light: peak while light edges are copied, beside all that stays.
         light: light edges, afterwards.
         heads: first neighbour of every row and, for searches, a bitmap of rows with more, where needed.
         tiles: edges binned by target, where needed.
+        id_heads: first neighbours of every row by id, where needed.
     """
 
     upload: int
@@ -63,26 +61,30 @@ class MemoryPlan:
     arrays: int
     result: int
     messages: int = 0
-    split_rows: int = 0
-    parts: int = 0
     filter_light: int = 0
     light: int = 0
     heads: int = 0
     tiles: int = 0
+    id_heads: int = 0
 
     @property
     def rounds(self) -> int:
         """Peak after the upload, without messages."""
-        split_rows = self.incoming + self.split_rows
-        rounds = self.incoming + self.parts + self.tiles + self.arrays
-        return self.graph + max(
-            self.transpose, self.heads + max(split_rows, rounds + max(self.filter_light, self.light + self.result))
-        )
+        rounds = self.heads + self.id_heads + self.incoming + self.tiles + self.arrays
+        return self.graph + max(self.transpose, rounds + max(self.filter_light, self.light + self.result))
 
     @property
     def peak(self) -> int:
         """Peak in all, without messages."""
         return max(self.upload, self.rounds)
+
+    def buffers(self, transports: Mapping[int, str]) -> int:
+        """Return the bytes of message buffers; transports other than p2p stage messages on this GPU as well.
+
+        Args:
+            transports: transport to each peer.
+        """
+        return self.messages * (1 + any(name != "p2p" for name in transports.values()))
 
 
 def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options, blocks: int) -> MemoryPlan:
@@ -98,6 +100,7 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options,
     x, pulls = extent, may_pull(traced, forced)
     tiled = options.bins_edges(traced, x, pulls)
     longest = pieces(x) if traced.all and pulls and not tiled else 0
+    longest = x.edges // at.FOLD_LONG if traced.row_reducer else longest
     arrays = held(wanted(traced, x, longest, pulls, options, blocks))
     given = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
     widths = [np.dtype(STORED.get(field.dtype, field.dtype)).itemsize for field in traced.fields.values()]
@@ -107,6 +110,8 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options,
     tests_heads, reads_heads = uses_row_heads(traced, pulls), kernel_of(traced.program.kernel).row_heads
     heads = 4 * x.size * (x.renumbered and (tests_heads or reads_heads))
     heads += _bits(x.size) if x.renumbered and tests_heads else 0
+    if options.tests_id_heads(traced, x, pulls):
+        need = replace(need, id_heads=4 * at.ID_HEADS * x.size)
     need = replace(need, messages=2 * x.peers * each, heads=heads)  # two buffers, by parity of the exchange
     if tiled:
         need = replace(need, tiles=tiles.held(x.size, x.edges, blocks))
@@ -115,7 +120,7 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options,
             need = replace(need, transpose=max(_transpose_peak(bare), bare.rows + need.tiles))
     if options.light_edges_only(traced, pulls):
         need = replace(need, **_light(x))
-    return replace(need, **_parts(x)) if options.overlaps_push(traced, x) else need
+    return need
 
 
 def _light(x: GraphSize) -> dict[str, int]:
@@ -123,12 +128,6 @@ def _light(x: GraphSize) -> dict[str, int]:
     prefix = 8 if x.wide else 4
     rows = x.edges // LIGHTEST * (4 + x.weight) + prefix * (x.size + 1)
     return {"filter_light": rows + (4 + 2 * prefix) * ((x.edges + 31) // 32), "light": rows}
-
-
-def _parts(x: GraphSize) -> dict[str, int]:
-    """Return the bytes of split rows: a copy of edges and the start of each second part, and the peak."""
-    copied, each = x.edges * (4 + x.weight), 4 * (x.size + 1)
-    return {"split_rows": copied + each + max(SPLITTING * min(x.edges, SOME), 2 * each), "parts": copied + each}
 
 
 def for_graph(extent: GraphSize) -> MemoryPlan:
@@ -185,6 +184,8 @@ def may_pull(traced: Traced, forced: str) -> bool:
     directions = traced.program.directions
     if "pull" not in directions or (forced == "push" and "push" in directions):
         return False
+    if "push" not in directions:
+        return True
     return traced.once or traced.all or traced.program.gathers or forced in ("pull", "flip")
 
 
@@ -203,3 +204,25 @@ def beside(device) -> str:
     held, limit = device.elsewhere(), device.limit
     allowed = f" within the limit of {limit:,} (memory=, --gpu-memory: give more)" if limit is not None else ""
     return allowed + (f", where other graphs of this process hold {held:,}: let go of them" if held else "")
+
+
+def refusal(name: str, extent: GraphSize, need: MemoryPlan, messages: int, wanted: int, free: int, device: Any) -> str:
+    """Return the text of the error for a program that does not fit.
+
+    Args:
+        name: the program.
+        extent: sizes of the graph.
+        need: the program's memory.
+        messages: bytes of message buffers.
+        wanted: bytes in all.
+        free: bytes that the graph and the program may take.
+        device: the GPU.
+    """
+    other = "--direction push, which needs no edges by target, or " if need.incoming else ""
+    return (
+        f"{name} on {extent.size:,} vertices and {extent.edges:,} edges needs {wanted:,} bytes of GPU memory (bringing "
+        f"the graph there {need.upload:,}; the graph {need.graph:,}, its edges by target {need.incoming:,}, light ones "
+        f"{need.light:,}, rows' first neighbours {need.heads + need.id_heads:,}, binned edges {need.tiles:,}, the "
+        f"program {need.arrays:,}, messages {messages:,}), and {free:,} are free on {device.name}{beside(device)}; use "
+        f"{other}more GPUs (python -m dgraph estimate tells how many)"
+    )

@@ -1,4 +1,8 @@
-"""Arrays of a machine: sized as a whole, refused with figures if they do not fit, then allocated once."""
+"""Arrays of a machine: sized as a whole, refused with figures if they do not fit, then allocated once.
+
+They lie side by side in one allocation, those that start from zero first: one memset prepares them for the next run.
+Fields are apart, since results keep them.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,15 @@ KEPT = 5
 
 WRITTEN_FIRST = frozenset({
     "queue0", "queue1", "sums0", "sums1", "huge", "huge_sums", "touched", "mirrors", "dirty", "far0", "far1",
-    "live0", "live1", "parent", "lowest",
+    "live0", "live1", "parent", "lowest", "fold_keys", "fold_counts", "fold_parts", "fold_votes",
 })  # fmt: skip
 """Arrays of which no element is read before it is written: they need not be zeroed."""
+
+READ_ROUNDS = 512
+"""Rounds whose figures the host reads with the control block: 16 KiB, which take less than another copy."""
+
+ALIGNED = 256
+"""Bytes to whose multiples arrays that lie side by side are aligned."""
 
 STORED = {"bool": "uint8"}
 """dtype of a field → dtype of its array, where they differ: atomics need whole bytes."""
@@ -41,9 +51,11 @@ class WorkArrays:
         fields: field → array, by position.
         words: control block, float sums, globals and the counter of the grid barrier, in one array.
         tiled: True if in-edges are binned by target.
-        parted: True if pushed rows are split in two parts.
-        board: ``words`` and, from ``post_at`` on, the words of the exchange: the host reads both in one copy.
-        bytes: size of all arrays.
+        awaits_heads: True if the next machine of the program tests them.
+        heads_by_id: True if rows' first neighbours by id are tested before the rows.
+        board: ``words``, from ``post_at`` on the words of the exchange, and from ``ring_at`` on the figures of rounds.
+        read: the part of ``board`` that the host reads in one copy: figures of the first ``READ_ROUNDS`` rounds.
+        bytes: size of all arrays; ``kept_bytes``: of all but the fields.
 
     Raises:
         OutOfMemory: the arrays exceed the free memory.
@@ -52,6 +64,7 @@ class WorkArrays:
     def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: Options):
         self.device, self.pulls = device, pulls
         size, t = graph.local.size, traced
+        self._size = size
         self.integers_at = at.CONTROLS + at.MOST_SUMS
         self.floats_at = self.integers_at + max(len(t.globals), 1)
         self.gate_at = self.floats_at + max(len(t.globals), 1)
@@ -62,11 +75,15 @@ class WorkArrays:
             _ = graph.tiles  # made first, while scratch memory is free
         elif pulls:
             _ = graph.incoming
-        if t.all and pulls and not self.tiled:
+        if t.row_reducer:
+            pieces = len(graph.fold_chunks[0])
+        elif t.all and pulls and not self.tiled:
             pieces, _ = len(graph.chunks[0]), graph.long_rows
-        self.parted = options.overlaps_push(t, graph.extent)
-        if self.parted:
-            _ = graph.parts
+        tests_heads = options.tests_id_heads(t, graph.extent, pulls)
+        self.heads_by_id = tests_heads and graph.pays_id_heads()
+        self.awaits_heads = tests_heads and not self.heads_by_id
+        if self.heads_by_id:
+            _ = graph.id_heads
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
         self.bytes = held(arrays)
         free = device.free(self.bytes)
@@ -75,24 +92,57 @@ class WorkArrays:
                 f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "
                 f"{free:,} are free on {device.name}; use more GPUs"
             )
-        xp, none = device.xp, {dtype for count, dtype in arrays.values() if not count}
-        nothing = {dtype: xp.zeros(1, dtype) for dtype in none}
-
-        def made(name: str, count: int, dtype: Any):
-            if not count:
-                return nothing[dtype]
-            return xp.empty(count, dtype) if name in WRITTEN_FIRST else xp.zeros(count, dtype)
-
-        self.all = {name: made(name, *of) for name, of in arrays.items()}
+        xp = device.xp
+        self._fields = {name: arrays.pop(f"f_{name}") for name in t.fields}
+        ordered = sorted(arrays.items(), key=lambda item: item[0] in WRITTEN_FIRST)
+        sizes = [-(-count * np.dtype(dtype).itemsize // ALIGNED) * ALIGNED for _, (count, dtype) in ordered]
+        first = ALIGNED  # the first bytes stand for all arrays without elements
+        memory = xp.empty(first + sum(sizes), np.uint8)
+        zeroed = sum(size for (name, _), size in zip(ordered, sizes, strict=True) if name not in WRITTEN_FIRST)
+        self._zero = memory[: first + zeroed]
+        self.clear()
+        self.all = {}
+        for (name, (count, dtype)), size in zip(ordered, sizes, strict=True):
+            start, length = (first, count * np.dtype(dtype).itemsize) if count else (0, np.dtype(dtype).itemsize)
+            self.all[name] = memory[start : start + length].view(dtype)
+            first += size
         self.all["words"] = self.all["board"][: self.post_at]
-        self.all["post"] = self.all["board"][self.post_at :]
-        self.fields = {name: self.all[f"f_{name}"][:size] for name in t.fields}
+        self.ring_at = self.board.size - at.RING * at.FIGURES
+        self.all["post"] = self.board[self.post_at : self.ring_at]
+        self.all["ring"] = self.board[self.ring_at :]
+        self.read = self.board[: self.ring_at + READ_ROUNDS * at.FIGURES]
+        self.kept_bytes = self.bytes - sum(count * np.dtype(dtype).itemsize for count, dtype in self._fields.values())
+        self.fields: dict[str, Any] = {}
+        for name, of in self._fields.items():
+            self.set_field(name, xp.zeros(*of))
 
     def __getattr__(self, name: str):
         try:
             return self.__dict__["all"][name]
         except KeyError:
             raise AttributeError(name) from None
+
+    def set_field(self, name: str, array: Any) -> None:
+        """Take an array for a field, of the field's dtype and at least as many elements as there are vertices."""
+        self.all[f"f_{name}"] = array
+        self.fields[name] = array if len(array) == self._size else array[: self._size]
+
+    def dtype(self, name: str) -> np.dtype:
+        """Return the dtype of a field's array."""
+        return np.dtype(self._fields[name][1])
+
+    def new_field(self, name: str) -> None:
+        """Allocate a field, whose elements are undefined."""
+        self.set_field(name, self.device.xp.empty(*self._fields[name]))
+
+    def drop_fields(self) -> None:
+        """Let go of all fields, which are a result's from now on."""
+        for name in self._fields:
+            del self.all[f"f_{name}"], self.fields[name]
+
+    def clear(self) -> None:
+        """Zero the arrays that start from zero."""
+        self.device.clear(self._zero)
 
     @property
     def queues(self) -> tuple:
@@ -122,7 +172,7 @@ def wanted(
     Args:
         traced: the program.
         extent: sizes of the graph.
-        pieces: chunks of the longest rows, where all vertices pull.
+        pieces: chunks of the longest rows, where all vertices pull or rows are folded.
         pulls: True if the program may pull.
         options: options of the run.
         processors: multiprocessors of the GPU.
@@ -147,10 +197,12 @@ def wanted(
     searches = t.once and extent.mirrored and options.persistent_bfs_blocks(extent) > 0
     cut = most_pieces(extent.size, extent.edges, processors)[1] if tiled else 0
     return {
-        **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
-        "board": (at.CONTROLS + at.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post, np.int64),
+        **{f"f_{name}": _field(size, STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
+        "board": (
+            at.CONTROLS + at.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post + at.RING * at.FIGURES, np.int64
+        ),
         "counters": (4 * at.SLOT, np.int64), "totals": (2 + at.MOST_SUMS, np.int64),
-        "parts": (at.PARTS * max(len(t.float_sums), 1), np.float64), "ring": (at.RING * at.FIGURES, np.int64),
+        "parts": (at.PARTS * max(len(t.float_sums), 1), np.float64),
         "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
@@ -161,7 +213,6 @@ def wanted(
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
         "hits": ((size + 31) // 32 if searches else 0, np.uint32),
         "waiting": ((size + 31) // 32 if bucketed else 0, np.uint32),
-        "boundary_sums": (size + 1 if options.overlaps_push(t, extent) else 0, np.uint32),
         "far0": (size if bucketed else 0, np.uint32), "far1": (size if bucketed else 0, np.uint32),
         "live0": (size if t.live is not None else 0, np.uint32),
         "live1": (size if t.live is not None else 0, np.uint32),
@@ -173,9 +224,23 @@ def wanted(
         "kept_offsets": (size + 1 if sifted else 0, prefix),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
         "tile_parts": (cut * at.TILE, np.uint64), "tile_words": (4 if tiled else 0, np.uint32),
-        "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
+        "chunk_parts": (0 if t.row_reducer else 8 * len(t.proposes) * pieces, np.uint8),
+        **_tables(t, pieces, size),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),
         **(arrays.wanted(t, extent) if (arrays := own_arrays(t)) else {}),
+    }  # fmt: skip
+
+
+def _tables(t: Traced, chunks: int, size: int) -> Wanted:
+    """Return the arrays in which rows of a row reducer are folded in chunks, and the bitmap of rows to fold."""
+    if not t.row_reducer:
+        return {}
+    slots = getattr(at, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
+    keys = slots if t.row_reducer.name == "mode" else 0
+    return {
+        "fold_keys": (keys, np.uint64), "fold_counts": (slots, np.uint32), "fold_parts": (2 * chunks, np.int64),
+        "fold_stamps": (chunks, np.uint32), "fold_votes": (chunks, np.uint32),
+        "fold_marks": ((size + 31) // 32, np.uint32),
     }  # fmt: skip
 
 
@@ -184,6 +249,6 @@ def held(arrays: Wanted) -> int:
     return sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in arrays.values())
 
 
-def _padded(size: int) -> int:
-    """Return a length rounded up to whole 32-bit words: an atomic on one byte touches its word."""
-    return (size + 7) // 4 * 4
+def _field(size: int, dtype: str) -> tuple[int, str]:
+    """Return length and dtype of a field. Bytes fill whole 32-bit words: an atomic on one byte touches its word."""
+    return ((size + 7) // 4 * 4 if np.dtype(dtype).itemsize == 1 else max(size, 1)), dtype

@@ -1,8 +1,7 @@
 """Multi-GPU rounds with a device-side allreduce: the host launches kernels, GPUs exchange the totals themselves.
 
 Small rounds run in the persistent multi-GPU kernel, large ones kernel by kernel. After either, ``end_round`` reduces
-the
-totals over GPUs and begins the next round, or stops all ranks where the host's own end of a round continues
+the totals over GPUs and begins the next round, or stops all ranks where the host's own end of a round continues
 (``dgraph/engine/rounds``). The host's loop stays the reference. The host reads the control block once a round to choose
 the kernels of the next. Rounds over all vertices, which use the same kernels, are launched several at a time. After a
 large push the likely next kernels are launched too; they return at once if the next round is another.
@@ -11,20 +10,17 @@ large push the likely next kernels are launched too; they return at once if the 
 from __future__ import annotations
 
 import time
-import weakref
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen import message_layout
-from dgraph.backend.cuda.exchange.exchange import Exchange, Exchanges
+from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.exchange.pull_overlap import PullOverlap
-from dgraph.backend.cuda.exchange.push_overlap import WALKER, PushOverlap
 from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.comm import Comm
+from dgraph.backend.interface import DeviceRounds, Exchanges
 
 SHRINK_FACTOR = 8
 """Multiple of the small rounds' edge limit from which on a frontier is expected to stay large for one more round."""
@@ -41,14 +37,33 @@ def concluded_by_device(machine: Machine) -> bool:
     return wanted and fits and links is not None and links.direct
 
 
-def exchange_of(machine: Machine, comm: Comm, plans: Mapping[str, Any], record: Any) -> Exchange:
-    """Make the exchange of one program's run, with device-driven rounds where they are possible."""
-    links = machine.graph.links
-    assert links is not None
-    exchange = Exchange(machine, comm, links, plans, record)
+def device_rounds_of(machine: Machine, sync: Exchanges) -> DeviceRounds | None:
+    """Return the driver of rounds that GPUs run without the host; None where the host drives all."""
+    exchange = machine.device_exchange
+    if not isinstance(exchange, Exchange):
+        return None
     if concluded_by_device(machine):
-        exchange.rounds = DeviceBsp(weakref.proxy(exchange), exchange.machine)
-    return exchange
+        return DeviceBsp(exchange, machine, sync)
+    return Launched(exchange, machine, exchange.is_small) if exchange.runs_multi_gpu else None
+
+
+class Launched:
+    """Rounds of one launch of the persistent multi-GPU kernel; the host drives the others.
+
+    Args:
+        able: returns True if the next round can run in that kernel; the same on every rank.
+    """
+
+    def __init__(self, exchange: Exchange, machine: Machine, able: Callable[[], bool]):
+        self.exchange, self.machine, self.able = exchange, machine, able
+
+    def run(self, limit: int) -> bool:
+        """Run rounds up to the hosts' agreement, if the next one can run here."""
+        if not self.able():
+            return False
+        self.machine.run_device_rounds(limit)
+        self.exchange.check()
+        return True
 
 
 class DeviceBsp:
@@ -61,17 +76,17 @@ class DeviceBsp:
             handles all large rounds.
     """
 
-    def __init__(self, exchange: Exchange, machine: Machine):
-        self.exchange, self.machine = exchange, machine
-        self.overlap, self.copies = PushOverlap(exchange, machine), PullOverlap(exchange, machine)
+    def __init__(self, exchange: Exchange, machine: Machine, sync: Exchanges):
+        self.exchange, self.machine, self.sync = exchange, machine, sync
+        self.copies = PullOverlap(exchange, machine)
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
         self.ahead = ROUNDS_AHEAD if self.steady else 1
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
-        self.follows = one and not (passes or exchange.broadcasts or self.overlap.able) and exchange.runs_multi_gpu
+        self.follows = one and not (passes or exchange.broadcasts) and exchange.runs_multi_gpu
 
-    def run(self, limit: int, sync: Exchanges) -> None:
+    def run(self, limit: int) -> bool:
         """Run rounds until the program ends, a rank needs its host, or round ``limit`` is next; collective.
 
         All ranks return at the same round. A rank that fails notifies the others, which then give up too.
@@ -79,16 +94,19 @@ class DeviceBsp:
         began, end = time.perf_counter(), min(limit, self.machine.round + at.RING)
         try:
             self.machine.prepare()
-            while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME, sync):
-                pass
+            with self.exchange.timed_outside():
+                while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME):
+                    pass
         except Exception:
             self.exchange.post.broken = True
             with suppress(Exception):  # the GPU itself may have failed
                 self.machine.launch(("round_kernels", "abort_peers", self.exchange.comm.rank))
                 self.machine.device.wait()
             raise
+        self.exchange.check()
+        return True
 
-    def _turn(self, end: int, stops: bool, sync: Exchanges) -> bool:
+    def _turn(self, end: int, stops: bool) -> bool:
         """Launch one batch of rounds and read the control block; return True if rounds go on."""
         machine, before = self.machine, self.machine.round
         if self.exchange.runs_persistent_bfs and (before == 0 or not self.exchange.is_small()):
@@ -102,13 +120,13 @@ class DeviceBsp:
             self._small_rounds(end, stops)
         elif self.steady:
             for _ in range(min(self.ahead, end - before)):
-                name = self._large_round(sync, end, stops)
-                sync.broadcast()
+                name = self._large_round(end, stops)
+                self.sync.broadcast()
         else:
             ahead = self._likely()
-            name = self._large_round(sync, end, stops, ahead)
+            name = self._large_round(end, stops, ahead)
             if ahead == at.NEXT_LARGE:
-                self._large_round(sync, end, stops)
+                self._large_round(end, stops)
             elif ahead == at.NEXT_SMALL:
                 self._small_rounds(end, stops)
         machine.read()
@@ -121,26 +139,23 @@ class DeviceBsp:
         returns = bool(machine.words[at.RETURN_STATE])
         machine.note(name, machine.round - before + returns)
         if not returns and not self.steady:
-            sync.broadcast()
+            self.sync.broadcast()
         return not returns
 
     def _small_rounds(self, end: int, stops: bool) -> None:
         """Launch the persistent multi-GPU kernel."""
         self.machine.launch(("multi_gpu_rounds", "multi_gpu_rounds", end), self._conclude(at.NO_PHASE, end, stops))
 
-    def _large_round(self, sync: Exchanges, end: int, stops: bool, ahead: int = at.NEXT_ANY) -> str:
+    def _large_round(self, end: int, stops: bool, ahead: int = at.NEXT_ANY) -> str:
         """Launch one round kernel by kernel; return the name of its edge traversal."""
         machine = self.machine
-        if self.overlap.cuts():
-            name = WALKER
-            self.overlap.walk(sync)
-        elif self.copies.cuts():
+        if self.copies.cuts():
             name = "pull"
-            self.copies.pull(sync)
+            self.copies.pull(self.sync)
         else:
             name, calls = machine.edge_launches()
             machine.launch(*calls)
-            sync.reduce()
+            self.sync.reduce()
         machine.launch(*machine.vertex_launches(), self._conclude(at.APPLIED, end, stops, ahead))
         return name
 

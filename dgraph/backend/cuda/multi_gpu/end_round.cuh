@@ -11,28 +11,28 @@ struct ConcludeRoom {
 
 // This rank's total ``k``.
 DEVICE i64 total_found(int k, bool stops) {
-    const i64* c = env.control;
-    if (k == TOTAL_ACTIVES) return c[ACTIVE];
-    if (k == TOTAL_DEGREES) return c[EDGES];
+    const RoundState* c = env.control;
+    if (k == TOTAL_ACTIVES) return c->active;
+    if (k == TOTAL_DEGREES) return c->edges;
     if (k == TOTAL_STOPS) return stops;
-    if (k == TOTAL_WAITING) return PRIORITY && c[FAR] > 0;
-    if (k == TOTAL_LOWEST) return c[LOWEST_BUCKET] - FAR_BASE;
-    if (k == TOTAL_LIVES) return c[LIVE_COUNT];
+    if (k == TOTAL_WAITING) return PRIORITY && c->far > 0;
+    if (k == TOTAL_LOWEST) return c->lowest_bucket - FAR_BASE;
+    if (k == TOTAL_LIVES) return c->live_count;
     k -= TOTAL_SUMS;
-    return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
+    return k < SUMS ? FRESH(c->sums + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
 }
 
 // ``asked``: the round to stop before, the phase that is over, whether this rank needs its host, what was launched
 // ahead. One block.
 KERNEL end_round(i64 asked) {
     SHARED(ConcludeRoom, room);
-    i64* c = env.control;
+    RoundState* c = env.control;
     const i64 phase = asked >> END_PHASE_BIT & 15, limit = asked & ((1ll << END_PHASE_BIT) - 1);
     const bool stops = asked >> END_STOP_BIT & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
-    if (c[DONE] || c[RETURN_STATE] != (opens ? NEEDS_BUCKET : 0)) return;
+    if (c->done || c->return_state != (opens ? NEEDS_BUCKET : 0)) return;
     if (phase != NO_PHASE) finish_phase(phase, room.floats);
     __syncthreads();
-    Agreement agreement = {FRESH(env.post + POST_STAMP)};
+    Agreement agreement = {FRESH(&env.post->stamp)};
     Totalled& t = room.totals;
     const bool whole = SUMS + FLOAT_SUMS > 0 || LIVE || phase == LOWEST_FOUND;
     for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS + FLOAT_SUMS; k += BLOCK) t.mine[k] = total_found(k, stops);
@@ -42,34 +42,31 @@ KERNEL end_round(i64 asked) {
     for (int i = threadIdx.x; i < FLOAT_SUMS; i += BLOCK) room.sums[i] = agreement.float_sum(t, i);
     __syncthreads();
     if (threadIdx.x) return;
-    env.post[POST_STAMP] = agreement.stamp, env.post[POST_WAITING] += waited;
-    const bool late = FRESH(env.post + POST_STALLED) != 0;
-    const i64 round = c[ROUND], active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
+    env.post->stamp = agreement.stamp, env.post->waiting += waited;
+    const bool late = FRESH(&env.post->stalled) != 0;
+    const i64 round = c->round, active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
     if (phase == LOWEST_FOUND) {
-        c[LOWEST_BUCKET] = t.all[TOTAL_LOWEST] + FAR_BASE;
-        if (late || t.all[TOTAL_LOWEST] == 0) c[RETURN_STATE] = NEEDS_HOST;
+        c->lowest_bucket = t.all[TOTAL_LOWEST] + FAR_BASE;
+        if (late || t.all[TOTAL_LOWEST] == 0) c->return_state = NEEDS_HOST;
         return;
     }
-    if (LIVE) c[TOTAL_LIVE] = t.all[TOTAL_LIVES];
+    if (LIVE) c->total_live = t.all[TOTAL_LIVES];
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = room.sums[i];
-    Globals G = globals_with(t.all + TOTAL_SUMS, floats);
-    G.round += 1, G.active = active;
-    const Decision decision = step(G);
+    const Decision decision = decided(globals_with(t.all + TOTAL_SUMS, floats), active);
     const bool buckets = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
     const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !buckets);
-    c[RETURN_STATE] = leaves || (buckets && SUMS + FLOAT_SUMS) ? NEEDS_HOST : buckets ? NEEDS_BUCKET : 0;
-    c[PROGRAM_ENDS] = decision.done && !buckets && !late;
-    if (c[PROGRAM_ENDS]) store_globals(decision.G);
-    if (c[RETURN_STATE]) return;
-    i64* figure = env.ring + (round % RING) * FIGURES;
-    figure[0] = c[TOTAL_ACTIVE], figure[1] = c[TOTAL_EDGES], figure[2] = c[MODE], figure[3] = 0;
-    c[WHOLE] = decision.whole;
+    c->return_state = leaves || (buckets && (DIRTY || SUMS + FLOAT_SUMS)) ? NEEDS_HOST : buckets ? NEEDS_BUCKET : 0;
+    c->program_ends = decision.done && !buckets && !late;
+    if (c->program_ends) store_globals(decision.G);
+    if (c->return_state) return;
+    log_round(*c, 0);
+    c->whole = decision.whole;
     begin_round(decision.G, active, edges, false);
-    const i64 most = FRESH(env.post + POST_SMALL_LIMIT);
-    const bool small = c[MODE] == PUSH && active <= most && edges <= most;
+    const i64 most = FRESH(&env.post->small_limit);
+    const bool small = c->mode == PUSH && active <= most && edges <= most;
     const i64 ahead = asked >> END_NEXT_BIT;
-    if (ahead == NEXT_SMALL ? !small : ahead == NEXT_LARGE && (small || c[MODE] != PUSH)) c[RETURN_STATE] = NEEDS_LAUNCH;
+    if (ahead == NEXT_SMALL ? !small : ahead == NEXT_LARGE && (small || c->mode != PUSH)) c->return_state = NEEDS_LAUNCH;
 }
 
 // Notify all peers that this rank has failed, so that they do not wait for it. One block.

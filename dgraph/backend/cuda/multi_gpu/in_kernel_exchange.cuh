@@ -1,6 +1,6 @@
 // Exchange and allreduce inside the persistent multi-GPU kernel (multi_gpu_rounds.cuh).
 
-// Results of the first block, copied to shared memory: totals and sums as they lie behind POST_TOTALS, rows received
+// Results of the first block, copied to shared memory: totals and sums as they lie in ``ExchangeState``, rows received
 // (-1: too many for one block), and whether a rank did not answer.
 struct RoundResult {
     i64 totals[TOTAL_SUMS + 8 * (SUMS ? SUMS : 1)], rows;
@@ -28,6 +28,9 @@ struct Receivers {
     }
 };
 
+// Rounds of a rank alone between exchanges.
+#define LOCAL_ROUNDS (MIRROR_PROPOSALS == PROPOSALS_KEPT)
+
 struct ExchangeRoom {
     PackRoom pack;
     Totalled totals;
@@ -42,16 +45,16 @@ struct Exchanger {
     i64 packing, waiting, unpacking; // nanoseconds of the first thread
 
     __device__ void begin_exchanges() {
-        const i64* post = env.post;
-        gate = {(u32)KNOWN(env.control + GATE), (u32)KNOWN(post + POST_RELEASES), env.gate, (u32*)(env.post + POST_RELEASES)};
-        number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP), most_few = KNOWN(post + POST_OFFSET_LIMIT);
+        const ExchangeState* post = env.post;
+        gate = {(u32)KNOWN(&env.control->gate), (u32)KNOWN(&post->releases), env.gate, (u32*)&env.post->releases};
+        number = KNOWN(&post->number), agreement.stamp = KNOWN(&post->stamp), most_few = KNOWN(&post->offset_limit);
         packing = waiting = unpacking = 0;
     }
 
     // Store the state for the kernels that follow. By one thread.
     __device__ void end_exchanges() const {
-        env.control[GATE] = gate.due, env.post[POST_NUMBER] = number, env.post[POST_STAMP] = agreement.stamp;
-        env.post[POST_PACKING] += packing, env.post[POST_WAITING] += waiting, env.post[POST_UNPACKING] += unpacking;
+        env.control->gate = gate.due, env.post->number = number, env.post->stamp = agreement.stamp;
+        env.post->packing += packing, env.post->waiting += waiting, env.post->unpacking += unpacking;
     }
 
     // Count the rows from all peers; -1: too many for one block, or some message has a header. By whole warps.
@@ -68,9 +71,9 @@ struct Exchanger {
         __syncthreads();
         if (warp_in_block() == 0) {
             for (int k = lane_id(); totals && k < TOTAL_SUMS + 8 * SUMS; k += 32)
-                shared.received.totals[k] = FRESH(env.post + POST_TOTALS + k);
+                shared.received.totals[k] = FRESH(env.post->totals + k);
             const i64 rows = few_received();
-            if (lane_id() == 0) shared.received.rows = rows, shared.received.late = FRESH(env.post + POST_STALLED) != 0;
+            if (lane_id() == 0) shared.received.rows = rows, shared.received.late = FRESH(&env.post->stalled) != 0;
         }
         __syncthreads();
     }
@@ -95,9 +98,9 @@ struct Exchanger {
             if (pending) agreement.keep(shared.totals);
             __syncthreads();
             const u64 came = NOW();
-            if (few_received() > 0 && !FRESH(env.post + POST_STALLED)) take({number, most_few, warp_in_block(), BLOCK / 32, true});
+            if (few_received() > 0 && !FRESH(&env.post->stalled)) take({number, most_few, warp_in_block(), BLOCK / 32, true});
             if (threadIdx.x) return;
-            if (LOCAL_ROUNDS && a.reduces) env.post[POST_MIRRORS] = 0;
+            if (LOCAL_ROUNDS && a.reduces) env.post->mirrors = 0;
             packing += (i64)(posted - start), waiting += (i64)(came - posted), unpacking += (i64)(NOW() - came);
         });
         if (!appends && a.marked) mark_active(news, true);

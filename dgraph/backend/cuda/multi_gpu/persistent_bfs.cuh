@@ -20,7 +20,7 @@ struct PersistentBfs : BfsRank {
             __syncthreads();
             packing += (i64)(posted - start), waiting += (i64)(NOW() - posted);
         });
-        return !FRESH(env.post + POST_STALLED);
+        return !FRESH(&env.post->stalled);
     }
 
     // Reduce: send hits on mirrors to their masters.
@@ -74,12 +74,12 @@ struct PersistentBfs : BfsRank {
         const Asked a = broadcasts(mode);
         if (!a.role) return;
         const u64 start = NOW();
-        const bool as_bits = mode == PULL || own_active > most_few;
-        const ChangeLists news = {queue(), (u64)own_active, queue(), (u64)own_active};
+        const bool as_bits = mode == PULL || active > most_few;
+        const ChangeLists news = {queue(), (u64)active, queue(), (u64)active};
         number++;
         if (as_bits && mode == PUSH) mark_active(news, false), barrier_all_gpus();
-        if (mode == PULL && is_listed && own_active <= env.masters / LISTED_SHARE)
-            write_listed(a, queue(), (u64)own_active, number, gate.due);
+        if (mode == PULL && is_listed && active <= env.masters / LISTED_SHARE)
+            write_listed(a, queue(), (u64)active, number, gate.due);
         else if (as_bits) write_masters(a, mode == PULL ? bits() : env.awake, number);
         else append(a, news, number, most_few);
         const bool all_came = exchange(a, as_bits, start);
@@ -131,38 +131,34 @@ struct PersistentBfs : BfsRank {
     // Make the reached vertices the frontier.
     __device__ void advance() {
         const i64* now = slot_of(tick);
-        own_active = mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL), own_edges = edges_found();
+        active = mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL), edges = edges_found();
         if (mode == PUSH) {
             turn();
             return;
         }
-        slot = slot_of(tick++), bits_swapped = !bits_swapped, queued = edges = 0;
+        slot = slot_of(tick++), bits_swapped = !bits_swapped, queued = local_edges = 0;
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
     }
 
     // Decide as ``end_round`` does whether the next round begins here; if not, ``end_round`` finds the state that it
     // expects.
     __device__ bool continues(const Totals& t) {
-        Globals next = G;
-        next.round += 1, next.active = t.active;
-        const Decision decision = step(next);
-        const i64 next_mode = direction(mode, forced, t.active, active, t.edges, unexplored);
+        const Decision decision = decided(G, t.active);
+        const i64 was_mode = mode, next_mode = direction(mode, forced, t.active, total_active, t.edges, unexplored);
         small = next_mode == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
         was_large |= small == 0;
         leaves = t.late || t.stops || round + 1 >= limit || decision.done;
         const bool few = t.edges <= MAILED * (env.others + 1); // in a large frontier most edges end at seen vertices, which only this kernel skips
         if (leaves || small > (small_kernel_follows && was_large && few ? 0 : SMALL_IN_A_ROW)) {
-            if (mode == PULL && own_active) bits_to_list();
+            if (mode == PULL && active) bits_to_list();
             return false;
         }
-        i64* figure = env.ring + (round % RING) * FIGURES;
-        if (thread_rank() == 0) figure[0] = active, figure[1] = total, figure[2] = mode, figure[3] = 0;
-        round++, active = t.active, total = t.edges, G = decision.G;
-        if (next_mode == PUSH) unexplored -= total;
-        if (next_mode == PUSH && mode == PULL) bits_to_list();
-        if (next_mode == PULL && mode == PUSH) list_to_bits(own_active);
-        is_listed = next_mode == PULL && mode == PUSH;
-        mode = next_mode;
+        if (thread_rank() == 0) log_round(*this, 0);
+        next_round(*this, t.active, t.edges, next_mode);
+        G = decision.G;
+        if (mode == PUSH && was_mode == PULL) bits_to_list();
+        is_listed = mode == PULL && was_mode == PUSH;
+        if (is_listed) list_to_bits(active);
         return true;
     }
 };
@@ -170,7 +166,7 @@ struct PersistentBfs : BfsRank {
 // ``limit``: the round to stop before. All blocks are resident, since they use grid barriers.
 KERNEL_OF(PERSISTENT_BFS) persistent_bfs(i64 limit) {
     SHARED(BfsRoom, room);
-    PersistentBfs all = {{room}};
+    PersistentBfs all = {{{}, room}};
     all.open(limit);
     while (true) {
         if (all.mode == PULL) all.pull();

@@ -14,61 +14,55 @@ struct BfsRoom {
 };
 
 // State of one rank; every thread of its grid has the same values.
-struct BfsRank {
+struct BfsRank : Turn {
     BfsRoom& room;
     Gate gate;
     Agreement agreement;
     Globals G;
     u64 began;
     i64 number, most_few, most, limit, forced;
-    i64 tick, round, mode, active, total, queued, edges, unexplored, own_active, own_edges;
     bool leaves; // returns to the host, rather than to the next kernel
     i64 small;   // rounds in a row that the kernel of small rounds could have run
     bool was_large, small_kernel_follows; // whether a round was large; whether the kernel of small rounds was launched behind this one
-    bool swapped, bits_swapped, is_listed; // is_listed: the bitmap frontier also exists as a list
+    bool is_listed; // the bitmap frontier also exists as a list
     i64* slot;                           // counters of the frontier
     i64 packing, waiting, unpacking;     // nanoseconds of the first thread
 
     __device__ void open(i64 stop) {
-        const i64 *c = env.control, *post = env.post;
+        const RoundState* c = env.control;
+        const ExchangeState* post = env.post;
         began = NOW(), limit = stop;
-        gate = {(u32)KNOWN(c + GATE), (u32)KNOWN(post + POST_RELEASES), env.gate, (u32*)(env.post + POST_RELEASES)};
-        number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP);
-        most_few = KNOWN(post + POST_OFFSET_LIMIT), most = KNOWN(post + POST_SMALL_LIMIT), forced = KNOWN(c + FORCED);
-        tick = KNOWN(c + TICK), round = KNOWN(c + ROUND), mode = KNOWN(c + MODE), active = KNOWN(c + TOTAL_ACTIVE);
-        total = KNOWN(c + TOTAL_EDGES), queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES);
-        unexplored = KNOWN(c + UNEXPLORED), own_active = KNOWN(c + ACTIVE), own_edges = KNOWN(c + EDGES);
-        swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED);
-        G = load_globals(round, active);
+        gate = {(u32)KNOWN(&c->gate), (u32)KNOWN(&post->releases), env.gate, (u32*)&env.post->releases};
+        number = KNOWN(&post->number), agreement.stamp = KNOWN(&post->stamp);
+        most_few = KNOWN(&post->offset_limit), most = KNOWN(&post->small_limit), forced = KNOWN(&c->forced);
+        load_turn();
+        G = load_globals(round, total_active);
         slot = slot_of(tick - 1);
         small = packing = waiting = unpacking = 0, is_listed = was_large = false;
         small_kernel_follows = !broadcasts(PUSH).role; // else a broadcast must come first
-        if (FRESH(post + POST_SEEN) != round) look_again();
+        if (FRESH(&post->seen) != round) look_again();
         if (mode == PULL) list_to_bits(queued);
     }
 
     // Store the state as ``end_phase`` does after a vertex phase.
-    __device__ void close() const {
+    __device__ void close() {
         if (thread_rank()) return;
-        i64 *c = env.control, *post = env.post;
-        c[GATE] = gate.due, post[POST_NUMBER] = number, post[POST_STAMP] = agreement.stamp, post[POST_SEEN] = round + 1;
-        c[RETURN_STATE] = leaves ? NEEDS_HOST : 0;
-        c[TICK] = tick, c[ROUND] = round, c[MODE] = mode, c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = total;
-        c[UNEXPLORED] = unexplored, c[ACTIVE] = own_active, c[EDGES] = own_edges, c[SWAPPED] = swapped;
-        c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = FRESH(slot + MOST_DEGREE), c[BITS_SWAPPED] = bits_swapped;
-        post[POST_PACKING] += packing, post[POST_WAITING] += waiting, post[POST_UNPACKING] += unpacking;
+        RoundState* c = env.control;
+        ExchangeState* post = env.post;
+        c->gate = gate.due, post->number = number, post->stamp = agreement.stamp, post->seen = round + 1;
+        c->return_state = leaves ? NEEDS_HOST : 0;
+        largest = FRESH(slot + MOST_DEGREE);
+        store_turn();
+        post->packing += packing, post->waiting += waiting, post->unpacking += unpacking;
         store_globals(G);
     }
 
     __device__ void barrier_all_gpus() { grid_barrier(env.gate, gate.due); }
-    __device__ const u32* queue() const { return swapped ? env.queue1 : env.queue0; }
-    __device__ u32* bits() const { return bits_swapped ? env.bits1 : env.bits0; }
-    __device__ u32* next_bits() const { return bits_swapped ? env.bits0 : env.bits1; }
     __device__ u64 master_words() const { return ((u64)env.masters + 31) / 32; }
     __device__ u32 masters_in(u64 i) const { return bits_before(i, (u64)env.masters); }
     // Exchanges of a round in direction ``in_mode``: its reduce and its broadcast.
-    __device__ Asked reduces(i64 in_mode) const { return parsed(KNOWN(env.post + POST_BFS + 2 * in_mode)); }
-    __device__ Asked broadcasts(i64 in_mode) const { return parsed(KNOWN(env.post + POST_BFS + 2 * in_mode + 1)); }
+    __device__ Asked reduces(i64 in_mode) const { return parsed(KNOWN(env.post->bfs + 2 * in_mode)); }
+    __device__ Asked broadcasts(i64 in_mode) const { return parsed(KNOWN(env.post->bfs + 2 * in_mode + 1)); }
 
     // Open the list of the next frontier (``other``), or append to the current one.
     __device__ void open_list(Front& front, bool other, i64* counters) const {
@@ -129,7 +123,7 @@ struct BfsRank {
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
     }
 
-    __device__ void look() { queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL); }
+    __device__ void look() { queued = listed(slot, TAIL), local_edges = listed_edges(slot, TAIL); }
 
     // Edges of the newly reached vertices, counted in the whole graph.
     __device__ i64 edges_found() const {
@@ -143,7 +137,7 @@ struct BfsRank {
         visit.G = G, visit.stamp = visit.mirror_stamp = (u32)tick, visit.nearest = visit.seen = visit.mail = 0, visit.sent = false;
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, false, room.staging.held[warp_in_block()]);
-        const Work work = {queue(), swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)queued, (u64)edges, 0};
+        const Work work = {queue(), degree_sums(), env.out_offsets, (u64)queued, (u64)local_edges, 0};
         if (WIDE) twc(visit, work, room.twc);
         else warp_search(visit, work, room.search);
         visit.close();

@@ -114,6 +114,9 @@ template <class T> DEVICE T quotient(T a, T b) {
     return b == 0 ? a * (T)copysign(INFINITE, (double)b) : whole;
 }
 
+DEVICE float square_root(float a) { return sqrtf(a); }
+DEVICE double square_root(double a) { return sqrt(a); }
+
 DEVICE i64 saturating_add(i64 a, i64 b) {
     const i64 most = 0x7fffffffffffffffll;
     if (b > 0 && a > most - b) return most;
@@ -132,6 +135,8 @@ DEVICE u64 mix(u64 x) {
 
 // By one seed another number for each a.
 DEVICE i64 mixed(i64 a, i64 seed) { return (i64)mix((u64)a + 0x9e3779b97f4a7c15ull * ((u64)seed + 1)); }
+
+DEVICE i64 bit_count(i64 a) { return __popc((u32)a) + __popc((u32)((u64)a >> 32)); }
 
 DEVICE i64 saturating_subtract(i64 a, i64 b) {
     const i64 most = 0x7fffffffffffffffll;

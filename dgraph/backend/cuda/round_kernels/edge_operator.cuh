@@ -2,7 +2,7 @@
 // warps: lanes without an edge take part and say so.
 
 // Bits of the frontier.
-DEVICE const u32* active_bits() { return KNOWN(env.control + BITS_SWAPPED) ? env.bits1 : env.bits0; }
+DEVICE const u32* active_bits() { return KNOWN(&env.control->bits_swapped) ? env.bits1 : env.bits0; }
 
 struct Work {
     const u32* items;        // vertices; null: every vertex of the rows
@@ -17,7 +17,7 @@ struct Work {
     __device__ offset_t first(u32 v) const { return offsets[v]; }
     // A sweep passes over the rows of vertices that are not active.
     __device__ offset_t last(u32 v) const {
-        const bool none = SWEEP && !PULLING && !(active_bits()[v >> 5] >> (v & 31) & 1);
+        const bool none = WALK == WALK_ROWS && !(active_bits()[v >> 5] >> (v & 31) & 1);
         return offsets[none ? v : v + 1];
     }
 
@@ -52,7 +52,8 @@ DEVICE EdgeList edge_list(bool swapped) {
 // Rounds of several GPUs in one launch. There, and where no vertex has a mirror, a visit itself tells near vertices from far
 // ones; else a pass over what was touched does: more lists take more registers, and fewer warps would run at once.
 #define MULTI_GPU (PERSISTENT && !FUSED)
-#define SORTS (PRIORITY && (FUSED || MULTI_GPU))
+#define MAILS (MIRROR_PROPOSALS >= PROPOSALS_MAILED)
+#define SORTS (PRIORITY && !APPLY && (FUSED || MULTI_GPU))
 #define TOUCHES ((APPLY && !KCORE_PEEL) || (PRIORITY && !SORTS))
 
 #if MULTI_GPU
@@ -97,13 +98,13 @@ struct Visit {
 
     __device__ void open(const Globals& globals, i64 tick, i64 bucket_now, u32 (*staging)[STAGED_VERTICES]) {
         i64* slot = slot_of(tick);
-        const i64* c = env.control;
+        const RoundState* c = env.control;
         G = globals, stamp = mirror_stamp = (u32)tick, nearest = bucket_now, seen = mail = 0, sent = false;
         neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
         weights = PULLING ? env.in_weights : env.out_weights;
         bits = active_bits();
         sums = no_sums();
-        const bool swapped = KNOWN(c + SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED);
+        const bool swapped = KNOWN(&c->swapped), far_swapped = KNOWN(&c->far_swapped);
         aim(slot, swapped, far_swapped, staging);
     }
 
@@ -111,11 +112,11 @@ struct Visit {
         if (!ALL && TOUCHES) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
         else front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (!FUSED) mirror_list.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
-        if (SORTS) far_list.open(staging[FAR_STAGING], far_swapped ? env.far1 : env.far0, env.control + FAR);
+        if (SORTS) far_list.open(staging[FAR_STAGING], far_swapped ? env.far1 : env.far0, &env.control->far);
     }
 
     // Whether what mirror v is proposed goes into a message by itself.
-    __device__ bool mailed(u32 v) const { return MAIL_PROPOSALS && mail && v >= env.masters; }
+    __device__ bool mailed(u32 v) const { return MAILS && mail && v >= env.masters; }
 
     __device__ bool is_active(u32 u) const { return ALL || (bits[u >> 5] >> (u & 31) & 1); }
 
@@ -155,8 +156,8 @@ struct Visit {
             other[k] = near[k] ? neighbours[e[k]] : 0;
             v[k] = PULLING ? u[k] : other[k];
         }
-        for (int k = 0; k < K; k++) near[k] = near[k] && (PULLING ? is_active(other[k]) : !SWEEP || is_active(u[k]));
-        for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(G, v[k]));
+        for (int k = 0; k < K; k++) near[k] = near[k] && (PULLING ? is_active(other[k]) : WALK != WALK_ROWS || is_active(u[k]));
+        for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : wants(G, v[k]));
         for (int k = 0; k < K; k++) near[k] = CULL && SEEN ? survives(near[k], v[k]) : near[k];
         for (int k = 0; k < K; k++) {
             if (MULTI_GPU && MARK_EARLY && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
@@ -168,7 +169,7 @@ struct Visit {
             far[k] = SORTS && near[k] && master && bucket_of(v[k], p[k]) > nearest;
             if (near[k] && SEEN) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
             if (near[k] && KCORE_PEEL && master) peeled[k] = peel(G, v[k], p[k]);
-            else if (near[k] && !SEEN && !(NOT_IDEMPOTENT && mailed(v[k]))) claim[k] = attempt(v[k], p[k]);
+            else if (near[k] && !SEEN && !(MIRROR_PROPOSALS == PROPOSALS_ALL_MAILED && mailed(v[k]))) claim[k] = attempt(v[k], p[k]);
             if (far[k] && PERSISTENT) word[k] = last_waiting(v[k]);
             else if (near[k] && MARK_EARLY && marks(v[k])) mark[k] = last_mark(v[k]);
         }
@@ -178,7 +179,7 @@ struct Visit {
             if (KCORE_PEEL && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
             else if (SEEN) near[k] = near[k] && !(before[k] >> (v[k] & 31) & 1);
             else if (MARK_EARLY && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
-            else if (!(NOT_IDEMPOTENT && mailed(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
+            else if (!(MIRROR_PROPOSALS == PROPOSALS_ALL_MAILED && mailed(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
             if (SEEN && near[k] && master) put(v[k], p[k]);
             far[k] = far[k] && near[k];
             near[k] = near[k] && !far[k];
@@ -189,12 +190,12 @@ struct Visit {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
             else front.add(near[k] && master, v[k]);
-            if (MAIL_PROPOSALS && mail) near[k] = near[k] && !master;
+            if (MAILS && mail) near[k] = near[k] && !master;
             else if (!FUSED) mirror_list.add(near[k] && !master, v[k]);
             if (SORTS) far_list.add(far[k], v[k]);
             if (EMIT_NEXT_EDGES) emit_edges(near[k], v[k]);
         }
-        if (MAIL_PROPOSALS && mail) sent |= send_mirrors(near, v, p, mail);
+        if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
     }
 
     // Proposals from another rank into masters, K where ``mine``, which join lists where they change. As in a batch, what is
@@ -238,7 +239,7 @@ struct Visit {
         const offset_t first = joined ? env.out_offsets[v] : 0;
         const u64 degree = joined ? (u64)(env.out_offsets[v + 1] - first) : 0;
         const u64 at = degree ? atomicAdd((u64*)(slot_of(stamp) + EMITTED_TAIL), degree) : 0;
-        const EdgeList list = edge_list(!KNOWN(env.control + SWAPPED));
+        const EdgeList list = edge_list(!KNOWN(&env.control->swapped));
         for (u32 left = ballot(degree > 0); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, source = shuffle(v, lane);
             list.put(shuffle(at, lane), source, shuffle(first, lane), shuffle(degree, lane), lane_id(), 32);

@@ -7,13 +7,13 @@ struct EdgesRoom {
 };
 
 DEVICE void open_visit(Visit& visit, EdgesRoom& room) {
-    const i64* c = env.control;
+    const RoundState* c = env.control;
     if (CULL & CULL_HASH) {
         for (u32 i = threadIdx.x; i < CULLED; i += BLOCK) room.culled[i] = 0xffffffffu;
         __syncthreads();
     }
     visit.culled = room.culled;
-    visit.open(load_globals(KNOWN(c + ROUND), KNOWN(c + TOTAL_ACTIVE)), KNOWN(c + TICK), KNOWN(c + BUCKET),
+    visit.open(load_globals(KNOWN(&c->round), KNOWN(&c->total_active)), KNOWN(&c->tick), KNOWN(&c->bucket),
                room.staging.held[warp_in_block()]);
 }
 
@@ -31,7 +31,7 @@ KERNEL edges(i64 number) {
 KERNEL edges_huge(i64) {
     SHARED(EdgesRoom, room);
     if (is_over()) return;
-    i64* slot = slot_of(KNOWN(env.control + TICK));
+    i64* slot = slot_of(KNOWN(&env.control->tick));
     const Work work = {env.huge, env.huge_sums, PULLING ? env.in_offsets : env.out_offsets, (u64)listed(slot, HUGE_TAIL),
                        (u64)listed_edges(slot, HUGE_TAIL), 0};
     Visit visit;

@@ -14,15 +14,14 @@ from dgraph.backend.cuda.memory.work_arrays import WorkArrays
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.kernel_register import kernel_of
+from dgraph.program.analysis import ends_on_empty_frontier
 
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
 """Kernels of one block."""
 
-COOPERATIVE = (
-    "rounds", "multi_gpu_rounds", "persistent_bfs", "pack", "unpack", "estimate", "estimate_across", "send_inside",
-    "label_inside",
-)  # fmt: skip
-"""Kernels with grid barriers, which need all blocks to be resident at once."""
+COOPERATIVE = ("rounds", "multi_gpu_rounds", "persistent_bfs", "pack", "unpack")
+"""Kernels with grid barriers, which need all blocks to be resident at once; algorithms register further ones."""
 
 HUGE_LEAST = 8 * at.BLOCK
 """Least degree of a vertex for a launch of its own; below it a block walks the edges."""
@@ -48,9 +47,11 @@ class Launcher:
         self.device, self.options = device, options = sources.device, sources.options
         self.loaded = self.edges_emitted = False
         self.record = Record(device, options, arrays.record) if options.record or options.timed else None
-        self._members = module_text.environment(self.traced)
+        self._cooperative = {*COOPERATIVE, *kernel_of(self.traced.program.kernel).cooperative}
+        self._members = {name: (i, kind) for i, (kind, name) in enumerate(module_text.environment(self.traced))}
         self._values = self._environment()
         self._modules: dict[Name, object] = {}
+        self._grids: dict[tuple[str, str, bool], tuple[bool, int]] = {}
         self.compiling = 0.0
         self._sent: tuple = ()
         self._token = object()
@@ -79,15 +80,22 @@ class Launcher:
             blocks: size of the grid; None: as :meth:`blocks` has it.
         """
         found = self._bound_module(module, fused)
-        cooperative = kernel in COOPERATIVE
-        if blocks is None:
-            schedule = SCHEDULES.get(module.partition(":")[0])
-            grid = "edges" if schedule and kernel in schedule.before else kernel
-            blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, grid)
+        key = module, kernel, fused
+        cooperative, grid = self._grids.get(key) or self._grids.setdefault(key, self._grid(found, module, kernel))
+        blocks = grid if blocks is None else blocks
         if self.record is None:
             found.launch(kernel, blocks, argument, cooperative)
         else:
             self.record.launch(found, module, kernel, blocks, argument, cooperative)
+
+    def _grid(self, found, module: str, kernel: str) -> tuple[bool, int]:
+        """Return True if a kernel has grid barriers, and how many blocks of it are started."""
+        if kernel in ONE_BLOCK:
+            return kernel in self._cooperative, 1
+        schedule = SCHEDULES.get(module.partition(":")[0])
+        return kernel in self._cooperative, self.blocks(
+            found, "edges" if schedule and kernel in schedule.before else kernel
+        )
 
     def blocks(self, module, kernel: str) -> int:
         """Return how many blocks of a kernel run at once.
@@ -95,14 +103,14 @@ class Launcher:
         The persistent kernels take one a multiprocessor: a grid barrier of fewer blocks is faster.
         """
         if self.options.blocks is not None:
-            return min(self.options.blocks, self.device.blocks) if kernel in COOPERATIVE else self.options.blocks
+            return min(self.options.blocks, self.device.blocks) if kernel in self._cooperative else self.options.blocks
         if kernel == "rounds" and self.options.one_block:
             return 1
         if kernel in ("rounds", "multi_gpu_rounds"):
             return self.device.blocks
         each = module.resident(kernel)
         most = self.options.persistent_bfs_blocks(self.graph.extent) if kernel == "persistent_bfs" else MOST_RESIDENT
-        return self.device.blocks * (min(each, most) if kernel in COOPERATIVE else each)
+        return self.device.blocks * (min(each, most) if kernel in self._cooperative else each)
 
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
         """Return the grid of a module's kernel; by default of the one that walks edges by a schedule."""
@@ -114,6 +122,7 @@ class Launcher:
         if self.arrays.tiled:
             return "pull_tiles"
         small = len(self.traced.reads_u) == 1  # a hub's cached values fit
+        small &= self.traced.row_reducer is None
         hubs = self.traced.all and small and self.graph.place is not None and not self.options.record
         return "pull_hubs" if hubs else "pull"
 
@@ -123,6 +132,8 @@ class Launcher:
         Partial results of long rows are combined by :attr:`join_launches`.
         """
         before = [("round_kernels", "find_largest_term")] if self.arrays.tiled and of != at.OF_MASTERS else []
+        if self.arrays.heads_by_id:
+            before = [("round_kernels", "pull_id_heads")]
         return [*before, ("round_kernels", self.pull_kernel, of)]
 
     @property
@@ -132,9 +143,16 @@ class Launcher:
             return [("round_kernels", "join_tiles")]
         return [("round_kernels", "join_rows")] * (len(self.graph.chunks[0]) > 0)
 
-    def resident(self, module: str, kernel: str) -> int:
-        """Return how many blocks of a kernel a multiprocessor holds, in the module for graphs with mirrors."""
-        return self._module(module, False).resident(kernel)
+    def fold_launches(self, marked: bool) -> list[tuple]:
+        """Return the launches that fold rows; ``marked``: only rows that ``mark_rows`` finds."""
+        reducer = self.traced.row_reducer
+        assert reducer is not None
+        long = ["vote"] * (reducer.name == "mode") + ["open_rows", "fold_long", "join_rows"]
+        return [
+            *[("round_kernels", "mark_rows")] * marked,
+            ("round_kernels", "pull", int(marked)),
+            *[("round_kernels", name) for name in long if len(self.graph.fold_chunks[0])],
+        ]
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """Return the launches that walk a round's edges by a schedule."""
@@ -188,7 +206,16 @@ class Launcher:
     def set_members(self, **values: int) -> None:
         """Set members of ``env``; they reach each module before its next launch."""
         self._values.update(values)
-        self._token, self._words = object(), None
+        self._token = object()
+        if self._words is not None:
+            for name in values:
+                self._pack(self._words, name)
+
+    def renew(self) -> None:
+        """Set the members that differ between runs of one program: fields and parameters."""
+        address, arrays = self.device.address, self.arrays
+        fields = {f"f_{name}": address(array) for name, array in arrays.fields.items()}
+        self.set_members(**fields, **{f"p_{name}": value for name, value in self.traced.program.parameters.items()})
 
     def send(self, lids, positions=None, values=()) -> None:
         """Upload a message's arrays for kernels ``combine`` and ``join``."""
@@ -214,7 +241,7 @@ class Launcher:
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address
-        out = graph.parts if arrays.parted else graph.out
+        out = graph.out
         pulls = arrays.pulls and not arrays.tiled
         back = graph.incoming if pulls else out
         known: dict[str, int | float] = {
@@ -228,15 +255,17 @@ class Launcher:
             "integers": address(arrays.words) + 8 * arrays.integers_at,
             "floats": address(arrays.words) + 8 * arrays.floats_at,
             "gate": address(arrays.words) + 8 * arrays.gate_at,
+            "blocked": self.options["alb_distribution"] == "blocked",
+            "ends_on_empty": ends_on_empty_frontier(self.traced) and not self.sources.kcore_peel,
         }  # fmt: skip
         if self.traced.weighted:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if uses_row_heads(self.traced, arrays.pulls) and graph.incoming_heads is not None:
             known |= {"in_heads": address(graph.incoming_heads), "in_multiple": address(graph.incoming_many)}
+        if arrays.heads_by_id:
+            known["id_heads"] = address(graph.id_heads)
         if pulls and local.directed:
             known["in_nonempty"] = address(graph.incoming_some)
-        if arrays.parted:
-            known["middles"] = address(out.middles)
         if arrays.tiled:
             tiles = graph.tiles
             known |= {
@@ -245,6 +274,9 @@ class Launcher:
                 "mirror_pieces": tiles.mirrored, "tile_bounds": address(tiles.bounds), "master_tiles": tiles.masters,
                 "cut_tiles": address(tiles.cut), "cut_count": len(tiles.cut), "neighbours_read": not local.directed,
             }  # fmt: skip
+        elif self.traced.row_reducer:
+            rows, first = graph.fold_chunks
+            known |= {"fold_rows": address(rows), "fold_first": address(first), "fold_count": len(rows)}
         elif pulls and self.traced.all:
             rows, first = graph.chunks
             long_mirrors, chunk_mirrors = graph.mirrors_at
@@ -262,14 +294,21 @@ class Launcher:
         if self._words is not None:
             return self._words
         words = np.zeros(len(self._members), np.int64)
-        for i, (kind, name) in enumerate(self._members):
-            if name in self._values:
-                value = self._values[name]
-            else:
-                value = self.device.address(self.arrays.all[name]) if name in self.arrays.all else 0
-            if kind == "double":
-                words.view(np.float64)[i] = value
-            else:
-                words.view(np.uint64)[i] = int(value) & (2**64 - 1)
+        for name in self._members:
+            self._pack(words, name)
         self._words = words
         return words
+
+    def _pack(self, words: np.ndarray, name: str) -> None:
+        """Write one member into ``words``."""
+        if name not in self._members:
+            return
+        i, kind = self._members[name]
+        if name in self._values:
+            value = self._values[name]
+        else:
+            value = self.device.address(self.arrays.all[name]) if name in self.arrays.all else 0
+        if kind == "double":
+            words.view(np.float64)[i] = value
+        else:
+            words.view(np.uint64)[i] = int(value) & (2**64 - 1)

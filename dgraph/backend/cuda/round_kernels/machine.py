@@ -14,20 +14,24 @@ from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD, Options
 from dgraph.backend.cuda.memory.memory_plan import may_pull
-from dgraph.backend.cuda.memory.work_arrays import WorkArrays
-from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
+from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
+from dgraph.backend.cuda.round_kernels.edge_phase import EdgePhase
 from dgraph.backend.cuda.round_kernels.gpu_snapshot import GpuSnapshot
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
+from dgraph.backend.cuda.round_kernels.renewal import Renewal
 from dgraph.backend.cuda.round_kernels.round_log import RoundLog
-from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.interface import DeviceRounds, Exchanges
 from dgraph.backend.round_stats import RoundStats
+from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
+from dgraph.program.analysis import one_round
 
 COUNTED = 16
 """Rounds of a call while edges are counted by thread: counts stay on the host until the call ends."""
@@ -47,7 +51,7 @@ class DeviceExchange(Protocol):
         """Raise if a peer has failed."""
 
 
-class Machine(RoundLog, GpuSnapshot):
+class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     """State and kernels of one program; it has the same contract as the CPU's machine.
 
     Attributes:
@@ -58,11 +62,19 @@ class Machine(RoundLog, GpuSnapshot):
         uses_union_find: True if rounds spread labels over trees.
         filters_edges: True if it has the kernels that copy edges into rows of their own.
         make_exchange: function that makes ``device_exchange``; the backend sets it.
+        make_rounds: function that makes the driver of rounds without the host; the backend sets it.
     """
 
-    walks_by_schedule, uses_union_find, filters_edges = True, False, False
-    first_arcs = 1 << 33
+    walks_by_schedule, uses_union_find, filters_edges, renewable = True, False, False, True
+    first_rounds, first_arcs = READ_ROUNDS, 1 << 33
+    _unread = False
     make_exchange: Callable[[Machine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
+    make_rounds: Callable[[Machine, Exchanges], DeviceRounds | None] | None = None
+
+    @classmethod
+    def serves(cls, traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> bool:
+        """Return True if this kind of machine is the one for a program on a graph of this size."""
+        return True
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
@@ -74,13 +86,15 @@ class Machine(RoundLog, GpuSnapshot):
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
         self.arrays = WorkArrays(traced, graph, device, self.pulls, options)
+        self.renewable = self.renewable and not self.arrays.awaits_heads
         kind = (self.walks_by_schedule, self.uses_union_find, self.filters_edges)
         self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)
         self.kernels = Launcher(self.sources, self.arrays)
-        self.state = {k: FieldView(device, v, graph.place) for k, v in self.arrays.fields.items()}
         self.device_exchange: DeviceExchange | None = None
         self._begin_log()
-        self._fill_controls(forced)
+        self._begin_fields(forced)
+        self._buckets_at_start = traced.sorts_applied and self.sources.whole
+        self._ahead = ROUNDS_AHEAD if traced.all and not one_round(traced) else 1
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> DeviceExchange | None:
         """Make the exchange from GPU to GPU if the backend has transports; collective.
@@ -98,34 +112,27 @@ class Machine(RoundLog, GpuSnapshot):
             self.device_exchange = self.make_exchange(self, comm, plans, record)
         return self.device_exchange
 
-    def _fill_controls(self, forced: str) -> None:
-        words = np.zeros(self.arrays.words.size, np.int64)
-        words[at.UNEXPLORED], words[at.TOTAL_LIVE] = self.local.arcs, self.local.n
-        words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
-        words[at.WHOLE] = int("whole" in (self.traced.step or {}))
-        words[at.WIDTH] = int(self.traced.program.widens)
-        chosen = self.options.schedule
-        small = -1 if chosen in SCHEDULES else 2**62 if chosen == "persistent" else self.options.alone
-        words[[at.SMALL_EDGES, at.SMALL_QUEUE]] = small
-        for i, g in enumerate(self.traced.globals.values()):
-            if g.dtype == "float64":
-                words.view(np.float64)[self.arrays.floats_at + i] = g.init
-            else:
-                words[self.arrays.integers_at + i] = g.init
-        self.device.write(self.arrays.words, words)
-        self.words, self.all_words = words[: at.CONTROLS].copy(), words  # valid even if start fails
+    def device_rounds(self, sync: Exchanges) -> DeviceRounds | None:
+        """Return the driver of rounds that GPUs run without the host; None where the host drives all."""
+        return self.make_rounds(self, sync) if self.make_rounds is not None else None
 
     def launch(self, *calls: tuple) -> None:
         """Start kernels of rounds with mirrors, in order."""
         for call in calls:
-            self.kernels.launch(*call, fused=False)
+            self.kernels.launch(*call, fused=self._buckets_at_start)
 
     def read(self) -> None:
         """Copy the control block to the host; waits for all launched kernels."""
-        self.all_words = self.device.read(self.arrays.board)
+        self.all_words = self.device.read(self.arrays.read)
         self.words = self.all_words[: at.CONTROLS]
+        self._unread = False
 
     # interface of the engine
+
+    @property
+    def loaded(self) -> bool:
+        """True if its modules are loaded."""
+        return self.kernels.loaded
 
     @property
     def compiled(self) -> bool:
@@ -163,12 +170,20 @@ class Machine(RoundLog, GpuSnapshot):
         Args:
             given: masters' initial values of fields declared ``given``.
         """
-        self.kernels.set_environments(self._names)
+        if self.graph.links is not None:
+            self.kernels.set_environments(self._names)
         if self.device_exchange is not None and self.device_exchange.direct:
             self.launch(("round_kernels", "wake"))
         self._fill_given(given)
         self.kernels.edges_emitted = False
-        self._phase(at.STARTED, ("round_kernels", "start"))
+        self.started = self.sources.whole and not self._buckets_at_start
+        self.kernels.launch("round_kernels", "start", int(self.started), fused=self.sources.whole)
+        if self.started:
+            self._unread = not self.options.record  # every launch of a recorded run belongs to a round
+        else:
+            self.launch(("round_kernels", "end_phase", at.STARTED))
+        if not self._unread:
+            self.read()
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:
         self.arrays.fields[name][self.local.masters :].fill(identity)  # mirrors come last in every numbering
@@ -185,27 +200,11 @@ class Machine(RoundLog, GpuSnapshot):
             self.launch(*calls)
         self._notes.append(RoundStats(name, self._walked()))
 
-    def edge_launches(self) -> tuple[str, list[tuple]]:
-        """Return the schedule of the next round's edges and its launches."""
-        t, pulling = self.traced, self.direction == "pull"
-        if (pulling or self.options.sweeps) and not t.all:
-            self._bits()
-        if pulling and self.options.schedule not in SCHEDULES:
-            if t.all:
-                return "pull", [*self.kernels.pull_launches(), *self.kernels.join_launches]
-            return "pull", [("round_kernels", self.kernels.pull_kernel), ("round_kernels", "expand")]
-        name = schedule(self.options, self.words, self.graph.wide, t.all)
-        return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
-
     def vertex(self) -> None:
         """Run one vertex phase; the new frontier of masters is :meth:`frontier`."""
         self._phase(at.APPLIED, *self.vertex_launches())
         if self.device_exchange is not None:
             self.device_exchange.check()
-
-    def vertex_launches(self) -> list[tuple]:
-        """Return the launches of a vertex phase."""
-        return [("round_kernels", "vertex_phase")] * (self.traced.apply is not None or self.traced.priority is not None)
 
     def fused(self, limit: int) -> int:
         """Run rounds of a graph without mirrors.
@@ -220,9 +219,12 @@ class Machine(RoundLog, GpuSnapshot):
         end = first + min(limit, COUNTED if counted else at.RING)
         if self._unread_from is None:
             self._unread_from = first
-        while self.round < end and not self.done:
+        if self._unread and self.traced.all:
+            self.words[at.MODE] = at.PULL if self._pulls_all else at.PUSH
+            self.words[at.QUEUED], self.words[at.LOCAL_EDGES] = self.local.masters, self.local.arcs
+        while self._unread or (self.round < end and not self.done):
             until = self.round + 1 if counted else end
-            ahead = min(ROUNDS_AHEAD, until - self.round) if self.traced.all else 1
+            ahead = min(self._ahead, until - self.round)
             if self.device.ranged:
                 self.device.push(f"from round {self.round + 1}")
             for _ in range(ahead):
@@ -235,43 +237,6 @@ class Machine(RoundLog, GpuSnapshot):
                 self._loads.append(self._walked())
         return self.round - first
 
-    def _large_round(self) -> int:
-        """Walk the next round's edges by kernels of their own, unless the persistent kernel takes the round.
-
-        Returns:
-            The number of the schedule; 0 for none.
-        """
-        t, words = self.traced, self.words
-        pulls, small = words[at.MODE] == at.PULL, words[at.SMALL_EDGES]
-        broad = words[at.QUEUED] > words[at.SMALL_QUEUE] or words[at.LOCAL_EDGES] > small
-        if not (t.all or pulls or (broad and words[at.QUEUED] > 0)):
-            return 0
-        if pulls and self.options.schedule not in SCHEDULES:
-            number = at.PULLED
-            calls = self.kernels.pull_launches()
-            if t.all:
-                calls += self.kernels.join_launches
-            elif t.apply is not None or t.priority is not None:
-                calls += [("round_kernels", "expand")]
-        else:
-            name = schedule(self.options, words, self.graph.wide, t.all)
-            number = 1 + [*SCHEDULES].index(name)
-            calls = self.kernels.edges(name, bool(pulls), fused=True, words=words)
-        if (pulls or self.options.sweeps) and not t.all:
-            self._bits()
-        if t.apply is not None:
-            calls += [("round_kernels", "vertex_phase")]
-        for call in calls:
-            self.kernels.launch(*call, fused=True)
-        return number
-
-    def _bits(self) -> None:
-        """Make the frontier's bitmap, unless the last pull returned one."""
-        if self.words[at.BITS]:
-            return
-        self.device.clear(self.arrays.bits[int(self.words[at.BITS_SWAPPED])])
-        self.kernels.launch("round_kernels", "set_bits", fused=self.local.mirrors == 0)
-
     def _phase(self, phase: int, *calls: tuple) -> None:
         """Launch kernels, end a phase, and read the control block."""
         self.launch(*calls, ("round_kernels", "end_phase", phase))
@@ -283,8 +248,10 @@ class Machine(RoundLog, GpuSnapshot):
         Returns:
             Integers [active, edges, sums …, minima …], and float sums.
         """
+        if self._unread:
+            self.read()
         words, integers, floats = self.all_words, len(self.traced.integer_sums), len(self.traced.float_sums)
-        totals = np.array([self.active, self.edges, *words[at.SUMS_HERE : at.SUMS_HERE + integers].tolist()], np.int64)
+        totals = np.array([self.active, self.edges, *words[at.SUMS : at.SUMS + integers].tolist()], np.int64)
         if self.minima:
             totals[-self.minima :] ^= TOP
         return totals, words[at.CONTROLS : at.CONTROLS + floats].view(np.float64).copy()
@@ -292,6 +259,8 @@ class Machine(RoundLog, GpuSnapshot):
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Apply the totals of all ranks: ``step``, the end, the next direction."""
         arrays, words = self.arrays, self.words
+        if self.started and starting:
+            return
         if words[at.PROGRAM_ENDS] and not starting:
             words[at.TOTAL_ACTIVE], words[at.TOTAL_EDGES] = integers[:2]
             words[at.ROUND] += 1
@@ -306,7 +275,7 @@ class Machine(RoundLog, GpuSnapshot):
             self.device.write(arrays.totals, message)
             if floats.size:
                 self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)
-        self.kernels.launch("round_kernels", "apply_totals", int(starting) + 2 * own, blocks=1, fused=False)
+        self.kernels.launch("round_kernels", "apply_totals", int(starting) + 2 * own, fused=self._buckets_at_start)
         self.read()
 
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -315,13 +284,19 @@ class Machine(RoundLog, GpuSnapshot):
 
     def fields(self) -> LazyFields:
         """Return masters' values of every field, copied to the host when first read."""
-        columns = {name: column[: self.local.masters] for name, column in self.state.items()}
+        masters, place = self.local.masters, self.graph.place
+        columns = {name: FieldView(self.device, field, place, 0, masters) for name, field in self.arrays.fields.items()}
         return LazyFields(self.device, columns, self.graph.degree, self.graph.original)
 
     def lowest_bucket(self) -> int:
         """Return the lowest bucket of waiting vertices; a number past every bucket if there are none."""
         self._phase(at.LOWEST_FOUND, ("round_kernels", "lowest_bucket"))
         return int(self.words[at.LOWEST_BUCKET])
+
+    def restore(self, kept: Snapshot) -> None:
+        """Resume from a snapshot, in a direction that this run allows."""
+        self.read()
+        super().restore(kept)
 
     def open_bucket(self, bucket: int) -> None:
         """Move vertices of a bucket to the frontier."""

@@ -46,12 +46,17 @@ class ModuleSet:
         self._texts: dict[Name, tuple[str, str]] = {}
 
     @cached_property
+    def whole(self) -> bool:
+        """True if the whole graph is on this GPU alone, so that kernels for graphs without mirrors run all phases."""
+        return self.graph.links is None and self.graph.local.masters == self.graph.local.n
+
+    @cached_property
     def runs_multi_gpu(self) -> bool:
         """True if all GPUs may run rounds of this program without the host."""
         links, traced, options = self.graph.links, self.traced, self.options
         asked = options.schedule not in ("auto", "persistent")
         strict = asked or options.record or options.sweeps or options.emit_limit > 0 or options.cull > 0
-        able = (self.walks or self.union_find) and not (traced.all or traced.float_sums or strict)
+        able = (self.walks or self.union_find) and not (traced.all or traced.float_sums or traced.row_reducer or strict)
         return able and links is not None and links.direct
 
     @cached_property
@@ -60,11 +65,16 @@ class ModuleSet:
         asked = self.options.persistent_bfs_blocks(self.graph.extent) > 0
         return self.runs_multi_gpu and asked and sends_vertex_sets(self.traced)
 
+    @property
+    def kcore_peel(self) -> bool:
+        """True if edges peel vertices and nothing pulls."""
+        return kernel_of(self.traced.program.kernel).peels and not self.pulls
+
     @cached_property
     def names(self) -> list[Name]:
-        """Modules that every run launches."""
+        """Modules that every run launches; one GPU alone compiles the large module of exchanges when it is needed."""
         fused = self.graph.local.mirrors == 0
-        names = [("round_kernels", False)]
+        names = [] if self.whole else [("round_kernels", False)]
         names += [("multi_gpu_rounds", False)] * self.runs_multi_gpu
         names += [("persistent_bfs", False)] * self.runs_persistent_bfs
         if fused:
@@ -88,9 +98,12 @@ class ModuleSet:
 
     def _schedule_modules(self, fused: bool) -> list[str]:
         """Return the modules of schedules that a run is likely to use."""
-        chosen = self.options.schedule
+        chosen, graph = self.options.schedule, self.graph
         if chosen not in SCHEDULES:
-            return [] if self.traced.all else [f"{name}:push" for name in ahead(self.options, self.graph.wide)]
+            small = max(graph.edges, graph.local.masters) <= self.options.alone
+            if self.traced.all or (small and fused and graph.links is None):  # the persistent kernel takes every push
+                return []
+            return [f"{name}:push" for name in ahead(self.options, graph.wide)]
         directions = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.pulls
         emitting = ["emit"] * bool(fused and self.options.emit_limit)
         plain = [f"{SCHEDULES[chosen].plain}:push"] * bool(SCHEDULES[chosen].plain and "push" in directions)
@@ -104,17 +117,17 @@ class ModuleSet:
             degrees=self.graph.degree.dtype.name,
             ids=self.graph.original.dtype.name,
             fused=fused,
+            pulls=self.pulls,
             pulling=traversal == "pull",
             record=self.options.record,
-            blocked=self.options["alb_distribution"] == "blocked",
             sweep=self.options.sweeps,
             emit_next_edges=traversal == "emit",
             cull=self.options.cull,
             local=self.options.local_rounds,
             persistent_bfs=self.options.persistent_bfs_blocks(self.graph.extent),
-            kcore_peel=kernel_of(self.traced.program.kernel).peels and not self.pulls,
+            kcore_peel=self.kcore_peel,
             union_find=self.union_find,
-            by_id=self.pulls and self.traced.smallest and self.graph.by_id,
+            by_id=self.pulls and self.traced.smallest and (self.traced.program.first_hit or self.graph.by_id),
         )
         if (variant, schedule) not in self._known:
             self._known[variant, schedule] = module_text.module(self.traced, variant, schedule)

@@ -20,122 +20,152 @@ DEVICE void expand_bits(const u32* bits, i64* slot, bool swapped, Staging& stagi
     front.close();
 }
 
+// Rounds of a rank that has the whole graph. Every thread has the same values.
+struct PersistentRounds : Turn, Buckets {
+    RoundsRoom& room;
+    Globals G;
+    LiveList living;
+    i64 forced, waiting;
+    u32 due;
+    bool whole, done, bits_valid; // ``bits_valid``: the frontier is a bitmap
+
+    __device__ void load() {
+        const RoundState* c = env.control;
+        load_turn(), load_buckets();
+        total_edges = local_edges, forced = KNOWN(&c->forced), due = (u32)KNOWN(&c->gate);
+        living = {KNOWN(&c->live_swapped) != 0, KNOWN(&c->live_count), 0};
+        whole = KNOWN(&c->whole), done = KNOWN(&c->done), bits_valid = KNOWN(&c->bits);
+        G = load_globals(round, total_active);
+    }
+
+    // By one thread.
+    __device__ void store() {
+        RoundState* c = env.control;
+        active = queued, edges = total_edges;
+        store_turn(), store_buckets();
+        c->live_count = living.count, c->live_swapped = living.swapped, c->gate = due;
+        c->whole = whole, c->done = done, c->bits = bits_valid;
+        store_globals(G);
+    }
+
+    __device__ void barrier() { grid_barrier(env.gate, due); }
+
+    __device__ void next_tick() {
+        tick++;
+        if (blockIdx.x == 0) clear(slot_of(tick + 1));
+    }
+
+    __device__ void walk(i64* slot) {
+        Visit visit;
+        visit.G = G, visit.stamp = (u32)tick, visit.nearest = bucket, visit.seen = visit.mail = 0;
+        visit.sums = no_sums();
+        visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
+        visit.aim(slot, swapped, far_swapped, room.staging.held[warp_in_block()]);
+        const Work work = {queue(), degree_sums(), env.out_offsets, (u64)queued, (u64)local_edges, 0};
+        if (largest <= LOW_DEGREE) vertex(visit, work, room.vertex);
+        else if (WIDE) twc(visit, work, room.twc);
+        else warp_search(visit, work, room.search);
+        visit.close();
+    }
+
+    // Edge and vertex phase. Passes a grid barrier at least once: counters of the round after the next are being cleared.
+    __device__ void run_phases() {
+        i64* slot = slot_of(tick);
+        bool met = false;
+        if (!ALL && queued > 0) {
+            walk(slot);
+            barrier();
+            met = true;
+        }
+        if (APPLY && !ALL && (whole || (!KCORE_PEEL && look_up(room.counted, slot)[TOUCHED_TAIL] > 0))) {
+            apply_pass(G, slot, whole, swapped, far_swapped, living, room.staging, room.more);
+            barrier();
+            met = true;
+        }
+        if (!met) barrier();
+    }
+
+    // Make the vertices that the phases found the frontier. ``as_bits``: it is the bitmap of a pull.
+    __device__ void take_frontier(bool as_bits) {
+        const i64* found = look_up(room.counted, slot_of(tick));
+        largest = found[MOST_DEGREE];
+        if (ALL) {
+            queued = env.masters, local_edges = env.arcs;
+        } else if (as_bits) {
+            queued = found[AWAKE], local_edges = found[EDGE_SUM];
+            bits_swapped = !bits_swapped, bits_valid = true;
+        } else {
+            queued = listed(found, TAIL), local_edges = front_edges(found);
+            swapped = !swapped;
+            if (LIVE && whole) living.turn(found);
+        }
+        next_tick();
+        bucket_edges += local_edges, bucket_rounds++;
+        waiting = PRIORITY ? room.counted.waiting : 0;
+        with_sums(G, found + SUMS_AT);
+    }
+
+    // Open buckets until one has vertices. The next one is rarely empty: only where it is, the lowest is looked for.
+    __device__ void open_buckets() {
+        if (queued || !waiting) return;
+        width = buckets(width, bucket_edges, bucket_rounds), bucket_edges = bucket_rounds = 0;
+        for (bool next = true; queued == 0 && waiting > 0; next = false) {
+            i64* slot = slot_of(tick);
+            if (!next) {
+                lowest_pass(slot, far_swapped, (u64)waiting, bucket);
+                barrier();
+            }
+            const i64 opened = (next ? bucket + 1 : FRESH(slot + FAR_MIN) + FAR_BASE) + larger(width, 1ll) - 1;
+            open_pass(slot, swapped, far_swapped, (u64)waiting, bucket, opened, room.staging);
+            barrier();
+            queued = listed(slot, TAIL), local_edges = front_edges(slot), largest = FRESH(slot + MOST_DEGREE);
+            bucket = G.bucket = opened, swapped = !swapped, far_swapped = !far_swapped, waiting = FRESH(slot + FAR_TAIL);
+            if (thread_rank() == 0) env.control->far = waiting;
+            barrier();
+            next_tick();
+        }
+    }
+
+    // End the round. ``taken_by``: the schedule whose kernels walked its edges, or 0.
+    __device__ void end(i64 taken_by) {
+        const i64 was_mode = mode;
+        with_floats(G, fold_parts(room.floats));
+        const Decision decision = decided(G, queued);
+        G = decision.G, done = decision.done, whole = decision.whole;
+        if (thread_rank() == 0) log_round(*this, taken_by);
+        next_round(*this, queued, local_edges, direction(mode, forced, queued, total_active, local_edges, unexplored));
+        if (ALL || was_mode != PULL || mode != PUSH || !bits_valid || done) return;
+        i64* slot = slot_of(tick);
+        expand_bits(bits(), slot, swapped, room.staging);
+        barrier();
+        largest = FRESH(slot + MOST_DEGREE), swapped = !swapped, bits_valid = false;
+        next_tick();
+    }
+};
+
 #if PERSISTENT
 // ``asked``: the round to stop at; in the highest byte the schedule, from 1, whose kernels have just walked the edges of
 // the next round, or 0.
 KERNEL_OF(1) rounds(i64 asked) {
     SHARED(RoundsRoom, room);
-    i64* c = env.control;
-    u32 due = (u32)KNOWN(c + GATE);
-    i64 tick = KNOWN(c + TICK), mode = KNOWN(c + MODE), round = KNOWN(c + ROUND), active = KNOWN(c + TOTAL_ACTIVE);
-    i64 queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + BUCKET);
-    i64 unexplored = KNOWN(c + UNEXPLORED);
-    LiveList living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), 0};
-    bool swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED);
-    bool whole = KNOWN(c + WHOLE), done = KNOWN(c + DONE);
-    bool valid = KNOWN(c + BITS), pending = asked >> SCHEDULE_BIT != 0;
-    const i64 limit = asked & ((1ll << SCHEDULE_BIT) - 1), forced = KNOWN(c + FORCED);
-    i64 width = KNOWN(c + WIDTH), bucket_edges = KNOWN(c + BUCKET_EDGES), bucket_rounds = KNOWN(c + BUCKET_ROUNDS);
-    const i64 most_edges = KNOWN(c + SMALL_EDGES), most_queued = KNOWN(c + SMALL_QUEUE);
-    if (done || round >= limit) return;
-    Globals G = load_globals(round, active);
+    const i64 limit = asked & ((1ll << SCHEDULE_BIT) - 1);
+    const i64 most_edges = KNOWN(&env.control->small_edges), most_queued = KNOWN(&env.control->small_queue);
     i64 taken_by = asked >> SCHEDULE_BIT;
+    PersistentRounds now = {{}, {}, room};
+    now.load();
+    const auto is_large = [&]() { return now.queued > most_queued || now.local_edges > most_edges; };
+    if (now.done || now.round >= limit) return;
+    // Launched before the host has read the totals of ``init``: other kernels walk the edges of this round.
+    if (!ALL && !taken_by && (now.mode == PULL || (now.queued > 0 && is_large()))) return;
     while (true) {
-        i64* slot = slot_of(tick);
-        if (!pending) {
-            bool met = false; // at least once a round: the counters of the round after the next are being cleared
-            if (!ALL && queued > 0) {
-                Visit visit;
-                visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = visit.mail = 0;
-                visit.sums = no_sums();
-                visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
-                visit.aim(slot, swapped, far_swapped, room.staging.held[warp_in_block()]);
-                const Work work = {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets,
-                                   (u64)queued, (u64)edges, 0};
-                if (largest <= LOW_DEGREE) vertex(visit, work, room.vertex);
-                else if (WIDE) twc(visit, work, room.twc);
-                else warp_search(visit, work, room.search);
-                visit.close();
-                grid_barrier(env.gate, due);
-                met = true;
-            }
-            if (APPLY && !ALL && (whole || (!KCORE_PEEL && look_up(room.counted, slot)[TOUCHED_TAIL] > 0))) {
-                apply_pass(G, slot, whole, swapped, living, room.staging, room.more);
-                grid_barrier(env.gate, due);
-                met = true;
-            }
-            if (!met) grid_barrier(env.gate, due);
-        }
-        const i64 was = active, was_edges = edges, was_mode = mode;
-        const i64* found = look_up(room.counted, slot);
-        largest = found[MOST_DEGREE];
-        if (ALL) {
-            queued = env.masters, edges = env.arcs;
-        } else if (taken_by == PULLED && !APPLY && !PRIORITY) {
-            queued = found[AWAKE], edges = found[EDGE_SUM];
-            bits_swapped = !bits_swapped, valid = true;
-        } else {
-            queued = listed(found, TAIL), edges = front_edges(found);
-            swapped = !swapped;
-            if (LIVE && whole) living.turn(found);
-        }
-        pending = false;
-        tick++;
-        if (blockIdx.x == 0) clear(slot_of(tick + 1));
-        bucket_edges += edges, bucket_rounds++;
-        i64 waiting = PRIORITY ? room.counted.waiting : 0;
-        with_sums(G, found + SUMS_AT);
-        if (PRIORITY && queued == 0 && waiting > 0)
-            width = buckets(width, bucket_edges, bucket_rounds), bucket_edges = bucket_rounds = 0;
-        // The next bucket is rarely empty: only where it is, the lowest is looked for.
-        for (bool next = true; PRIORITY && queued == 0 && waiting > 0; next = false) {
-            i64* now = slot_of(tick);
-            if (!next) {
-                lowest_pass(now, far_swapped, (u64)waiting, near);
-                grid_barrier(env.gate, due);
-            }
-            const i64 opened = (next ? near + 1 : FRESH(now + FAR_MIN) + FAR_BASE) + larger(width, 1ll) - 1;
-            open_pass(now, swapped, far_swapped, (u64)waiting, near, opened, room.staging);
-            grid_barrier(env.gate, due);
-            queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST_DEGREE);
-            near = opened, swapped = !swapped, far_swapped = !far_swapped, waiting = FRESH(now + FAR_TAIL);
-            if (thread_rank() == 0) c[FAR] = waiting;
-            grid_barrier(env.gate, due);
-            tick++;
-            if (blockIdx.x == 0) clear(slot_of(tick + 1));
-        }
-        active = queued;
-        with_floats(G, fold_parts(room.floats));
-        G.round += 1, G.active = active;
-        const Decision decision = step(G);
-        G = decision.G, done = decision.done, whole = decision.whole;
-        if (thread_rank() == 0) {
-            i64* figure = env.ring + (round % RING) * FIGURES;
-            figure[0] = was, figure[1] = was_edges, figure[2] = was_mode, figure[3] = taken_by;
-        }
+        if (!taken_by) now.run_phases();
+        now.take_frontier(taken_by == PULLED && !APPLY && !PRIORITY);
+        if (PRIORITY) now.open_buckets();
+        now.end(taken_by);
         taken_by = 0;
-        round++;
-        mode = direction(mode, forced, active, was, edges, unexplored);
-        if (mode == PUSH) unexplored -= edges;
-        if (!ALL && was_mode == PULL && mode == PUSH && valid && !done) {
-            i64* now = slot_of(tick);
-            expand_bits(bits_swapped ? env.bits1 : env.bits0, now, swapped, room.staging);
-            grid_barrier(env.gate, due);
-            largest = FRESH(now + MOST_DEGREE), swapped = !swapped, valid = false;
-            tick++;
-            if (blockIdx.x == 0) clear(slot_of(tick + 1));
-        }
-        if (done || round >= limit || ALL || mode == PULL || queued > most_queued || edges > most_edges) break;
+        if (now.done || now.round >= limit || ALL || now.mode == PULL || is_large()) break;
     }
-    grid_barrier(env.gate, due);
-    if (thread_rank() == 0) {
-        c[GATE] = due, c[TICK] = tick, c[MODE] = mode, c[ROUND] = round, c[TOTAL_ACTIVE] = active;
-        c[QUEUED] = c[ACTIVE] = queued, c[EDGES] = c[TOTAL_EDGES] = edges, c[LARGEST] = largest, c[BUCKET] = near;
-        c[UNEXPLORED] = unexplored, c[LIVE_COUNT] = living.count;
-        c[SWAPPED] = swapped, c[BITS_SWAPPED] = bits_swapped, c[FAR_SWAPPED] = far_swapped;
-        c[LIVE_SWAPPED] = living.swapped, c[WHOLE] = whole, c[DONE] = done, c[BITS] = valid;
-        c[LOCAL_EDGES] = edges, c[WIDTH] = width, c[BUCKET_EDGES] = bucket_edges, c[BUCKET_ROUNDS] = bucket_rounds;
-        store_globals(G);
-    }
+    now.barrier();
+    if (thread_rank() == 0) now.store();
 }
 #endif

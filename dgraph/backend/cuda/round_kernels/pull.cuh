@@ -3,7 +3,7 @@
 #define LANE_EDGES 32
 
 // Whether nothing farther on in the row matters: of neighbours in ascending order the first has the smallest id.
-DEVICE bool is_final(const Proposal& a) { return BY_ID && !is_identity(a); }
+DEVICE bool is_final(const Proposal& a) { return SMALLEST == FIRST_IS_SMALLEST && !is_identity(a); }
 
 DEVICE Proposal fold_warp(Proposal a) {
     for (u32 mask = 16; mask; mask >>= 1) a = fold(a, from_lane_xor(a, mask));
@@ -37,7 +37,7 @@ struct Puller {
         for (offset_t at = first; at < last; at += 32) {
             const offset_t e = at + lane_id();
             if (e < last) hit |= take(e, streamed(env.in_neighbours + e), v, mine);
-            if ((ONCE && ballot(hit)) || (BY_ID && ballot(is_final(mine)))) break;
+            if ((ONCE && ballot(hit)) || (SMALLEST == FIRST_IS_SMALLEST && ballot(is_final(mine)))) break;
         }
         a = fold_warp(mine);
         return ballot(hit) != 0;
@@ -50,7 +50,6 @@ DEVICE u32 pulling_bits(const Puller& puller, u64 first, u32 many, u64 end) {
     const u32 inside = lane_id() < many ? bits_before(i, end) : 0;
     const u32 able = inside && env.in_nonempty ? inside & env.in_nonempty[i] : inside;
     if (SEEN) return able ? able & ~LOAD(env.seen + i) : 0;
-    if (!COND) return able;
     u32 own = 0;
     for (u32 k = 0; k < many; k++) {
         const u32 v = (u32)(32 * (first + k)) + lane_id(), all = shuffle(able, k);
@@ -145,7 +144,7 @@ template <class F, class E> DEVICE void pull_whole_rows(const Puller& puller, u6
         const u32 v = (u32)(32 * i) + lane_id();
         const bool able = v < pulled && (!env.in_nonempty || env.in_nonempty[i] >> lane_id() & 1);
         Proposal a;
-        const bool hit = scan_in_edges(puller, able && (!COND || wants(puller.G, v)), v, 0, a);
+        const bool hit = scan_in_edges(puller, able && wants(puller.G, v), v, 0, a);
         const u32 word = ballot(hit && found(v, a));
         if (lane_id() == 0) keep(i, word);
     }
@@ -209,6 +208,24 @@ DEVICE RowRange row_range(i64 of, i64 mirrors, i64 count) {
     return {0, (u64)mirrors};
 }
 
+// Whether v still looks for a proposal: one of the neighbours that have been tested may have been the right one.
+DEVICE bool is_looking(const Globals& G, u32 v) { return wants(G, v) && !(SMALLEST && env.id_heads && is_set(v)); }
+
+// Where the smallest id wins: the neighbours of smallest ids, in their order, so that the first that proposes is the one.
+DEVICE void test_id_heads(const Puller& puller) {
+    const u64 rows = (u64)env.rows;
+    for (u64 v = thread_rank(); v < rows; v += threads()) {
+        if (!is_looking(puller.G, (u32)v)) continue;
+        Proposal a = identity();
+        for (int k = 0; k < ID_HEADS && is_identity(a); k++) {
+            const u32 u = env.id_heads[k * rows + v];
+            if (u == NO_HEAD) break;
+            puller.take(0, u, (u32)v, a);
+        }
+        commit((u32)v, a);
+    }
+}
+
 // Rows by their length: chunks of the longest, a warp a long one, a thread a short one; by ``all`` threads, this one the
 // ``at``-th. Sums are added in an order that no grid changes, nor whose rows are taken together.
 DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
@@ -217,21 +234,21 @@ DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.in_offsets[v + 1]);
         Proposal a = identity();
-        if (!COND || wants(puller.G, v)) puller.take_together(first, last, v, a);
+        if (is_looking(puller.G, v)) puller.take_together(first, last, v, a);
         if (lane_id() == 0) env.chunk_parts[i] = a;
     }
     const RowRange longs = row_range(of, env.long_mirrors, env.long_count);
     for (u64 i = longs.first + at / 32; i < longs.last; i += all / 32) {
         const u32 v = env.long_rows[i];
         Proposal a;
-        if ((!COND || wants(puller.G, v)) && puller.take_together(env.in_offsets[v], env.in_offsets[v + 1], v, a) &&
+        if (is_looking(puller.G, v) && puller.take_together(env.in_offsets[v], env.in_offsets[v + 1], v, a) &&
             lane_id() == 0)
             commit(v, a);
     }
     const RowRange rows = row_range(of, env.masters, env.rows);
     for (u64 v = rows.first + at; v < rows.last; v += all) {
         const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
-        if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
+        if (last - first > SHORT_ROW || first == last || !is_looking(puller.G, (u32)v)) continue;
         Proposal a = identity();
         for (offset_t e = first; e < last && !is_final(a); e++) puller.take(e, (u32)v, a);
         commit((u32)v, a);
@@ -246,6 +263,6 @@ DEVICE void join_chunks(const Puller& puller, i64 of) {
         if (i > 0 && env.chunk_rows[i - 1] == v) continue;
         Proposal a = env.chunk_parts[i];
         for (u64 j = i + 1; j < chunks.last && env.chunk_rows[j] == v; j++) a = fold(a, env.chunk_parts[j]);
-        if (!COND || wants(puller.G, v)) commit(v, a);
+        if (wants(puller.G, v)) commit(v, a);
     }
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
@@ -28,6 +31,7 @@ class RoundLog:
     options: Options
     device: Any
     round: Any
+    all_words: np.ndarray
 
     def _begin_log(self) -> None:
         self._notes: list[RoundStats] = []
@@ -43,18 +47,17 @@ class RoundLog:
         """
         return self._ring(first)[:, :3]
 
-    def notes(self) -> list[RoundStats]:
-        """Return schedules of all rounds since the last call, and edges by thread where they are counted."""
+    def notes(self) -> list[RoundStats] | Callable[[], list[RoundStats]]:
+        """Return schedules of all rounds since the last call, and edges by thread where they are counted.
+
+        A function that returns them where they need no further reading.
+        """
         if self._unread_from is not None:
-            numbers = self._ring(self._unread_from)[:, 3]
-            if self._loads:
-                self._notes += map(RoundStats, map(_schedule, numbers.tolist()), self._loads)
-            else:
-                first = np.flatnonzero(np.diff(numbers, prepend=-1))
-                rounds = np.diff(first, append=len(numbers)).tolist()
-                names = map(_schedule, numbers[first].tolist())
-                self._notes += [RoundStats(name, rounds=count) for name, count in zip(names, rounds, strict=True)]
+            numbers, loads = self._ring(self._unread_from)[:, 3], self._loads
             self._loads, self._unread_from = [], None
+            if not (loads or self._notes):
+                return partial(_runs, numbers)
+            self._notes += map(RoundStats, map(_schedule, numbers.tolist()), loads) if loads else _runs(numbers)
         taken, self._notes = self._notes, []
         return taken
 
@@ -80,11 +83,16 @@ class RoundLog:
         return self.kernels.record.round() if self.kernels.record else {}
 
     def _ring(self, first: int) -> np.ndarray:
-        first = max(first, self.round - at.RING)
-        if self._ring_read != (first, self.round):
-            self._ring_read = first, self.round
+        end = self.round
+        first = max(first, end - at.RING)
+        if self._ring_read != (first, end):
+            self._ring_read = first, end
+            if end <= READ_ROUNDS <= at.RING:
+                known = self.all_words[self.arrays.ring_at :].reshape(READ_ROUNDS, at.FIGURES)
+                self._ring_words = known[first:end].copy()
+                return self._ring_words
             rows, low = self.arrays.ring.reshape(at.RING, at.FIGURES), first % at.RING
-            high = low + self.round - first
+            high = low + end - first
             parts = [rows[low:high]] + [rows[: high - at.RING]] * (high > at.RING)
             self._ring_words = np.concatenate([self.device.get(part) for part in parts])
         return self._ring_words
@@ -92,6 +100,12 @@ class RoundLog:
     def note(self, name: str, rounds: int) -> None:
         """Log the schedule of the last rounds."""
         self._notes.append(RoundStats(name, rounds=rounds))
+
+
+def _runs(numbers: np.ndarray) -> list[RoundStats]:
+    """Return statistics of consecutive rounds of one schedule, from the numbers that kernels recorded."""
+    runs = ((number, sum(1 for _ in run)) for number, run in groupby(numbers.tolist()))
+    return [RoundStats(_schedule(number), rounds=count) for number, count in runs]
 
 
 def _schedule(number: int) -> str:

@@ -57,12 +57,12 @@ struct ScanList {
 
 // ``word``: TAIL of the frontier that is next to be visited, or HUGE_TAIL.
 DEVICE ScanList scan_list(i64 word) {
-    const i64* c = env.control;
-    const bool swapped = KNOWN(c + SWAPPED) != 0;
+    const RoundState* c = env.control;
+    const bool swapped = KNOWN(&c->swapped) != 0;
     if (word == HUGE_TAIL)
         return {env.huge, env.huge_sums, PULLING ? env.in_offsets : env.out_offsets,
-                (u64)listed(slot_of(KNOWN(c + TICK)), HUGE_TAIL)};
-    return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)KNOWN(c + QUEUED)};
+                (u64)listed(slot_of(KNOWN(&c->tick)), HUGE_TAIL)};
+    return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)KNOWN(&c->queued)};
 }
 
 KERNEL scan_parts(i64 word) {

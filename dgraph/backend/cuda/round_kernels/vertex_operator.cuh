@@ -62,18 +62,28 @@ struct LiveList {
 
 struct VertexPass {
     Front front;
-    List dirty, live;
+    List dirty, live, far;
 
-    __device__ void open(i64* slot, bool swapped, const LiveList& living, u32 (*staging)[STAGED_VERTICES], u32 (*more)[STAGED_VERTICES]) {
+    __device__ void open(i64* slot, bool swapped, bool far_swapped, const LiveList& living, u32 (*staging)[STAGED_VERTICES],
+                         u32 (*more)[STAGED_VERTICES]) {
         front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (DIRTY && !FUSED) dirty.open(staging[1], env.dirty, slot + DIRTY_TAIL);
         if (LIVE) live.open(more[0], living.next(), slot + LIVE_TAIL);
+        if (PRIORITY) far.open(staging[FAR_STAGING], far_swapped ? env.far1 : env.far0, &env.control->far);
+    }
+
+    // v joins the frontier, or waits where its bucket is not open yet.
+    __device__ void add(const Globals& G, bool awake, u32 v) {
+        const bool waits = PRIORITY && awake && bucket(v) > G.bucket;
+        front.add(awake && !waits, v);
+        if (PRIORITY) far.add(waits && marked_far(v), v);
     }
 
     __device__ void close() {
         if (!ALL) front.close();
         if (DIRTY && !FUSED) dirty.close();
         if (LIVE) live.close();
+        if (PRIORITY) far.close();
     }
 };
 
@@ -106,7 +116,7 @@ DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const LiveL
             const bool stays = rest[k] > level;
             const bool drops = !stays && rest[k] >= (first ? 0 : lowest_of(G, zero[k]));
             if (drops || stays) count_peeled(sums, G, {drops, rest[k] - zero[k]});
-#if KCORE_LEVELS
+#if KCORE_PEEL & PEEL_LEVELS
             if (drops || stays) env.f_start[v[k]] = rest[k];
             if (drops) env.f_core[v[k]] = level;
 #endif
@@ -122,10 +132,10 @@ DEVICE void peel_pass(const Globals&, i64*, VertexPass&, const LiveList&) {}
 #endif
 
 // ``apply`` on the vertices that changed, or on all (that live).
-DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, const LiveList& living, Staging& staging,
-                       Staging& more) {
+DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, bool far_swapped, const LiveList& living,
+                       Staging& staging, Staging& more) {
     VertexPass pass;
-    pass.open(slot, swapped, living, staging.held[warp_in_block()], more.held[warp_in_block()]);
+    pass.open(slot, swapped, far_swapped, living, staging.held[warp_in_block()], more.held[warp_in_block()]);
     if (KCORE_PEEL) return peel_pass(G, slot, pass, living);
     Sums sums = no_sums();
     const u32* list = !whole ? env.touched : LIVE ? living.list() : (const u32*)0;
@@ -141,7 +151,7 @@ DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, co
             awake = r.awake, told = r.awake || r.changed;
             stays = LIVE && whole && lives(G, v);
         }
-        pass.front.add(awake, v);
+        pass.add(G, awake, v);
         if (DIRTY && !FUSED) pass.dirty.add(told, v);
         if (LIVE && whole) pass.live.add(stays, v);
     }
@@ -196,7 +206,7 @@ DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, St
     List far;
     u32(*held)[STAGED_VERTICES] = staging.held[warp_in_block()];
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
-    far.open(held[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
+    far.open(held[1], far_swapped ? env.far1 : env.far0, &env.control->far);
     const u64 count = (u64)FRESH(slot + TOUCHED_TAIL);
     for (u64 i = thread_rank(); i - lane_id() < count; i += BUCKETS_AT_ONCE * threads()) {
         const Bucketed some(env.touched, i, count);

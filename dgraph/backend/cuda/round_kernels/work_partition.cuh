@@ -1,17 +1,14 @@
 // What the schedules of broad rounds share: the work of a round, and ways to walk pieces of it.
 
-// ``number``: of the schedule's option; below 0, the part of a frontier in two parts, whose sums are those of its interior
-// by now (push_overlap.cuh).
+// ``number``: of the schedule's option.
 DEVICE Work frontier_work(i64 number) {
-    const i64* c = env.control;
+    const RoundState* c = env.control;
     if (PULLING) return {(const u32*)0, (const prefix_t*)0, env.in_offsets, (u64)env.rows, (u64)env.in_edges, number};
-    if (ALL || SWEEP) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
-    const bool swapped = KNOWN(c + SWAPPED) != 0;
+    if (ALL || WALK == WALK_ROWS) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
+    const bool swapped = KNOWN(&c->swapped) != 0;
     const u32* queue = swapped ? env.queue1 : env.queue0;
     const prefix_t* sums = swapped ? env.sums1 : env.sums0;
-    const u64 count = (u64)KNOWN(c + QUEUED), edges = (u64)KNOWN(c + LOCAL_EDGES);
-    if (number == -OF_MIRRORS) return {queue, env.boundary_sums, env.out_offsets, count, (u64)env.boundary_sums[count], 0};
-    if (number == -OF_MASTERS) return {queue, sums, env.middles, count, edges - (u64)env.boundary_sums[count], 0};
+    const u64 count = (u64)KNOWN(&c->queued), edges = (u64)KNOWN(&c->local_edges);
     return {queue, sums, env.out_offsets, count, edges, number};
 }
 

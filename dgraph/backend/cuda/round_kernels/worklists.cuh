@@ -1,6 +1,8 @@
 // Lists that a warp appends to: hits are staged in shared memory, and SPILL of them cost one atomic: all that are on one
 // word are done one after the other, a nanosecond each.
 
+#define PULLING (WALK == WALK_IN_ROWS)
+#define STAGED_VERTICES (WALK == NO_WALK ? 128 : 64) // kernels that only make lists stage more
 #define STAGED (2 + (PRIORITY && !FUSED))
 #define SPILL (STAGED_VERTICES - 32)
 struct Staging {
@@ -11,7 +13,7 @@ struct Staging {
 #define FAR_STAGING (STAGED - 1)
 
 // Kernels that were started ahead of the end of the rounds do nothing.
-DEVICE bool is_over() { return (KNOWN(env.control + DONE) | KNOWN(env.control + RETURN_STATE)) != 0; }
+DEVICE bool is_over() { return (KNOWN(&env.control->done) | KNOWN(&env.control->return_state)) != 0; }
 
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
 // Where a vertex takes one proposal and no more, and all of them are here or its kernel keeps account of them, a bit a
@@ -30,7 +32,7 @@ DEVICE const i64* look_up(Counted& counted, const i64* slot) {
     const u32 at = 8 * lane_id();
     if (warp_in_block() == 0) counted.word[at] = FRESH(slot + at);
     if (WIDE && warp_in_block() == 0) counted.word[at + 1] = FRESH(slot + at + 1);
-    if (PRIORITY && threadIdx.x == 32) counted.waiting = FRESH(env.control + FAR);
+    if (PRIORITY && threadIdx.x == 32) counted.waiting = FRESH(&env.control->far);
     __syncthreads();
     return counted.word;
 }

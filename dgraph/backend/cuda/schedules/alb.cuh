@@ -11,7 +11,7 @@ struct AlbRoom {
 
 template <class V> DEVICE void alb(V& visit, const Work& work, AlbRoom& room) {
     Front huge;
-    huge.open(room.held[warp_in_block()], env.huge, env.huge_sums, slot_of(KNOWN(env.control + TICK)), HUGE_TAIL);
+    huge.open(room.held[warp_in_block()], env.huge, env.huge_sums, slot_of(KNOWN(&env.control->tick)), HUGE_TAIL);
     for (u64 tile = (u64)blockIdx.x * BLOCK; tile < work.count; tile += threads()) {
         const u64 i = tile + threadIdx.x;
         const bool mine = i < work.count;

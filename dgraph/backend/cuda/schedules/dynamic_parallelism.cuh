@@ -21,7 +21,7 @@ struct GridAside {
 template <class V> DEVICE void dynamic_parallelism(V& visit, const Work& work, DynamicParallelismRoom& room) {
     GridAside aside;
     aside.threshold = work.number;
-    aside.list.open(room.held[warp_in_block()], env.huge, env.huge_sums, slot_of(KNOWN(env.control + TICK)), HUGE_TAIL);
+    aside.list.open(room.held[warp_in_block()], env.huge, env.huge_sums, slot_of(KNOWN(&env.control->tick)), HUGE_TAIL);
     walk_in_groups(visit, work, fitting_warp(work.count), aside);
     aside.list.close();
 }

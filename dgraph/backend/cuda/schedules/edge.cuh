@@ -9,8 +9,8 @@ struct EdgeRoom {};
 KERNEL list_edges(i64 chunk) {
     if (is_over()) return;
     const Work work = frontier_work(0);
-    const EdgeList list = edge_list(KNOWN(env.control + SWAPPED));
-    u64* tail = (u64*)(slot_of(KNOWN(env.control + TICK)) + LISTED_TAIL);
+    const EdgeList list = edge_list(KNOWN(&env.control->swapped));
+    u64* tail = (u64*)(slot_of(KNOWN(&env.control->tick)) + LISTED_TAIL);
     for (u64 i = warp_rank(); i < work.count; i += warps()) {
         const u32 u = work.item(i);
         const offset_t first = work.first(u);
@@ -26,7 +26,7 @@ KERNEL list_edges(i64 chunk) {
 }
 
 template <class V> DEVICE void edge(V& visit, const Work& work, EdgeRoom&) {
-    const EdgeList list = edge_list(KNOWN(env.control + SWAPPED));
+    const EdgeList list = edge_list(KNOWN(&env.control->swapped));
     for (u64 at = thread_in_order(); at - lane_id() < work.edges; at += threads()) {
         const bool has = at < work.edges;
         const u32 u = has ? list.sources[at] : 0;

@@ -13,7 +13,7 @@ struct ExpandHybridRoom {
 };
 
 template <class V> DEVICE void expand_hybrid(V& visit, const Work& work, ExpandHybridRoom& room) {
-    if (KNOWN(env.control + ROUND) >= DEEP) vertex(visit, work, room.direct);
+    if (KNOWN(&env.control->round) >= DEEP) vertex(visit, work, room.direct);
     else if (work.edges > (u64)work.number * work.count) expand_balanced(visit, work, room.balanced);
     else expand_gather(visit, work, room.gather);
 }

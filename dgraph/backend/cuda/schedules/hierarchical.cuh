@@ -43,7 +43,7 @@ DEVICE void share_rest(V& visit, const Work& work, const u32* list, u32 count, u
 // ``work.number``: edges of a vertex in one sweep; from SWEEP_BIT on, the sweep's number.
 template <class V> DEVICE void hierarchical(V& visit, const Work& work, HierarchicalRoom& room) {
     const u64 most = (u64)work.number & ((1ull << SWEEP_BIT) - 1), sweep = (u64)work.number >> SWEEP_BIT, done = sweep * most;
-    i64* swept = slot_of(KNOWN(env.control + TICK)) + SWEPT_TAIL;
+    i64* swept = slot_of(KNOWN(&env.control->tick)) + SWEPT_TAIL;
     const u64 count = sweep ? (u64)FRESH(swept + 8 * (sweep % 3)) : work.count;
     const u32* list = !sweep ? (const u32*)0 : sweep & 1 ? env.scratch0 : env.scratch1;
     if (thread_rank() == 0) swept[8 * ((sweep + 2) % 3)] = 0;

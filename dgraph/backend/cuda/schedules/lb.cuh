@@ -6,9 +6,9 @@
 struct LbRoom {};
 
 template <class V> DEVICE void lb(V& visit, const Work& work, LbRoom&) {
-    const u64 run = BLOCKED ? (work.edges + threads() - 1) / threads() : 1;
-    const u64 stride = BLOCKED ? 1 : threads();
-    const u64 begin = thread_rank() * run, end = BLOCKED ? smaller(begin + run, work.edges) : work.edges;
+    const u64 run = env.blocked ? (work.edges + threads() - 1) / threads() : 1;
+    const u64 stride = env.blocked ? 1 : threads();
+    const u64 begin = thread_rank() * run, end = env.blocked ? smaller(begin + run, work.edges) : work.edges;
     u64 i = 0, stop = 0;
     u32 u = 0;
     offset_t base = 0;

@@ -12,7 +12,7 @@ struct MergePathRoom {};
 KERNEL redistribute(i64 by_memory) {
     if (!by_memory || is_over()) return;
     const Work work = frontier_work(0);
-    const EdgeList list = edge_list(KNOWN(env.control + SWAPPED));
+    const EdgeList list = edge_list(KNOWN(&env.control->swapped));
     const u64 total = work.count + work.edges;
     for (u64 at = thread_in_order() * MERGE_ITEMS; at < total; at += threads() * MERGE_ITEMS) {
         u64 i = ended_before(work, at), edge = at - i;

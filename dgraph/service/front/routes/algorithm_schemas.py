@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgraph.algorithms import ALGORITHMS, Algorithm, Parameter
+from dgraph.algorithms import ALGORITHMS, Algorithm, Parameter, ResultColumn
 
 VERTEX = {"type": ["integer", "string"], "description": "vertex, by its id or its name"}
 TYPES: dict[Any, dict[str, Any]] = {
@@ -20,25 +20,8 @@ TYPES: dict[Any, dict[str, Any]] = {
         ]
     },
 }
-
-NUMBER_OR_NULL = {"type": ["number", "null"]}
-COLUMNS: dict[str, dict[str, Any]] = {
-    "distance": {**NUMBER_OR_NULL, "description": "hops, or sum of weights, from the source; null: unreached"},
-    "predecessor": {"type": ["integer", "string", "null"], "description": "vertex before; null: none"},
-    "labels": {**VERTEX, "description": "smallest id of the component"},
-    "pagerank": {"type": "number", "description": "share of time of the random walk"},
-    "core_number": {"type": "integer", "description": "largest k of a k-core with the vertex"},
-    "color": {"type": "integer", "description": "colour, from 0"},
-}
-RESULTS: dict[str, tuple[str, ...]] = {
-    "bfs": ("distance", "predecessor"),
-    "sssp": ("distance", "predecessor"),
-    "cc": ("labels",),
-    "pagerank": ("pagerank",),
-    "kcore": ("core_number",),
-    "color": ("color",),
-}
-"""Columns of each algorithm's result with the default parameters; of an algorithm not named here, any."""
+KINDS = {"integer": ["integer"], "number": ["number"], "vertex": ["integer", "string"]}
+"""Kind of a column → types of its values in JSON."""
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
@@ -56,8 +39,13 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return schema
 
 
+def _column(column: ResultColumn) -> dict[str, Any]:
+    types = [*KINDS[column.kind], *["null"] * column.nullable]
+    return {"type": types if len(types) > 1 else types[0], "description": column.help}
+
+
 def _algorithm(name: str, algorithm: type[Algorithm]) -> dict[str, Any]:
-    columns = {"vertex": VERTEX, **{column: COLUMNS[column] for column in RESULTS.get(name, ())}}
+    columns = {"vertex": VERTEX, **{column: _column(row) for column, row in algorithm.columns.items()}}
     return {
         "name": name,
         "help": (algorithm.__doc__ or "").strip().partition("\n")[0],
@@ -65,7 +53,7 @@ def _algorithm(name: str, algorithm: type[Algorithm]) -> dict[str, Any]:
         "undirected": algorithm.undirected,
         "parameters": {
             "type": "object",
-            "properties": {each.name: _parameter(each) for each in algorithm.parameters.values()},
+            "properties": {each.name: _parameter(each) for each in algorithm.parameters.values() if not each.on_host},
             "required": ["source"] if algorithm.needs_source else [],
             "additionalProperties": False,
         },

@@ -15,7 +15,7 @@ LARGEST = (1 << 63) - 1
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 GraphState = Literal["loading", "ready", "failed"]
 Mode = Literal["stream", "stats", "mutate", "write"]
-KNOWN: dict[str, Any] = {"enum": list(ALGORITHMS)}
+KNOWN: dict[str, Any] = {"enum": [*ALGORITHMS, *ALGORITHMS.aliases]}
 Vertex = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)]
 End = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)] | float
 Name = Annotated[
@@ -79,7 +79,7 @@ class GraphRecord(BaseModel):
     created: float
     facts: dict[str, Any] | None = Field(description="vertices, edges and the like, from the load")
     bytes_by_rank: list[int] | None
-    columns: list[str] = Field(description="columns that jobs of mode mutate kept; they end with the ranks")
+    columns: list[str] = Field(description="columns that jobs of mode mutate kept")
     error: dict[str, Any] | None
 
 
@@ -189,6 +189,14 @@ class NewJob(Strict):
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
     replace: bool = Field(False, description="write: replace a file of that name")
+
+
+class SubmitQuery(BaseModel):
+    """Query of a submission."""
+
+    model_config = ConfigDict(frozen=True)
+    wait: float = Field(0.0, ge=0, le=3600.0, description="seconds to wait for the result")
+    top: int = Field(0, ge=0, le=1_000_000, description="rows of largest value to return; 0: all rows")
 
 
 class JobRecord(BaseModel):

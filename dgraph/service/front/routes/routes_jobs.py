@@ -8,19 +8,23 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from dgraph.algorithms import ALGORITHMS
 from dgraph.service.front import jail
 from dgraph.service.front.job import ENDED, Job, checked
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.result_answers import result_of
 from dgraph.service.front.routes import models
-from dgraph.service.front.routes.algorithm_schemas import RESULTS
 from dgraph.service.front.routes.event_stream import event_text, events_of
+from dgraph.service.front.security import Principal
 from dgraph.service.front.service_context import Service, principal_of, service_of
 
 router = APIRouter(tags=["jobs"])
 JobId = Annotated[str, Path(max_length=64, description="id of a job")]
-LONGEST_WAIT = 3600.0
-"""Most seconds of ``wait``."""
+SUBMIT = "/v1/jobs"
+"""Path of submissions."""
+
+MORE = {"where", "options", "validate_", "report"}
+"""Fields of a job that the ranks take as further keys of ``run``."""
 
 CANCEL_S = 5.0
 """Seconds that DELETE waits for a running job to end."""
@@ -28,33 +32,37 @@ CANCEL_S = 5.0
 PAGE = 100
 """Records of a page, by default."""
 
+_encode = json.JSONEncoder(separators=(",", ":"), default=str, allow_nan=False).encode
+
 
 def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a JSON response, without a validation of what the front itself made."""
-    text = json.dumps(content, separators=(",", ":"), default=str, allow_nan=False)
-    return Response(text, status, headers, "application/json")
+    return Response(_encode(content), status, headers, "application/json")
 
 
 @router.post(
-    "/v1/jobs",
+    SUBMIT,
     response_model=models.JobAnswer,
     responses={
         202: {"model": models.JobRecord, "description": "The job is queued or runs."},
         **documented(404, 408, 409, 413, 415, 422, 429, 500, 503, 504, 507),
     },
 )
-async def submit(
-    request: Request,
-    body: models.NewJob,
-    wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="seconds to wait for the result")] = 0.0,
-    top: Annotated[int, Query(ge=0, le=1_000_000, description="rows of largest value to return; 0: all rows")] = 0,
-) -> Response:
+async def submit(request: Request, body: models.NewJob, query: Annotated[models.SubmitQuery, Query()]) -> Response:
     """Submit a job.
 
     Answers 202 without ``wait`` or if the job has not ended by then; 200 with the result if it has. If it failed, the
     answer is a problem document with the job's id and state.
     """
-    service, owner = service_of(request), principal_of(request)
+    return await submitted(service_of(request), principal_of(request), body, query)
+
+
+async def submitted(service: Service, owner: Principal, body: models.NewJob, query: models.SubmitQuery) -> Response:
+    """Submit a job that has been validated, and return the response.
+
+    Raises:
+        Problem: the job was refused, or failed while the request waited for it.
+    """
     service.ranks.need()
     parameters = checked(body.algorithm, body.parameters)
     if (body.mode == "write") != (body.write is not None):
@@ -63,15 +71,19 @@ async def submit(
         raise Problem(422, f"got mode {body.mode} with column {body.column!r}: a column is kept by mode mutate alone")
     column = body.column
     if body.mode == "mutate" and column is None:
-        column = RESULTS.get(body.algorithm, ("",))[0]
+        column = next(iter(ALGORITHMS[body.algorithm].columns), "")
         if not column:
             raise Problem(422, f"got mode mutate without column, and {body.algorithm} has no default; name the column")
     target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write, body.replace))
     cache = body.cache and service.settings.cache and body.mode in ("stream", "stats")
-    cache = cache and body.where is None  # a kept column may change, or end with the ranks
-    extra = body.model_dump(include={"where", "options", "validate_", "report"}, exclude_defaults=True, by_alias=True)
-    shape = [body.algorithm, body.mode == "stats", parameters, {**extra, "report": None}]
-    key = json.dumps(shape, sort_keys=True, default=str) if cache else None
+    cache = cache and body.where is None  # a kept column may change
+    extra: dict[str, Any] = {}
+    if not MORE.isdisjoint(body.model_fields_set):
+        extra = body.model_dump(include=MORE, exclude_defaults=True, by_alias=True)
+    key = None
+    if cache:
+        shape = [body.algorithm, body.mode == "stats", parameters, {**extra, "report": None}]
+        key = json.dumps(shape, sort_keys=True, default=str)
     job = Job(
         body.graph,
         body.version,
@@ -82,13 +94,13 @@ async def submit(
         mode=body.mode,
         priority=body.priority,
         timeout_s=body.timeout_s,
-        top=top if body.mode == "stream" else 0,
+        top=query.top if body.mode == "stream" else 0,
         extra=extra,
         column=column,
         target=target,
     )
     service.queue.submit(job)
-    if wait and await job.ended(wait):
+    if query.wait and await job.ended(query.wait):
         return json_response(await _answer(service, job))
     if job.state not in ENDED:
         await service.history.flush()  # what was accepted survives the end of the front

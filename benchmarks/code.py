@@ -1,0 +1,176 @@
+"""Size and shape of the code at one or more commits: counts from the text alone, nothing is run.
+
+Code lines leave out docstrings, comments and blank lines. The whole is ``dgraph``, ``partitioning`` and ``launch``.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tarfile
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import record
+
+ROOT = Path(__file__).parent.parent
+WHOLE = ("dgraph/", "partitioning/", "launch/")
+BACKEND, CPU = "dgraph/backend/", "dgraph/backend/cpu/"
+GENERATORS = ("codegen/module_text.py", "cuda/text.py")
+"""Ends of the names, over the history, of the file that sets the flags of a module of CUDA text."""
+PROPERTIES = ("backend/compile_flags.py", "backend/paths.py")
+"""Ends of the names of the file with the flags that depend on the program alone."""
+BOUND = re.compile(r"(HUGE_)?(SCHEDULE|SHARED_TYPE)$")
+"""Names that stand for a schedule's function and type, and so are not flags."""
+MOST_LINES = 400
+SIGNATURE = re.compile(
+    r"^ *(?:template <[^{};]*> *)?(?:[A-Z_]*KERNEL\w*|DEVICE|APART|__device__)\b[^;{]*\{", re.MULTILINE
+)
+
+
+def measure(commits: str | None, folder: Path) -> None:
+    """Count each of ``commits``, separated by commas, or the working tree, and write ``code.json`` and ``code.md``."""
+    rows = [{"commit": _short(commit)} | count(at(commit)) for commit in commits.split(",")] if commits else []
+    rows = rows or [{"commit": "working tree"} | count(here())]
+    record.write(folder, "code", {"circumstances": record.circumstances(), "rows": rows}, _table(rows))
+
+
+def at(commit: str) -> dict[str, str]:
+    """Return path → text of the product's files at a commit."""
+    packed = subprocess.run(["git", "archive", commit], capture_output=True, cwd=ROOT, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        names = [each.name for each in archive if each.isfile() and _counts(each.name)]
+        return {name: archive.extractfile(name).read().decode() for name in names}  # type: ignore[union-attr]
+
+
+def _short(commit: str) -> str:
+    """Return the short hash of a commit."""
+    named = ["git", "rev-parse", "--short", commit]
+    return subprocess.run(named, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
+
+
+def here() -> dict[str, str]:
+    """Return path → text of the product's files in the working tree."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, capture_output=True, text=True, cwd=ROOT, check=True).stdout.split("\n")
+    return {name: (ROOT / name).read_text() for name in names if _counts(name) and (ROOT / name).exists()}
+
+
+def count(files: dict[str, str]) -> dict[str, object]:
+    """Return name → figure, of files by path."""
+    lines = {name: code_lines(name, text) for name, text in files.items()}
+    functions = {ending: [*_functions(files, ending)] for ending in (".py", ".cuh")}
+    python, cuda = (max(found, default=(0, "")) for found in functions.values())
+    kernels = {name: text for name, text in files.items() if name.endswith(".cuh")}
+    set_here = flags(files)
+    ends = [name for name, text in files.items() if _ends_round(text)]
+    positions = r"\bc\[[A-Z_]+\]|\bc \+ [A-Z_]+\b|env\.control(?:\[| \+ )[A-Z_]+\b|\bW\[\w+\]"
+    return {
+        "code lines of the backend": sum(n for name, n in lines.items() if name.startswith(BACKEND)),
+        "code lines of the GPU backend": sum(n for name, n in lines.items() if name.startswith(f"{BACKEND}cuda/")),
+        "code lines of the whole": sum(lines.values()),
+        "flags of the CUDA text": len(set_here),
+        "macros derived from flags": len(derived(kernels, set_here)),
+        "uses of the round's state by position": sum(len(re.findall(positions, text)) for text in files.values()),
+        "files that end a round on GPUs": sum(name.endswith(".cuh") for name in ends),
+        "files that end a round on CPUs": sum(name.startswith(CPU) for name in ends),
+        "longest function in Python": f"{python[0]} ({python[1]})",
+        "longest function in CUDA": f"{cuda[0]} ({cuda[1]})",
+        f"files above {MOST_LINES} lines": sum(text.count("\n") > MOST_LINES for text in files.values()),
+    }
+
+
+def code_lines(name: str, text: str) -> int:
+    """Return the number of lines with code."""
+    if not name.endswith(".py"):
+        bare = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+        return sum(bool(line.strip()) for line in bare.split("\n"))
+    return len(_lines_of_python(text))
+
+
+def _lines_of_python(text: str) -> set[int]:
+    """Return the numbers of lines that hold a token of code; a string alone in a statement is a docstring."""
+    alone = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found = {line for t in tokens if t.type not in skipped for line in range(t.start[0], t.end[0] + 1)}
+    return found - alone
+
+
+def flags(files: dict[str, str]) -> set[str]:
+    """Return the macros that the generator of CUDA text sets for a program or a variant of a module."""
+    found: set[str] = set()
+    for name, text in files.items():
+        if not name.startswith(BACKEND) or not name.endswith(GENERATORS + PROPERTIES):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Dict):
+                keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+                found |= {key for key in keys if isinstance(key, str) and re.fullmatch(r"[A-Z][A-Z_]+", key)}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= set(re.findall(r"#define ([A-Z][A-Z_]+)", node.value))
+    used = "\n".join(text for name, text in files.items() if name.endswith(".cuh"))
+    return {name for name in found if not BOUND.match(name) and re.search(rf"\b{name}\b", used)}
+
+
+def derived(kernels: dict[str, str], set_here: set[str]) -> set[str]:
+    """Return the macros without arguments that kernels define by flags, directly or through another."""
+    defined = [pair for text in kernels.values() for pair in re.findall(r"^#define (\w+) (.+)$", text, re.MULTILINE)]
+    known, found = set(set_here), set[str]()
+    while new := {name for name, value in defined if name not in known and known & set(re.findall(r"\w+", value))}:
+        known |= new
+        found |= new
+    return found
+
+
+def _ends_round(text: str) -> bool:
+    """Return True if a file calls a program's ``step``, which ends a round."""
+    return bool(re.search(r"(?<![\w.])step\((?:G|next|P, \w+\(.*)\)", text))
+
+
+def _functions(files: dict[str, str], ending: str) -> Iterator[tuple[int, str]]:
+    """Yield (code lines, place) of functions; of a nested one its lines count for the outer one too."""
+    for name, text in files.items():
+        if not name.endswith(ending):
+            continue
+        if ending == ".py":
+            code = _lines_of_python(text)
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield len(code & {*range(node.lineno, (node.end_lineno or 0) + 1)}), f"{name}:{node.name}"
+            continue
+        for match in SIGNATURE.finditer(text):
+            body = text[match.start() : _closed(text, match.end())]
+            named = re.search(r"(\w+)\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*\{$", match.group())
+            yield code_lines(name, body), f"{name}:{named[1] if named else '?'}"
+
+
+def _closed(text: str, at: int) -> int:
+    """Return the position behind the brace that closes the one before ``at``."""
+    depth = 1
+    while depth and at < len(text):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def _counts(name: str) -> bool:
+    return name.startswith(WHOLE) and name.endswith((".py", ".cuh", ".cpp", ".h"))
+
+
+def _table(rows: list[dict]) -> str:
+    head = ["| | " + " | ".join(str(row["commit"]) for row in rows) + " |", "|-" * (len(rows) + 1) + "|"]
+    body = [f"| {key} | {' | '.join(_cell(row[key]) for row in rows)} |" for key in rows[0] if key != "commit"]
+    return "\n".join([*head, *body]) + "\n"
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

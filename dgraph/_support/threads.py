@@ -1,0 +1,48 @@
+"""Work of one process on several threads, for functions that release the interpreter lock: NumPy's, zlib's."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST = 16
+"""Most threads: more wait for the interpreter lock and for memory."""
+
+PIECE = 4 << 20
+"""Bytes that one thread copies at a time."""
+
+
+def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
+    """Yield ``function(item)`` in the order of items; at most two results a thread wait to be taken."""
+    if threads < 2:
+        yield from map(function, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor  # 5 ms, which small results do without
+
+    threads = min(threads, MOST)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[R]] = deque()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def copied(values: np.ndarray, threads: int) -> np.ndarray:
+    """Return a copy of a one-dimensional array, made by several threads if it is large."""
+    out, rows = np.empty(values.shape, values.dtype), max(1, PIECE // max(values.itemsize, 1))
+
+    def copy(first: int) -> None:
+        out[first : first + rows] = values[first : first + rows]
+
+    for _ in in_order(copy, range(0, values.size, rows), threads if values.size > rows else 1):
+        pass
+    return out

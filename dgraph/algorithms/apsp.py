@@ -1,0 +1,129 @@
+"""All-pairs shortest paths: a matrix whose rows are spread over the ranks (``apsp_parts/``).
+
+Johnson's searches suit sparse graphs, products of blocks dense ones and GPUs; "auto" compares both times. Weights may
+be negative: potentials are found first, and with them a negative cycle.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph._support import interrupts
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.errors import Cancelled, UsageError
+from dgraph.result.matrix import Arcs, DistanceMatrix, summaries
+from dgraph.result.matrix_store import in_file
+
+VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators")
+
+
+@algorithm(
+    "apsp",
+    Parameter("variant", str, "auto", "method", choices=VARIANTS),
+    Parameter(
+        "dtype",
+        str,
+        "auto",
+        "of distances; auto: float32 if all are exact in it",
+        choices=("auto", "float32", "float64"),
+    ),
+    Parameter("block", int, None, "pivots of a block (default: by device)", least=1),
+    Parameter("parts", int, None, "parts for separators (default: by size)", least=2),
+    Parameter("matrix_file", str, None, ".npy file that takes the matrix if memory is short", on_host=True),
+    columns={
+        "reached": ResultColumn("vertices with a path from the vertex, itself included"),
+        "farthest": ResultColumn("largest distance to one of them", "number"),
+    },
+)
+class Apsp(Algorithm):
+    """All-pairs shortest paths; weights may be negative. ``result.matrix`` has the distances.
+
+    Columns: ``reached`` (int64) and ``farthest`` (float64). ``result.matrix`` and files have a distance for each pair.
+    """
+
+    weighted = wants_weights = matrix = True
+
+    variant: str
+    dtype: str
+    block: int | None
+    parts: int | None
+    matrix_file: str | None
+
+    def check(self):
+        """Refuse a file of another format, and parameters of other variants."""
+        if self.matrix_file is not None and Path(self.matrix_file).suffix != ".npy":
+            raise UsageError(f"matrix_file = {self.matrix_file!r} is not an .npy file; name one that ends in .npy")
+        if self.parts is not None and self.variant != "separators":
+            raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
+
+    def run(self, ctx):
+        """Plan, find potentials, then all distances; collective."""
+        from dgraph.algorithms.apsp_parts.elimination import Elimination
+        from dgraph.algorithms.apsp_parts.matrix_plan import planned
+        from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
+        from dgraph.algorithms.apsp_parts.potentials import potentials
+        from dgraph.algorithms.apsp_parts.row_searches import johnson
+
+        kernel = ctx.backend.row_kernel("minplus")
+        counted = kernel.whole(ctx.local)
+        if counted is not None:
+            return _answer(*counted, {"reached": 0, "farthest": 0.0}, None)
+        ctx.weighted |= ctx.local.out.weight_type is not None
+        ctx.check_weights()
+        with ctx.record("compute"):
+            rows = MatrixRows.of(ctx.local, ctx.comm)
+            dtype = self._dtype(rows)
+            block = self.block or kernel.preferred
+            plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, ctx.backend)
+            ctx.record.choose("variant", plan.variant, plan.reason)
+            ctx.record.choose(
+                "distances", dtype.name, "exact in it" if rows.exact_in(dtype.name) else "sums are rounded"
+            )
+            h = potentials(rows, ctx.called)
+            shape = rows.stop - rows.first, rows.n
+            matrix = in_file(self.matrix_file, shape, dtype, rows.first, ctx.comm) if plan.in_file else None
+            distances: Any = matrix.here if matrix is not None else None
+            steps = 0
+
+            def step():
+                interrupts.check()
+                ctx.comm.watchdog.begin(0)
+                if ctx.comm.total(int(ctx.progress.cancelled())):
+                    raise Cancelled("the run was cancelled before its distances were final")
+
+            if plan.variant == "johnson":
+                distances = np.empty(shape, dtype) if distances is None else distances
+                johnson(rows, distances, kernel, h, step)
+                reached, farthest = summaries(distances)
+            else:
+                distances = kernel.xp.empty(shape, dtype) if distances is None else distances
+                work = Elimination(rows, kernel, distances, step)
+                work.run(plan.variant, block, plan.parts)
+                steps = work.steps
+                reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
+            if matrix is not None:
+                matrix.finish()
+        arcs = Arcs(rows.source, rows.target, rows.weight)
+        file = None if matrix is None else self.matrix_file
+        held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
+        found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
+        summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}
+        summary |= {"products": steps} if steps else {}
+        return _answer(rows.to_masters(reached), rows.to_masters(farthest), summary, found)
+
+    def _dtype(self, rows) -> np.dtype:
+        if self.dtype != "auto":
+            return np.dtype(self.dtype)
+        return np.dtype("float32" if rows.exact_in("float32") else "float64")
+
+
+def _answer(reached, farthest, summary, matrix) -> Answer:
+    return Answer({"reached": reached, "farthest": farthest}, summary, matrix=matrix)
+
+
+def _largest(comm, values: np.ndarray) -> float:
+    return float(comm.allreduce(np.array([values.max(initial=0.0)]), "max")[0])

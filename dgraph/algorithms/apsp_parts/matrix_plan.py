@@ -1,0 +1,133 @@
+"""Memory of all pairs, planned before anything is allocated, and the choice of the method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
+from dgraph.algorithms.apsp_parts.separators import parts_of
+from dgraph.comm.hosts import ranks_here
+from dgraph.comm.memory import free_memory
+from dgraph.errors import OutOfMemory
+
+LEFT = 0.9
+"""Share of the free memory that a run may plan for."""
+
+SEARCHED = 30e-9
+"""Seconds a thread takes for an arc, or a vertex of a heap, of one search."""
+
+ADDED = {4: 0.12e-9, 8: 0.24e-9}
+"""Seconds a CPU thread takes for an addition and a minimum, by bytes of a distance."""
+
+SPARSE, FEW = 8, 1024
+"""Most arcs a vertex, and fewest vertices, of graphs that are partitioned to look for separators."""
+
+ON_GPU = 30
+"""A GPU's products are at least this many times as fast as those of a rank's threads."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Work of one rank.
+
+    Attributes:
+        variant: method.
+        need: bytes of host memory on this rank.
+        in_file: True if the matrix lies in a file.
+        reason: of the choice.
+        parts: of separators: the part of each vertex, -1 in the separator.
+    """
+
+    variant: str
+    need: int
+    in_file: bool
+    reason: str
+    parts: np.ndarray | None = None
+
+
+def planned(
+    rows: MatrixRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
+    backend: Any,
+) -> Plan:  # fmt: skip
+    """Choose a method that fits; collective, equal on all ranks but for ``need``.
+
+    Args:
+        rows: the graph.
+        variant: method; "auto" chooses.
+        itemsize: bytes of a distance.
+        block: pivots of a block.
+        given_parts: parts of separators; None: by size.
+        matrix_file: file for a matrix that exceeds the memory; None: there is none.
+        backend: what computes on this rank.
+
+    Raises:
+        OutOfMemory: on every rank alike, with the bytes needed and free.
+    """
+    comm, n = rows.comm, rows.n
+    arcs = comm.total(len(rows.source))
+    reason, parts = "it was asked for", None
+    gpus, chosen = backend.name != "cpu", variant == "auto"
+    if variant == "auto":
+        threads = comm.total(max(backend.host_threads, 1))
+        seconds = {
+            "johnson": n * (n + arcs) * SEARCHED / threads,
+            "blocked": float(n) ** 3 * ADDED[itemsize] / (comm.size * ON_GPU if gpus else threads),
+        }
+        if not gpus and n >= FEW and arcs <= SPARSE * n:
+            parts = parts_of(rows, None)
+            seconds["separators"] = _additions(parts) * ADDED[itemsize] / threads
+        variant = min(seconds, key=lambda name: seconds[name])
+        reason = "estimates: " + ", ".join(f"{name} {about:.2g} s" for name, about in seconds.items())
+    elif variant == "separators":
+        parts = parts_of(rows, given_parts)
+    matrix = (rows.stop - rows.first) * n * itemsize
+    beside = beside_matrix(variant, n, arcs, block, itemsize, max(backend.host_threads, 1))
+    if gpus and variant != "johnson":
+        free_there = backend.device.free(matrix + beside)
+        _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
+    free = free_memory()
+    allowed = None if free is None else int(LEFT * free) // max(len(ranks_here(comm)), 1)
+    fits = not comm.total(allowed is not None and matrix + beside > allowed)
+    if not fits and chosen and not gpus:
+        variant, reason = "johnson", "memory is short, and searches write each row once"
+        beside = beside_matrix(variant, n, arcs, block, itemsize, max(backend.host_threads, 1))
+        fits = not comm.total(allowed is not None and matrix + beside > allowed)
+    if fits:
+        return Plan(variant, matrix + beside, False, reason, parts if variant == "separators" else None)
+    narrower = "--dtype float32, " if itemsize == 8 else ""
+    advice = f"use more hosts, {narrower}or an .npy file for the matrix (--output FILE.npy, matrix_file=)"
+    if matrix_file is None or gpus:
+        _refuse(comm, n, itemsize, matrix + beside, allowed, "of its host", advice)
+    _refuse(comm, n, itemsize, beside, allowed, "of its host beside the file", "use more hosts, or another variant")
+    where = f"{reason}; the matrix exceeds the free memory and lies in {matrix_file}"
+    return Plan(variant, beside, True, where, parts if variant == "separators" else None)
+
+
+def _additions(parts: np.ndarray) -> float:
+    """Return the additions of an elimination by parts: each reaches its part and the separator, the last one all."""
+    n, inside = len(parts), np.bincount(parts[parts >= 0]).astype(float)
+    shared = n - inside.sum()
+    return float((inside * (inside + shared) ** 2).sum() + shared * float(n) ** 2)
+
+
+def beside_matrix(variant: str, n: int, arcs: int, block: int, itemsize: int, threads: int) -> int:
+    """Return the bytes that a rank takes beside its rows of the matrix."""
+    if variant == "johnson":
+        return 28 * arcs + 8 * n + 28 * n * threads
+    whole = 3 * block * n * itemsize + 24 * arcs
+    return whole + (n * n * itemsize // 4 if variant == "separators" else 0)
+
+
+def _refuse(comm: Any, n: int, itemsize: int, need: int, free: int | None, where: str, advice: str) -> None:
+    """Raise on all ranks if some rank needs more than is free."""
+    lacking = free is not None and need > free
+    if comm.total(lacking):
+        figures = comm.allgather_json([need, free] if lacking else None)
+        need, free = next(each for each in figures if each)
+        raise OutOfMemory(
+            f"the distances between all pairs of {n:,} vertices take {need:,} bytes on a rank ({itemsize} bytes a "
+            f"pair, {comm.size} rank{'s' if comm.size > 1 else ''}), and {free:,} bytes {where} are free; {advice}"
+        )

@@ -1,0 +1,145 @@
+"""Min-plus products and searches of all sources on CPU threads.
+
+A product C = min(C, A ⊗ B) runs over strips of rows that threads take by turns, and over strips of columns whose rows
+of B stay in a cache. Four columns of A that are all infinite are skipped: the lazy minimum of [Harish et al. 2009].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.apsp_parts.heap import search
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.team import Team
+
+STRIP = 16
+"""Rows that a thread takes at a time."""
+
+WIDTH = 1024
+"""Columns of a strip."""
+
+SMALL = 1 << 18
+"""Additions up to which one thread makes a product."""
+
+
+class MinPlus:
+    """Matrices in host memory, and a team of threads.
+
+    Attributes:
+        xp: module whose functions work on the matrices.
+        preferred: pivots of a block.
+    """
+
+    xp: Any = np
+    preferred = 64
+
+    def __init__(self, team: Team):
+        self.team = team
+
+    def whole(self, local: Any) -> None:
+        """Return None: distances take more than a rank's local graph."""
+        return
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        """Return the array: it is in host memory."""
+        return array
+
+    get = put
+
+    def update(self, c: np.ndarray, rows: slice, columns: slice, a: np.ndarray, b: np.ndarray) -> None:
+        """Set ``c[rows, columns]`` to its minimum with the min-plus product of ``a`` and ``b``.
+
+        Args:
+            c: C-contiguous, float32 or float64.
+            rows: of ``c``.
+            columns: of ``c``.
+            a: C-contiguous (rows, depth).
+            b: C-contiguous (depth, columns); ``a`` and ``b`` share no memory with ``c``.
+        """
+        if a.size and b.size:
+            threads = self.team.size if a.size * b.shape[1] > SMALL else 1
+            self.team.run(_update, threads, c, rows.start, columns.start, a, b, np.zeros(1, np.int64))
+
+    def close(self, block: np.ndarray) -> None:
+        """Close a square block under paths inside it, in place: Floyd and Warshall's algorithm."""
+        _close(block)
+
+    def search(self, out: np.ndarray, first: int, rows: Any) -> None:
+        """Set each row of ``out`` to the distances from vertex ``first`` + row.
+
+        Args:
+            out: C-contiguous (k, n).
+            first: the vertex of row 0.
+            rows: arcs of the whole graph, see ``row_searches.py``.
+        """
+        n, threads = out.shape[1], min(self.team.size, max(len(out), 1))
+        scratch = np.empty((threads, 2, n)), np.empty((threads, 3, n), np.int32)
+        costs = np.zeros(0) if rows.costs is None else rows.costs
+        weights = costs if rows.weights is None else rows.weights
+        self.team.run(
+            _search, threads, out, first, rows.offsets, rows.targets, costs, weights, rows.negative, *scratch,
+            np.zeros(1, np.int64),
+        )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def _update(t, threads, c, first, left, a, b, taken):
+    rows, depth, columns = a.shape[0], a.shape[1], b.shape[1]
+    while True:
+        begin = fetch_add(taken, 0, STRIP)
+        if begin >= rows:
+            return
+        end = min(begin + STRIP, rows)
+        for low in range(0, columns, WIDTH):
+            high = min(low + WIDTH, columns)
+            for i in range(begin, end):
+                row = c[first + i, left + low : left + high]
+                k = 0
+                while k + 4 <= depth:
+                    a0, a1, a2, a3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+                    if min(min(a0, a1), min(a2, a3)) < np.inf:
+                        b0, b1 = b[k, low:high], b[k + 1, low:high]
+                        b2, b3 = b[k + 2, low:high], b[k + 3, low:high]
+                        for j in range(row.size):
+                            x0, x1, x2, x3 = a0 + b0[j], a1 + b1[j], a2 + b2[j], a3 + b3[j]
+                            x0 = x1 if x1 < x0 else x0
+                            x2 = x3 if x3 < x2 else x2
+                            x0 = x2 if x2 < x0 else x0
+                            y = row[j]
+                            row[j] = x0 if x0 < y else y
+                    k += 4
+                while k < depth:
+                    a0, b0 = a[i, k], b[k, low:high]
+                    if a0 < np.inf:
+                        for j in range(row.size):
+                            x0, y = a0 + b0[j], row[j]
+                            row[j] = x0 if x0 < y else y
+                    k += 1
+
+
+@njit(**OPTIONS)
+def _close(block):
+    for k in range(len(block)):
+        pivot = block[k]
+        for i in range(len(block)):
+            a = block[i, k]
+            row = block[i]
+            if a < np.inf:
+                for j in range(row.size):
+                    x, y = a + pivot[j], row[j]
+                    row[j] = x if x < y else y
+
+
+@njit(**OPTIONS)
+def _search(t, threads, out, first, offsets, targets, costs, weights, negative, floats, numbers, taken):
+    while True:
+        row = fetch_add(taken, 0, 1)
+        if row >= len(out):
+            return
+        search(
+            first + row, out[row], numbers[t, 2], offsets, targets, costs, weights, negative, floats[t, 0],
+            floats[t, 1], numbers[t, 0], numbers[t, 1],
+        )  # fmt: skip

@@ -1,0 +1,69 @@
+"""Min-plus products on a GPU (``minplus.cuh``); searches of all sources run on this rank's CPU threads."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+
+TYPES = {"float32": ("float", "fminf"), "float64": ("double", "fmin")}
+
+
+@cache
+def text(dtype: str) -> str:
+    """Return the kernels' text for matrices of ``dtype``."""
+    kind, least = TYPES[dtype]
+    types = f"typedef {kind} value_t;\n#define LEAST {least}"
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("minplus")])
+
+
+class MinPlus:
+    """Matrices in GPU memory; attributes and methods are those of the CPU's ``MinPlus``."""
+
+    preferred = 128
+
+    def __init__(self, backend: Any):
+        self.backend, self.device = backend, backend.device
+        self.xp = self.device.xp
+
+    def whole(self, local: Any) -> None:
+        """Return None: distances take more than a rank's local graph."""
+        return
+
+    def put(self, array: np.ndarray) -> Any:
+        """Return the array on the GPU."""
+        return self.device.put(array)
+
+    def get(self, array: Any) -> np.ndarray:
+        """Return the array on the host."""
+        return self.device.get(array)
+
+    def update(self, c: Any, rows: slice, columns: slice, a: Any, b: Any) -> None:
+        """Set ``c[rows, columns]`` to its minimum with the min-plus product of ``a`` and ``b``."""
+        if a.size and b.size:
+            tiles = -(-a.shape[0] // 32) * -(-b.shape[1] // 128)
+            self._launch("minplus", tiles, c, rows.start * c.shape[1] + columns.start, a, b)
+
+    def close(self, block: Any) -> None:
+        """Close a square block under paths inside it, in place."""
+        if block.size:
+            self._launch("close_block", 1, block, 0, block, block)
+
+    def search(self, out: np.ndarray, first: int, rows: Any) -> None:
+        """Set each row of ``out``, on the host, to the distances from vertex ``first`` + row."""
+        from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus as OnThreads
+
+        OnThreads(Team(max(self.backend.host_threads, 1))).search(out, first, rows)
+
+    def _launch(self, kernel: str, most: int, c: Any, begin: int, a: Any, b: Any) -> None:
+        device = self.device
+        module = device.module(text(str(c.dtype)), "minplus")
+        start = device.address(c) + begin * c.dtype.itemsize
+        words = [start, c.shape[1], a.shape[0], b.shape[1], a.shape[1], device.address(a), device.address(b)]
+        module.set_environment(np.array(words, np.int64))
+        module.launch(kernel, min(most, device.blocks * module.resident(kernel)))

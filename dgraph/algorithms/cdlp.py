@@ -1,0 +1,71 @@
+"""Community detection by label propagation, deterministic and synchronous [Raghavan et al. 2007; LDBC Graphalytics].
+
+Each vertex starts with its own id as its label. In each round it takes the most frequent label of its neighbours, the
+smallest of equally frequent ones. Only vertices next to one that changed fold their neighbours' labels again.
+"""
+
+from __future__ import annotations
+
+from dgraph.algorithms.base import COUNT, Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.engine.rounds.return_state import as_int64
+from dgraph.program import INF, MODE, Field, Program, where
+
+
+class Labels(Program):
+    """Take the most frequent label of all neighbours.
+
+    Attributes:
+        rounds: rounds after which the run ends.
+        label: label of the vertex, an original id.
+        common: most frequent label of the neighbours; INF without neighbours.
+    """
+
+    rounds: int = 10
+    directions = ("pull",)
+
+    label = Field("int64")
+    common = Field("int64", reduce=MODE)
+
+    def init(self, v, g):
+        """Label each vertex by its id."""
+        return {"label": v.id, "active": True}
+
+    def edge(self, u, e, v):
+        """Give the neighbour's label."""
+        return {"common": u.label}
+
+    def apply(self, v, g):
+        """Take the most frequent label."""
+        label = where(v.common == INF, v.label, v.common)
+        return {"label": label, "active": label != v.label}
+
+    def step(self, g):
+        """End after the last round, or when no label changed."""
+        return {"done": (g.round >= self.rounds) | (g.active == 0)}
+
+
+@algorithm(
+    "cdlp",
+    Parameter("max_iter", int, 10, "rounds", least=1),
+    COUNT,
+    columns={"label": ResultColumn("label of the community: the id of a vertex", "vertex")},
+    aliases=("label_propagation",),
+)
+class Cdlp(Algorithm):
+    """Communities by label propagation: the smallest of a neighbourhood's most frequent labels, ``max_iter`` times.
+
+    Column: ``label`` (int64), an original id. Weights are not used. A directed graph is symmetrised first: an edge in
+    both directions counts once, or twice with ``count="arcs"``, as in LDBC Graphalytics. A run that ends
+    after ``max_iter`` rounds has converged.
+    """
+
+    max_iter: int
+    undirected = whole_rows = True
+
+    def run(self, ctx):
+        """Propagate labels; collective."""
+        labels = Labels(rounds=self.max_iter)
+        if ctx.largest(ctx.local.largest_id) < 2**31 - 1:  # 32 bits halve what a round reads
+            labels = labels.retype(label="int32")
+        state = ctx.run(labels)
+        return Answer({"label": state.column("label", as_int64)}, {}, state.finished)

@@ -1,0 +1,191 @@
+"""CPU kernels over the triangles of edges: their number, those that leaving edges destroy, arcs between neighbours.
+
+The row of each vertex v is marked; then the row of the lower end u of each of its edges is looked up. So an edge costs
+the smaller of its ends' degrees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.edge_triangles.full_rows import LEAVING, FullRows
+from dgraph.algorithms.edge_triangles.whole_peel import WholePeel
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.team import Team
+
+CHUNK = 32
+"""Vertices that a thread takes at a time, hubs first."""
+
+SMALL = 1 << 14
+"""Entries up to which one thread works."""
+
+
+class EdgeTriangles:
+    """Kernels on a team of threads."""
+
+    def __init__(self, team: Team):
+        self.team = team
+        self._places: np.ndarray | None = None
+        self._loss: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def beside_gpu(cls, backend: Any) -> EdgeTriangles:
+        """Return the kernels on the host threads of a rank that has a GPU."""
+        return cls(Team(backend.host_threads))
+
+    def supports(self, full: FullRows) -> np.ndarray:
+        """Return the triangles of each edge, at the entry of its higher end: int32 (entries,); collective."""
+        support = np.zeros(len(full.targets), np.int32)
+        for other in self._others(full, full.targets[full.lower]):
+            place, taken, threads = self._scratch(full, len(full.targets))
+            self.team.run(_supports, threads, full.offsets, full.targets, *other[:2], support, place, taken)
+        return support
+
+    def peel(self, full: FullRows) -> WholePeel:
+        """Return the rounds that peel the edges of a graph that is whole on this rank."""
+        return WholePeel(full, self.supports(full), self.team)
+
+    def destroyed(self, full: FullRows, leaving: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the edges left that lose triangles because others leave; collective.
+
+        Args:
+            full: rows; an edge's value is ``ALIVE``, ``LEAVING``, or below that if it left before.
+            leaving: entries that leave, ascending; each edge at its higher end.
+
+        Returns:
+            Numbers of the higher and lower ends, and the triangles that are lost; an edge may occur several times.
+        """
+        rows = full.sources[leaving]
+        heads = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), len(rows))
+        own = (full.offsets, full.targets, full.values)
+        if self._loss is None:
+            self._loss = np.zeros(len(full.targets), np.int32), np.zeros(len(full.targets), np.int64)
+        found: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in range(3)]
+        for number, other in enumerate(self._others(full, full.targets[leaving])):
+            sides = [(full.offsets, full.targets, *self._loss, np.zeros(1, np.int64))]
+            if number:
+                size = len(other[1])
+                sides += [(*other[:2], np.zeros(size, np.int32), np.zeros(size, np.int64), np.zeros(1, np.int64))]
+            place, taken, threads = self._scratch(full, int(np.diff(full.offsets)[rows[heads[:-1]]].sum()))
+            self.team.run(
+                _destroyed, threads, rows, heads, leaving, *own, *sides[0][2:], *other, *sides[-1][2:], place, taken
+            )  # fmt: skip
+            for offsets, targets, loss, touched, count in sides:
+                at = touched[: count[0]]
+                one = full.sources[at] if loss is self._loss[0] else np.searchsorted(offsets, at, side="right") - 1
+                one, two = one.astype(np.int64), targets[at].astype(np.int64)
+                for part, values in zip(found, (np.maximum(one, two), np.minimum(one, two), loss[at]), strict=True):
+                    part.append(values.astype(np.int64))
+                loss[at] = 0
+        ends, others, losses = (np.concatenate(part) for part in found)
+        return ends, others, losses
+
+    def arcs_among_neighbours(self, full: FullRows) -> np.ndarray:
+        """Return the sum of the values of edges between neighbours of each master: int64 (masters,); collective."""
+        counts = np.zeros(len(full.rows.gids), np.int64)
+        for other in self._others(full, full.targets[full.lower]):
+            place, taken, threads = self._scratch(full, len(full.targets))
+            self.team.run(
+                _among, threads, full.offsets, full.targets, full.values, *other, counts, place, taken
+            )  # fmt: skip
+        return full.rows.returned(full.comm, counts)
+
+    def _others(self, full: FullRows, lower: np.ndarray):
+        """Yield this rank's rows, then those of lower ends that other ranks own; collective."""
+        yield full.offsets, full.targets, full.values
+        if full.comm.size > 1:
+            wanted = np.zeros(len(full.rows.gids), np.bool_)
+            wanted[lower] = True
+            yield from full.of_others(wanted)
+
+    def _scratch(self, full: FullRows, work: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return marks of each thread, all 0, a counter, and the number of threads."""
+        if self._places is None:
+            self._places = np.zeros((self.team.size, len(full.rows.gids)), np.uint32)
+        return self._places, np.zeros(1, np.int64), self.team.size if work > SMALL else 1
+
+
+@njit(**OPTIONS)
+def _supports(t, threads, offsets, targets, low_offsets, low_targets, support, places, taken):
+    place, last = places[t], len(offsets) - 2
+    while True:
+        begin = fetch_add(taken, 0, CHUNK)
+        if begin > last:
+            return
+        for v in range(last - begin, max(last - begin - CHUNK, -1), -1):
+            first, stop = offsets[v], offsets[v + 1]
+            for i in range(first, stop):
+                place[targets[i]] = 1
+            for i in range(first, stop):
+                u = np.int64(targets[i])
+                if u > v:
+                    break
+                found = 0
+                for j in range(low_offsets[u], low_offsets[u + 1]):
+                    found += place[low_targets[j]]
+                support[i] += found
+            for i in range(first, stop):
+                place[targets[i]] = 0
+
+
+@njit(**OPTIONS)
+def _destroyed(
+    t, threads, rows, heads, leaving, offsets, targets, values, loss, touched, count, low_offsets, low_targets,
+    low_values, low_loss, low_touched, low_count, places, taken,
+):  # fmt: skip
+    place, groups = places[t], len(heads) - 1
+    while True:
+        group = fetch_add(taken, 0, 1)
+        if group >= groups:
+            return
+        v = np.int64(rows[heads[group]])
+        first, stop = offsets[v], offsets[v + 1]
+        for i in range(first, stop):
+            if values[i] >= LEAVING:
+                place[targets[i]] = i - first + 1
+        for at in range(heads[group], heads[group + 1]):
+            u = np.int64(targets[leaving[at]])
+            for j in range(low_offsets[u], low_offsets[u + 1]):
+                w = np.int64(low_targets[j])
+                if not place[w] or low_values[j] < LEAVING:
+                    continue
+                i = first + place[w] - 1
+                goes_low, goes = low_values[j] == LEAVING, values[i] == LEAVING
+                # of two leaving edges of a triangle, that with the lower other end takes it from the third
+                if not goes and (not goes_low or v < w) and fetch_add(loss, i, 1) == 0:
+                    touched[fetch_add(count, 0, 1)] = i
+                if not goes_low and (not goes or u < w) and fetch_add(low_loss, j, 1) == 0:
+                    low_touched[fetch_add(low_count, 0, 1)] = j
+        for i in range(first, stop):
+            place[targets[i]] = 0
+
+
+@njit(**OPTIONS)
+def _among(
+    t, threads, offsets, targets, values, low_offsets, low_targets, low_values, counts, places, taken
+):  # fmt: skip
+    place, last = places[t], len(offsets) - 2
+    while True:
+        begin = fetch_add(taken, 0, CHUNK)
+        if begin > last:
+            return
+        for v in range(last - begin, max(last - begin - CHUNK, -1), -1):
+            first, stop = offsets[v], offsets[v + 1]
+            for i in range(first, stop):
+                place[targets[i]] = i - first + 1
+            for i in range(first, stop):
+                u = np.int64(targets[i])
+                if u > v:
+                    break
+                for j in range(low_offsets[u], low_offsets[u + 1]):
+                    w = np.int64(low_targets[j])
+                    p = place[w]
+                    if p and u < w < v:
+                        fetch_add(counts, np.int64(v), np.int64(low_values[j]))
+                        fetch_add(counts, u, np.int64(values[first + p - 1]))
+                        fetch_add(counts, w, np.int64(values[i]))
+            for i in range(first, stop):
+                place[targets[i]] = 0

@@ -1,0 +1,159 @@
+"""Levels of a truss decomposition: over ranks in rounds of exchanges, or on one rank in compiled rounds.
+
+Both peel the same edges in the same rounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
+from dgraph.algorithms.edge_triangles.full_rows import ALIVE, LEAVING, FullRows
+from dgraph.algorithms.edge_triangles.whole_peel import NONE
+from dgraph.errors import Cancelled
+
+AT_ONCE = 64
+"""Rounds of one compiled call, after which a cancelled run stops."""
+
+
+def truss_levels(ctx, full: FullRows, kernel: EdgeTriangles) -> LevelsOverRanks | WholeLevels:
+    """Return the levels for this number of ranks; collective."""
+    whole = ctx.comm.size == 1 and len(full.targets) < 2**32  # ids of edges have 31 bits
+    return (WholeLevels if whole else LevelsOverRanks)(ctx, full, kernel)
+
+
+class Levels:
+    """Base of both kinds of levels.
+
+    Attributes:
+        most: int64, by number of a vertex: last level at which an edge left it, -2 without edges.
+        edges: over all ranks, edges that were left when the last level began.
+        floor: lower bound of the trussness less 2 of the edges that are left.
+    """
+
+    def __init__(self, ctx, full: FullRows):
+        self.ctx, self.full, self.edges, self.floor = ctx, full, 0, 0
+        self.most = np.where(np.diff(full.offsets) > 0, 0, -2)
+
+    def stopped(self) -> bool:
+        """Return True if the round limit is reached; collective.
+
+        Raises:
+            Cancelled: a rank was asked to stop.
+        """
+        ctx = self.ctx
+        if ctx.total(int(ctx.progress.cancelled())):
+            raise Cancelled(f"the run was cancelled after round {ctx.rounds}; its answer is incomplete")
+        return ctx.max_rounds is not None and ctx.rounds >= ctx.max_rounds
+
+
+class WholeLevels(Levels):
+    """Levels on one rank by ``whole_peel.py``."""
+
+    def __init__(self, ctx, full, kernel):
+        super().__init__(ctx, full)
+        self.edges_here = kernel.peel(full)
+
+    def to_the_end(self) -> bool:
+        """Peel all levels; False if the round limit ended it."""
+        level = self.edges_here.least(-1)
+        while level < NONE:
+            self.edges = self.left()
+            if not self.peel(level):
+                return False
+            level = self.edges_here.least(level)
+        return True
+
+    def through(self, level: int) -> bool:
+        """Peel the edges with up to ``level`` triangles; False if the round limit ended it."""
+        self.floor = max(level, 0)
+        if level >= 0:
+            np.maximum(self.edges_here.support, level, out=self.edges_here.support)
+            if not self.peel(level):
+                return False
+        self.floor = level + 1
+        return True
+
+    def peel(self, level: int) -> bool:
+        """Run the rounds of a level; False if the round limit ended it."""
+        ctx, ended, self.floor = self.ctx, False, level
+        while not ended:
+            if self.stopped():
+                return False
+            left = self.left()
+            rounds = AT_ONCE if ctx.max_rounds is None else min(ctx.max_rounds - ctx.rounds, AT_ONCE)
+            used, ended = self.edges_here.peel(level, rounds)
+            ctx.rounds += used
+            ctx.progress.round(ctx.rounds, 0, left - self.left(), "push")
+        return True
+
+    def left(self) -> int:
+        """Return the number of edges that are left."""
+        return self.edges_here.left
+
+    def truss(self) -> np.ndarray:
+        """Return the largest level plus 2 of an edge at each master."""
+        found = self.edges_here
+        value = np.where(found.state == 0, self.floor, found.support)
+        for ends in (found.ends[::2], found.ends[1::2]):
+            np.maximum.at(self.most, ends, value)
+        return self.most[self.full.rows.mine] + 2
+
+
+class LevelsOverRanks(Levels):
+    """Edges by entries of their higher ends; those that leave are sent to the owners of both ends."""
+
+    def __init__(self, ctx, full, kernel):
+        super().__init__(ctx, full)
+        self.kernel, self.support = kernel, kernel.supports(full)
+        full.values[:] = ALIVE
+
+    def to_the_end(self) -> bool:
+        """Peel all levels; False if the round limit ended it; collective."""
+        full = self.full
+        while left := self.left():
+            self.edges = left
+            kept = full.values == ALIVE
+            if 2 * np.count_nonzero(kept) < len(kept):
+                full.keep(kept)
+                self.support = self.support[kept]
+                kept = kept[kept]
+            least = int(self.support[kept & full.lower].min(initial=LEAVING))
+            if not self.through(int(self.ctx.comm.allreduce(np.array([least]), "min")[0])):
+                return False
+        return True
+
+    def through(self, level: int) -> bool:
+        """Peel the edges with up to ``level`` triangles; False if the round limit ended it; collective."""
+        full, ctx, self.floor = self.full, self.ctx, max(level, 0)
+        leaving = np.flatnonzero(full.lower & (full.values == ALIVE) & (self.support <= level))
+        while ctx.total(len(leaving)):
+            if self.stopped():
+                return False
+            leaving = self._left_by(leaving, level)
+        self.floor = level + 1
+        return True
+
+    def _left_by(self, leaving: np.ndarray, level: int) -> np.ndarray:
+        """Let edges leave, and return those that have no more triangles than the level now; collective."""
+        full, ctx = self.full, self.ctx
+        full.values[leaving] = LEAVING
+        other_ends = full.sent(leaving)
+        at, losses = full.to_owners(*self.kernel.destroyed(full, leaving))
+        np.subtract.at(self.support, at, losses.astype(np.int32))
+        for ends in (leaving, other_ends):
+            full.values[ends] = 0
+            self.most[full.sources[ends]] = level
+        ctx.rounds += 1
+        ctx.progress.round(ctx.rounds, 0, len(leaving), "push")
+        return np.unique(at[(full.values[at] == ALIVE) & (self.support[at] <= level)])
+
+    def left(self) -> int:
+        """Return the number of edges that are left over all ranks; collective."""
+        return self.ctx.total(int(np.count_nonzero(self.full.values == ALIVE))) // 2
+
+    def truss(self) -> np.ndarray:
+        """Return the largest level plus 2 of an edge at each master."""
+        most = self.most.copy()
+        most[self.full.sources[self.full.values == ALIVE]] = self.floor
+        return most[self.full.rows.mine] + 2

@@ -1,0 +1,94 @@
+"""Hubs and authorities by power iteration [Kleinberg 1999], by edge weights where there are some, as in NetworkX.
+
+An authority is pointed to by good hubs, and a hub points to good authorities: a = Aᵀh and h = Aa, scaled to the sum 1.
+One program adds up scores along edges; its reverse walks them backwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, OnePass, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.errors import UsageError
+from dgraph.program import ADD, ALL, Field
+
+NEED = "hits adds up scores in proportion to weights, so weights must be ≥ 0"
+"""Reason in the error for a negative weight."""
+
+
+class Authorities(OnePass):
+    """Sum of the scores of in-neighbours, times the weights of their edges.
+
+    Attributes:
+        score: given: score of each vertex.
+        sum: sum over in-edges.
+    """
+
+    domain = ALL
+
+    score = Field("float64", given=True)
+    sum = Field("float64", reduce=ADD)
+
+    def init(self, v, g):
+        """Initialise nothing."""
+        return {"sum": 0.0}
+
+    def edge(self, u, e, v):
+        """Add the score of the source."""
+        return {"sum": u.score * e.weight}
+
+
+class Hubs(Authorities):
+    """Sum of the scores of out-neighbours, times the weights of their edges."""
+
+    reverse = True
+
+
+@algorithm(
+    "hits",
+    Parameter("tol", float, 1e-8, "stop when the L1 change of the hubs is below this"),
+    Parameter("max_iter", int, 100, "most iterations, of two rounds each", least=1),
+    columns={
+        "authorities": ResultColumn("authority, by the hubs that point to the vertex", "number"),
+        "hubs": ResultColumn("hub, by the authorities that the vertex points to", "number"),
+    },
+)
+class Hits(Algorithm):
+    """Hubs and authorities: vertices that point to good authorities, and vertices that good hubs point to.
+
+    Columns: ``authorities`` and ``hubs`` (float64); each sums to 1, or to 0 without edges of positive weight.
+    """
+
+    tol: float
+    max_iter: int
+    weighted = True
+    resumes = False
+
+    def check(self):
+        """Refuse a tolerance that cannot be met."""
+        if not self.tol > 0:
+            raise UsageError(f"tol = {self.tol} can never be met; give a number > 0")
+
+    def run(self, ctx):
+        """Iterate to the tolerance or the limit; collective."""
+        if ctx.local.out.weight_type is not None:
+            largest_and_mean(ctx, NEED)
+        limit = self.max_iter if ctx.max_rounds is None else min(self.max_iter, max(ctx.max_rounds // 2, 1))
+        hubs = np.full(ctx.local.masters, 1.0 / max(ctx.local.n, 1))
+        iterations, change = 0, np.inf
+        while change >= self.tol and iterations < limit:
+            authorities = _shares(ctx, Authorities(), hubs)
+            before, hubs = hubs, _shares(ctx, Hubs(), authorities)
+            change, iterations = ctx.total(float(np.abs(hubs - before).sum())), iterations + 1
+        met = change < self.tol
+        reason = f"{iterations} iterations with an L1 change of {change:.3g}, above tol = {self.tol:g}"
+        columns = {"authorities": authorities, "hubs": hubs}
+        return Answer(columns, {"change": change, "iterations": iterations}, met, None if met else reason)
+
+
+def _shares(ctx, program: Authorities, scores: np.ndarray) -> np.ndarray:
+    """Return the program's sums of these scores, scaled to the sum 1; collective."""
+    sums = ctx.run(program, {"score": scores})["sum"]
+    whole = ctx.total(float(sums.sum()))
+    return sums / whole if whole else np.zeros_like(sums)

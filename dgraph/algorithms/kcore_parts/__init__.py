@@ -1,0 +1,1 @@
+"""Programs of kcore: ``peel.py`` is the method, ``shells.py`` and ``estimates.py`` are variants."""

@@ -1,0 +1,241 @@
+"""Connected components on CPUs: union-find inside a rank, label exchange between ranks.
+
+The machine replaces the rounds of any program whose ``kernel`` is "components" and whose edges pass the smallest label
+on. The first round joins all local arcs. Later rounds only carry labels from shared vertices to the root of their local
+tree, and from there to its other shared vertices. There are therefore as many rounds as local trees lie in a row along
+a component, however large the diameter of the graph is; one rank needs one round.
+
+Between exchanges only roots have current labels. Mirrors get theirs just before a reduce, masters just before a
+broadcast, so a broadcast that overwrites a mirror with an older label does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dgraph.algorithms.kernels.components import union_find as kernel
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.interface import SharedMachine
+from dgraph.backend.snapshot import Snapshot, between_rounds
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+FIRST, WIDE = 2, 6
+"""Thresholds on scans of all shared vertices.
+
+FIRST: the first scans of mirrors and of masters, which always run. WIDE: scans before lists by root are built, which
+takes about as long as those.
+"""
+
+MANY = 8
+"""Fraction (1/MANY) of the shared vertices after which a walk along lists is abandoned for a full scan."""
+
+
+class UnionFind(SharedMachine):
+    """CPU machine for one program with one MIN field of ids.
+
+    Attributes:
+        state: the field → int64 (masters + mirrors,).
+    """
+
+    direction, dirties, done, compiled = "push", False, False, False
+    round = total_active = total_edges = 0
+
+    def __init__(self, traced: Traced, local: LocalGraph, team: Team):
+        self.traced, self.local, self.team = traced, local, team
+        (self.field,) = traced.proposes
+        self.state = {self.field: np.empty(local.size, np.int64)}
+        self.compiled = kernel.components in _ready
+        self.edges = 0
+        self._parent = np.empty(local.size, np.uint32)
+        self._joined, self._initial_labels, self._ascending = False, local.original, local.ascending
+        self._alone = not (local.own_mirrors or local.peer_mirrors)
+        self._masters_read, self._mirrors = local.masters_read, np.arange(local.masters, local.size, dtype=np.uint32)
+        known = 0 if self._alone else local.size
+        self._lowest, self._marks = np.empty(known, np.int64), np.zeros(known, np.uint8)
+        self._masters_lowered, self._mirrors_lowered = np.empty_like(self._masters_read), np.empty_like(self._mirrors)
+        self._lowered = self._lowered_mirrors = 0
+        self._roots = np.empty(2 * known, np.uint32)
+        self._before = self._since = self._scans = 0
+        self._lists: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def _label(self) -> np.ndarray:
+        return self.state[self.field]
+
+    # called by the engine
+
+    def compile(self) -> None:
+        """Compile, or load from the cache folder, everything that the rounds will call."""
+        one, nothing, ids, marks = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64), self._marks[:0]
+        self._join(1, one, nothing, nothing, ids, 0, nothing, ids)
+        kernel.copy_labels(0, 1, nothing, ids, ids, 0)
+        kernel.mark_roots(nothing, nothing, marks)
+        kernel.update_labels(nothing, nothing, ids, ids, nothing, 0)
+        kernel.lists(nothing, nothing, nothing, nothing)
+        kernel.update_below_roots(nothing, nothing, nothing, 0, 0, 0, ids, ids, nothing)
+        kernel.lower_masters(nothing, nothing, ids, nothing, ids, marks, nothing)
+        kernel.lower_from_mirrors(nothing, ids, nothing, ids, marks, nothing)
+        kernel.clear_lowered(nothing, marks)
+        _ready.add(kernel.components)
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Make every vertex its own component."""
+        self._label[:], self.mirrors_current = self.local.original, True
+        if not self._alone:
+            self._lowest[:] = self.local.original
+        self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
+
+    def edge(self) -> None:
+        """Join the local arcs in the first round; then give mirrors their roots' labels for the reduce."""
+        if not self._joined:
+            self._first()
+        self._lowered_mirrors = self._update_labels(self._mirrors, self._mirrors_lowered)
+        self._advance_roots()
+
+    def vertex(self) -> None:
+        """Give masters that other ranks read their roots' labels; those lowered are the frontier."""
+        self._lowered = self._update_labels(self._masters_read, self._masters_lowered)
+        self.active, self.edges = self._lowered + self._advance_roots(), 0
+
+    def fused(self, limit: int) -> int:
+        """Run the one round of a graph without mirrors."""
+        self.edge()
+        self.vertex()
+        self.apply_totals(np.zeros(2, np.int64), np.empty(0), False)
+        return 1
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return this rank's active vertices and edges; there are no sums."""
+        return np.array([self.active, self.edges], np.int64), np.empty(0)
+
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Apply the totals of all ranks."""
+        self.round += not starting
+        self._ring = np.array([[self.total_active, self.total_edges, 0]])
+        self.total_active, self.total_edges = (int(x) for x in integers)
+        self.done = not starting and self.total_active == 0
+
+    def globals(self) -> dict[str, int | float]:
+        """Return no globals."""
+        return {}
+
+    def figures(self, first: int) -> np.ndarray:
+        """Return vertices, edges and direction of the fused round; int64 (1, 3)."""
+        return self._ring
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """Return the masters' labels; valid before the end too, if a round limit came first."""
+        masters = self.local.masters
+        if not self._alone and self._joined:
+            self.team.run(kernel.copy_labels, self._threads, self._parent, self._lowest, self._label, masters)
+        return {self.field: self._label[:masters]}
+
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of labels.
+
+        The forest is not stored, so every master is active after a restart.
+        """
+        masters, arcs = self.local.masters, self.local.arcs
+        shared = between_rounds(self.traced, self.round, self.local.n, arcs, arcs)
+        return Snapshot(self.fields(), np.ones(masters, np.uint8), np.zeros(masters, np.uint8), shared)
+
+    def restore(self, kept: Snapshot) -> None:
+        """Resume from labels; the local arcs are joined again. On one rank the one round is repeated."""
+        self.round, self.mirrors_current = kept.shared["round"], False
+        if not self._alone:
+            self._label[: self.local.masters] = kept.fields[self.field]
+            self._initial_labels, self._ascending = self._label, 0
+
+    # called by the synchronisation
+
+    def frontier(self) -> np.ndarray:
+        """Return the lids of masters whose label was lowered (uint32)."""
+        return self._masters_lowered[: self._lowered]
+
+    dirty = frontier
+
+    def take_mirrors(self) -> np.ndarray:
+        """Return the lids of mirrors whose label was lowered."""
+        return self._mirrors_lowered[: self._lowered_mirrors]
+
+    def reset(self, lids: np.ndarray | slice) -> None:
+        """Do nothing: combining a label twice is harmless."""
+
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """Lower the labels of the roots of masters ``lids[positions]`` to their mirrors' labels."""
+        room = self._roots[self._before + self._since :]
+        self._since += kernel.lower_masters(lids, positions, values[0], self._parent, self._lowest, self._marks, room)
+
+    def join(self, lids: np.ndarray) -> None:
+        """Lower the roots' labels to those that mirrors received."""
+        if self._joined:
+            room = self._roots[self._before + self._since :]
+            self._since += kernel.lower_from_mirrors(lids, self._label, self._parent, self._lowest, self._marks, room)
+
+    # internals
+
+    @property
+    def _threads(self) -> int:
+        return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
+
+    def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> None:
+        shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
+        unseen, later, probes = (np.empty(n, np.uint32) for n in (len(entering), 2 * len(parent), kernel.PROBES))
+        self.team.run(
+            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
+            unseen, later, probes, shared, gate,
+        )  # fmt: skip
+
+    def _first(self) -> None:
+        local = self.local
+        lowest = self._label if self._alone else self._lowest
+        if self._initial_labels is self._label:
+            lowest[:] = self._label
+        neighbours = local.out.neighbours.view(np.uint32)
+        self._join(
+            self._threads, local.out.offsets, neighbours, local.entering, self._initial_labels, self._ascending,
+            self._parent, lowest,
+        )  # fmt: skip
+        if self._alone:
+            self.team.run(kernel.copy_labels, self._threads, self._parent, lowest, lowest, local.size)
+        kernel.mark_roots(self._mirrors, self._parent, self._marks)
+        self._joined = True
+
+    def _update_labels(self, vertices: np.ndarray, out: np.ndarray) -> int:
+        """Give ``vertices`` their roots' labels; list the lowered ones in ``out`` and return their number."""
+        roots, count, complete = self._roots[: self._before + self._since], 0, False
+        if self._scans >= FIRST and not len(roots):
+            return 0
+        if self._scans >= WIDE:
+            if self._lists is None:
+                self._lists = np.full(self.local.size, kernel.NO_VERTEX), np.empty(self.local.size, np.uint32)
+                kernel.lists(self._masters_read, self._parent, *self._lists)
+                kernel.lists(self._mirrors, self._parent, *self._lists)
+            least, beyond = (
+                (0, self.local.masters) if vertices is self._masters_read else (self.local.masters, self.local.size)
+            )
+            count, complete = kernel.update_below_roots(
+                roots, *self._lists, least, beyond, len(vertices) // MANY, self._lowest, self._label, out
+            )
+        if not complete:
+            count = kernel.update_labels(vertices, self._parent, self._lowest, self._label, out, count)
+            self._scans += 1
+        return count
+
+    def _advance_roots(self) -> int:
+        """Forget the roots of the second last scan; return how many lowered roots have mirrors.
+
+        Scans alternate between mirrors and masters, so each sees what was lowered since the last but one.
+        """
+        lowered = self._roots[self._before : self._before + self._since]
+        with_mirrors = kernel.clear_lowered(lowered, self._marks)
+        self._roots[: self._since] = lowered
+        self._before, self._since = self._since, 0
+        return with_mirrors
+
+
+_ready: set = set()
+"""Kernels that are compiled in this process."""

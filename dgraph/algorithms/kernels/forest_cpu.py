@@ -1,0 +1,188 @@
+"""Minimum spanning forest of the edges on one rank, by Borůvka's rounds over a shrinking list of edges.
+
+Edges are ordered by weight, then by the original ids of their ends, so the forest is unique. Where there are many edges
+for each vertex, the lightest go first: most of the others then lie inside a tree [filter step of Fallin, Gonzalez, Seo,
+Burtscher: A high-performance MST implementation for GPUs, SC 2023].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.kernels.forest_columns import empty_columns, exact_sum, fill
+from dgraph.comm import SerialComm
+from dgraph.graph.local import LocalGraph
+
+MANY = 6
+"""Edges for each vertex from which the lightest are looked at first."""
+
+FIRST = 2
+"""Edges for each vertex that are looked at first, about."""
+
+SAMPLE = 1 << 12
+"""Weights that are sampled to find the lightest edges."""
+
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Ends, uint32 lids with the smaller original id first, and weights, int64 or float64; 1 without weights."""
+
+
+class Forest:
+    """Finder of light edges; it runs on one thread."""
+
+    def __init__(self, _: object):
+        pass
+
+    def lightest(self, local: LocalGraph) -> Edges:
+        """Return the edges of the local minimum spanning forest; every other edge is in no such forest of the graph."""
+        parent, found = np.arange(local.size, dtype=np.uint32), []
+        best = np.full(local.size, -1, np.int64)
+        for low, high in _ranges(local.out.weights, local.size):
+            a, b, w = self._edges(local, parent, low, high)
+            chosen = np.empty(min(a.size, local.size), np.int64)
+            kept = chosen[: _join(a, b, w, local.original, parent, best, np.arange(a.size), chosen)]
+            found.append((a[kept], b[kept], w[kept]))
+        a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
+        return a, b, w
+
+    def whole(self, local: LocalGraph) -> tuple[dict[str, np.ndarray], int | float, int]:
+        """Join trees along the lightest edges of a whole graph, as over ranks.
+
+        Returns:
+            columns, see :mod:`~dgraph.algorithms.kernels.forest_columns`; sum of the weights; number of edges.
+        """
+        edges = self._edges(local) if len(_ranges(local.out.weights, local.size)) == 1 else self.lightest(local)
+        ids, found = local.original, np.full(local.size, -1, np.int64)
+        parent, best = np.arange(local.size, dtype=np.uint32), np.full(local.size, -1, np.int64)
+        _hook(*edges, ids, parent, best, found)
+        here = np.flatnonzero(found >= 0)
+        a, b, w = (column[found[here]] for column in edges)
+        columns = empty_columns(local.size, w.dtype)
+        fill(columns, here, ids[a], ids[b], w)
+        return columns, exact_sum(w, SerialComm()), here.size
+
+    def _edges(self, local: LocalGraph, parent: np.ndarray | None = None, low: Any = None, high: Any = None) -> Edges:
+        """List the edges of a range of weights (low, high], None for no bound, that join two trees."""
+        out = local.out
+        weights = np.ones(out.arcs, np.uint8) if out.weights is None else out.weights
+        wide = np.float64 if weights.dtype.kind == "f" else np.int64
+        parent = np.zeros(0, np.uint32) if parent is None else parent
+        limits = low is not None, high is not None, wide(low or 0), wide(high or 0)
+        given = out.offsets, out.neighbours.view(np.uint32), weights, local.original, parent, *limits
+        edges = _room(_collect(*given, *_room(0, wide)), wide)
+        _collect(*given, *edges)
+        return edges
+
+
+def _room(count: int, wide: type) -> Edges:
+    return np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, wide)
+
+
+def _ranges(weights: np.ndarray | None, vertices: int) -> list[tuple]:
+    """Return half-open ranges of weights (low, high], None for no bound, to be looked at one after the other."""
+    if weights is None or weights.size <= 2 * MANY * vertices:
+        return [(None, None)]
+    sample = np.sort(weights[:: max(weights.size // SAMPLE, 1)])
+    high = sample[min(sample.size * 2 * FIRST * vertices // weights.size, sample.size - 1)]
+    return [(None, high), (high, None)] if sample[0] < sample[-1] else [(None, None)]
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, v):
+    """Return the root of a vertex, and halve its path."""
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@njit(cache=True, nogil=True)
+def _collect(offsets, neighbours, weights, ids, parent, above, below, low, high, a, b, w):
+    """List the edges of a range of weights that join two trees; only count them if there is no room."""
+    count = 0
+    for u in range(offsets.size - 1):
+        for e in range(offsets[u], offsets[u + 1]):
+            v = neighbours[e]
+            if ids[u] >= ids[v] or (above and weights[e] <= low) or (below and weights[e] > high):
+                continue
+            if above and _root(parent, np.uint32(u)) == _root(parent, v):
+                continue
+            if a.size:
+                a[count], b[count], w[count] = u, v, weights[e]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _before(e, f, a, b, w, ids):
+    """Return True if edge e precedes edge f."""
+    if w[e] != w[f]:
+        return w[e] < w[f]
+    if a[e] != a[f]:
+        return ids[a[e]] < ids[a[f]]
+    return ids[b[e]] < ids[b[f]]
+
+
+@njit(cache=True, nogil=True)
+def _choose(a, b, w, ids, parent, best, alive, count, roots):
+    """Find the first edge of each tree among ``count`` edges; return how many edges join two trees, and the trees."""
+    kept, seen = 0, 0
+    for i in range(count):
+        e = alive[i]
+        one, other = _root(parent, a[e]), _root(parent, b[e])
+        if one == other:
+            continue
+        alive[kept] = e
+        kept += 1
+        for root in (one, other):
+            if best[root] < 0:
+                roots[seen] = root
+                seen += 1
+                best[root] = e
+            elif _before(e, best[root], a, b, w, ids):
+                best[root] = e
+    return kept, seen
+
+
+@njit(cache=True, nogil=True)
+def _join(a, b, w, ids, parent, best, alive, chosen):
+    """Join trees by the first edge of each until no edge joins two; write the edges taken, return their number."""
+    count, taken = alive.size, 0
+    roots = np.empty(parent.size, np.uint32)
+    while count:
+        count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
+        for i in range(seen):
+            e = best[roots[i]]
+            best[roots[i]] = -1
+            one, other = _root(parent, a[e]), _root(parent, b[e])
+            if one != other:
+                parent[max(one, other)] = min(one, other)
+                chosen[taken] = e
+                taken += 1
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _hook(a, b, w, ids, parent, best, found):
+    """Let every tree choose its first edge and join the tree at the other end, until none is left.
+
+    Of two trees that choose the same edge, the one whose root has the smaller id stays.
+    """
+    count, alive = a.size, np.arange(a.size)
+    roots, to = np.empty(parent.size, np.uint32), np.empty(parent.size, np.uint32)
+    while count:
+        count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
+        for i in range(seen):
+            root, e = roots[i], best[roots[i]]
+            one, other = _root(parent, a[e]), _root(parent, b[e])
+            to[i] = other if one == root else one
+            if best[to[i]] == e and ids[root] < ids[to[i]]:
+                to[i] = root
+            else:
+                found[root] = e
+        for i in range(seen):
+            parent[roots[i]] = to[i]
+            best[roots[i]] = -1

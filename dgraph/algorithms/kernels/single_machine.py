@@ -1,0 +1,112 @@
+"""Base of machines whose hand-written kernels finish a program on one GPU, in one round of the engine."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.interface import Machine
+from dgraph.backend.snapshot import Snapshot
+from dgraph.program import Traced
+
+
+def single_text(name: str, wide: bool, degrees: str, ids: str) -> str:
+    """Return the text of the kernels in ``name``.cuh.
+
+    Args:
+        name: the file.
+        wide: offsets are 64-bit.
+        degrees: dtype of the array of degrees.
+        ids: dtype of the array of original ids.
+    """
+    types = (
+        f"typedef {'i64' if wide else 'u32'} offset_t;\n"
+        f"typedef {TYPES[degrees]} degree_t;\n"
+        f"typedef {TYPES[ids]} original_t;"
+    )
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common(name)])
+
+
+class SingleMachine(Machine):
+    """Machine for a program on one rank.
+
+    Attributes:
+        state: fields → empty arrays, since nothing is exchanged.
+        module: the kernels; subclasses load them.
+    """
+
+    module: Any
+    done, compiled, loaded, renewable = False, True, True, False
+    round = total_active = total_edges = 0
+
+    def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: Options):
+        self.traced, self.graph, self.device = traced, graph, device
+        self.state = {field: np.empty(0, np.int64) for field in traced.fields}
+
+    def compile(self) -> None:
+        """Do nothing: the kernels, which do not depend on the program, were loaded by the constructor."""
+
+    @abstractmethod
+    def solve(self) -> None:
+        """Run the program to its end."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays of the fields, by position."""
+
+    def fused(self, limit: int) -> int:
+        """Run the one round."""
+        self.solve()
+        self.device.wait()
+        self.round, self.done = 1, True
+        return 1
+
+    def set_environment(self, *values: Any) -> None:
+        """Pass arrays, None for a null pointer, and numbers to the kernels."""
+        words = [each if isinstance(each, (int, np.integer)) else self._address(each) for each in values]
+        self.module.set_environment(np.array(words, np.int64))
+
+    def _address(self, array: Any) -> int:
+        return 0 if array is None or not len(array) else self.device.address(array)
+
+    def launch(self, kernel: str, together: bool = False) -> None:
+        """Launch a kernel with as many blocks as fit the GPU; ``together``: all must be resident at once."""
+        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), 0, together)
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all vertices and edges; there are no sums."""
+        return np.array([self.graph.local.masters, self.graph.edges], np.int64), np.empty(0)
+
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Apply the totals."""
+        self.total_active, self.total_edges = (int(x) for x in integers)
+
+    def globals(self) -> dict[str, int | float]:
+        """Return no globals."""
+        return {}
+
+    def figures(self, first: int) -> np.ndarray:
+        """Return vertices, edges and direction of the one round; int64 (1, 3)."""
+        return np.array([[self.total_active, self.total_edges, int(self.direction == "pull")]], np.int64)
+
+    def fields(self) -> LazyFields:
+        """Return the fields, on the GPU."""
+        graph, size = self.graph, self.graph.local.size
+        views = {name: FieldView(self.device, values[:size], graph.place) for name, values in self.arrays().items()}
+        return LazyFields(self.device, views, graph.degree, graph.original)
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Do nothing: there are no given fields."""
+
+    def restore(self, kept: Snapshot) -> None:
+        """Do nothing: the one round is repeated."""

@@ -1,0 +1,208 @@
+// Strongly connected components around and beside one of them, on one GPU.
+// [Fleischer, Hendrickson & Pinar 2000; Alabandi, Sands, Biros & Burtscher, SC 2023: ECL-SCC]
+//
+// The component of a pivot is what a search along arcs and one against them reach. Vertices without an arc from or to their
+// part are trimmed. Then every vertex takes the smallest vertex that reaches it and the smallest that it reaches, both at
+// once over a list of arcs, with a look at what those know (path compression). Equal ones name a component; arcs between
+// different pairs leave the list, and the rest begins again. Values only fall and always name a vertex that reaches, so an
+// old value is only less good; a launch that lowered none has read the final ones.
+
+struct Env {
+    const offset_t* offsets;
+    const u32* neighbours;
+    const offset_t* incoming_offsets;
+    const u32* incoming;
+    const original_t* original;
+    const int *ahead, *behind; // levels of the two searches
+    u8* part; // DONE, or which of the searches reached the vertex
+    u32* component; // a vertex of it
+    u32 *into, *out_of; // smallest vertex that reaches the vertex, and that it reaches
+    const u32* vertices; // list of undecided vertices; null: all
+    u32* vertices_left;
+    const u32 *from, *to; // list of arcs
+    u32 *from_left, *to_left;
+    u32* sizes;
+    i64* labels;
+    i64* names; // smallest id, at the vertex that names a component
+    u64* counts; // vertices left, arcs left, changes, components, vertices of the pivot's
+    i64 n, pivot, vertex_count, arc_count, capacity;
+};
+CONSTANT Env env;
+
+#define DONE 0
+#define VERTICES_LEFT 0
+#define ARCS_LEFT 1
+#define CHANGES 2
+#define COMPONENTS 3
+#define OF_PIVOT 4
+#define NOT_REACHED 0x7fffffff
+#define ARCS_AT_ONCE 4
+#define SWEEPS 32 // of a block over its arcs before it takes others
+
+// Append to a list whose length is counted: by whole warps. Returns the place.
+DEVICE u64 place_in(int counter, bool mine) {
+    const u32 all = ballot(mine);
+    u64 at = lane_id() == 0 && all ? atomicAdd(env.counts + counter, (u64)__popc(all)) : 0;
+    return shuffle(at, 0) + __popc(all & ((1u << lane_id()) - 1));
+}
+
+KERNEL begin_parts(i64) {
+    u64 count = 0;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const bool ahead = env.ahead[v] != NOT_REACHED, behind = env.behind[v] != NOT_REACHED;
+        env.part[v] = ahead && behind ? DONE : 1 + ahead + 2 * behind;
+        env.component[v] = ahead && behind ? (u32)env.pivot : (u32)v;
+        count += ahead && behind;
+    }
+    count = warp_sum(count);
+    if (lane_id() == 0 && count) atomicAdd(env.counts + OF_PIVOT, count);
+}
+
+// True for vertices that have a neighbour of their part in a row: by lanes for short rows, by warps for others.
+DEVICE bool has_neighbour(bool asks, u32 v, u8 part, const offset_t* offsets, const u32* neighbours) {
+    const offset_t first = asks ? offsets[v] : 0, last = asks ? offsets[v + 1] : 0;
+    const bool longer = last - first > SHORT_ROW;
+    bool found = false;
+    for (offset_t e = first; !longer && !found && e < last; e++) {
+        const u32 u = neighbours[e];
+        found = u != v && env.part[u] == part;
+    }
+    for (u32 left = ballot(longer); left; left &= left - 1) {
+        const u32 lane = __ffs(left) - 1, row = shuffle(v, lane), wanted = shuffle((u32)part, lane);
+        const offset_t end = shuffle(last, lane);
+        bool any = false;
+        for (offset_t e = shuffle(first, lane) + lane_id(); !any && e - lane_id() < end; e += 32) {
+            const u32 u = e < end ? neighbours[e] : row;
+            any = ballot(u != row && env.part[u] == wanted) != 0;
+        }
+        if (lane_id() == lane) found = any;
+    }
+    return found;
+}
+
+// Decide vertices that no arc of their part enters, or none leaves; list the others.
+KERNEL trim(i64) {
+    const u64 count = (u64)env.vertex_count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.vertices ? env.vertices[i] : (u32)i : 0;
+        const u8 part = i < count ? env.part[v] : DONE;
+        bool stays = has_neighbour(part != DONE, v, part, env.offsets, env.neighbours);
+        stays = has_neighbour(stays, v, part, env.incoming_offsets, env.incoming);
+        if (part != DONE && !stays) env.part[v] = DONE;
+        const u64 at = place_in(VERTICES_LEFT, stays);
+        if (stays) env.vertices_left[at] = v;
+    }
+}
+
+// List the arcs inside parts.
+KERNEL list_arcs(i64) {
+    const u64 count = (u64)env.vertex_count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.vertices[i] : 0;
+        const u8 part = i < count ? env.part[v] : DONE;
+        const offset_t first = part != DONE ? env.offsets[v] : 0, last = part != DONE ? env.offsets[v + 1] : 0;
+        const bool longer = last - first > SHORT_ROW;
+        const auto list = [&](bool mine, u32 row, u32 wanted, offset_t e) {
+            const u32 u = mine ? env.neighbours[e] : row;
+            mine = mine && u != row && env.part[u] == wanted;
+            const u64 at = place_in(ARCS_LEFT, mine);
+            if (mine && at < (u64)env.capacity) env.from_left[at] = row, env.to_left[at] = u;
+        };
+        for (offset_t e = first; ballot(!longer && e < last); e++) list(!longer && e < last, v, part, e);
+        for (u32 left = ballot(longer); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1, row = shuffle(v, lane), wanted = shuffle((u32)part, lane);
+            const offset_t end = shuffle(last, lane);
+            for (offset_t e = shuffle(first, lane) + lane_id(); e - lane_id() < end; e += 32) list(e < end, row, wanted, e);
+        }
+    }
+}
+
+KERNEL begin_names(i64) {
+    for (u64 i = thread_rank(); i < (u64)env.vertex_count; i += threads()) {
+        const u32 v = env.vertices[i];
+        env.into[v] = v, env.out_of[v] = v;
+    }
+}
+
+// Lower what v knows to what u knows, and what the vertex that u names knows. Returns whether it fell.
+DEVICE bool lower(u32* known, u32 v, u32 u) {
+    const u32 own = FRESH(known + v), name = FRESH(known + u);
+    if (name >= own) return false;
+    const u32 least = smaller(name, FRESH(known + name));
+    return atomicMin(known + v, least) > least;
+}
+
+// A block repeats its arcs until none lowers a name, or some times. Any grid.
+KERNEL propagate(i64) {
+    const u64 count = (u64)env.arc_count, piece = (u64)ARCS_AT_ONCE * BLOCK;
+    bool changed = false;
+    for (u64 begin = blockIdx.x * piece; begin < count; begin += gridDim.x * piece) {
+        u32 u[ARCS_AT_ONCE], v[ARCS_AT_ONCE];
+        for (int k = 0; k < ARCS_AT_ONCE; k++) {
+            const u64 e = begin + k * BLOCK + threadIdx.x;
+            u[k] = e < count ? env.from[e] : 0, v[k] = e < count ? env.to[e] : 0;
+        }
+        bool lowered = true;
+        for (int sweep = 0; sweep < SWEEPS && __syncthreads_or(lowered); sweep++) {
+            lowered = false;
+            for (int k = 0; k < ARCS_AT_ONCE; k++) {
+                if (u[k] == v[k]) continue;
+                lowered |= lower(env.into, v[k], u[k]);
+                lowered |= lower(env.out_of, u[k], v[k]);
+            }
+            changed |= lowered;
+        }
+    }
+    if (ballot(changed) && lane_id() == 0) env.counts[CHANGES] = 1;
+}
+
+// Decide vertices whose two names are equal; list the others.
+KERNEL decide(i64) {
+    const u64 count = (u64)env.vertex_count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.vertices[i] : 0, name = i < count ? env.into[v] : 0;
+        const bool stays = i < count && name != env.out_of[v];
+        if (i < count && !stays) env.component[v] = name;
+        const u64 at = place_in(VERTICES_LEFT, stays);
+        if (stays) env.vertices_left[at] = v;
+    }
+}
+
+// Keep the arcs between undecided vertices of equal names.
+KERNEL shrink(i64) {
+    const u64 count = (u64)env.arc_count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 u = i < count ? env.from[i] : 0, v = i < count ? env.to[i] : 0;
+        const u32 into = env.into[v], out_of = env.out_of[v];
+        const bool stays = i < count && into != out_of && into == env.into[u] && out_of == env.out_of[u];
+        const u64 at = place_in(ARCS_LEFT, stays);
+        if (stays) env.from_left[at] = u, env.to_left[at] = v;
+    }
+}
+
+KERNEL begin_labels(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.names[v] = (i64)env.original[v], env.sizes[v] = 1;
+}
+
+// The smallest id and the size of every component, and their number; for the pivot's by warps.
+KERNEL name_components(i64) {
+    u64 components = 0;
+    i64 least = 0x7fffffffffffffffll;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 name = env.component[v];
+        const i64 id = (i64)env.original[v];
+        components += name == (u32)v;
+        if (name == (u32)env.pivot) least = smaller(least, id);
+        else if (name != (u32)v) {
+            if (id < env.names[name]) atomicMin(env.names + name, id);
+            atomicAdd(env.sizes + name, 1u);
+        }
+    }
+    least = warp_least(least), components = warp_sum(components);
+    if (lane_id() == 0 && least < env.names[env.pivot]) atomicMin(env.names + env.pivot, least);
+    if (lane_id() == 0 && components) atomicAdd(env.counts + COMPONENTS, components);
+}
+
+KERNEL write_labels(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = env.names[env.component[v]];
+}

@@ -1,0 +1,183 @@
+"""Strongly connected components of a whole graph on one GPU (``strong.cuh``); two searches of the engine come first."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.program import Program
+from dgraph.result.columns import FieldColumn
+
+FEW = 64
+"""Trimming ends when a pass decides less than one in this many of the remaining vertices."""
+
+
+@cache
+def text(wide: bool, ids: str) -> str:
+    """Return the kernels' text. ``wide``: offsets are 64-bit; ``ids``: dtype of the array of original ids."""
+    types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("strong")])
+
+
+class GpuStrong:
+    """Finder of strongly connected components on a GPU."""
+
+    def __init__(self, backend: Any):
+        self.backend = backend
+
+    def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int] | None:
+        """Return the labels, which stay on the GPU, the number of components, and the size of the largest.
+
+        None where the run asks for rounds of programs: several ranks, a limit of rounds, checkpoints, a direction.
+
+        Args:
+            ctx: the run.
+            ahead: search along arcs, whose ``source`` is still to be set.
+            behind: search against them.
+        """
+        fixed = ctx.direction != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
+        if ctx.comm.size > 1 or fixed or self.backend.options.schedule != "auto" or not ctx.local.masters:
+            return None
+        need = 60 * ctx.local.size + 16 * ctx.local.out.arcs
+        free = self.backend.device.free(need)
+        if need > free:
+            ctx.record.choose(
+                "components", "programs", f"kernels may need {need:,} bytes of GPU memory, {free:,} are free"
+            )
+            return None
+        return Search(self.backend.graph_of(ctx.local), self.backend.device).found(ctx, ahead, behind)
+
+
+class Search:
+    """One search for all components.
+
+    Attributes:
+        arrays: name → array, of the pointers of ``Env`` in its order; None: a null pointer.
+        numbers: its other members.
+    """
+
+    def __init__(self, graph: Any, device: Any):
+        self.graph, self.device, self.n = graph, device, graph.local.size
+        xp, n, incoming = device.xp, self.n, graph.incoming
+        self.module = device.module(text(graph.wide, graph.original.dtype.name), "strong")
+        self.arrays: dict[str, Any] = {
+            "offsets": graph.out.offsets, "neighbours": graph.out.neighbours,
+            "incoming_offsets": incoming.offsets, "incoming": incoming.neighbours, "original": graph.original,
+            "ahead": None, "behind": None, "part": xp.empty(n, np.uint8), "component": xp.empty(n, np.uint32),
+            "into": None, "out_of": None, "vertices": None, "vertices_left": xp.empty(n, np.uint32),
+            "from": None, "to": None, "from_left": None, "to_left": None,
+            "sizes": None, "labels": None, "names": None, "counts": xp.zeros(5, np.uint64),
+        }  # fmt: skip
+        self.numbers = {"n": n, "pivot": 0, "vertex_count": n, "arc_count": 0, "capacity": 0}
+
+    def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
+        """Find the components; see :meth:`GpuStrong.found`."""
+        xp, out, into = self.device.xp, self.arrays["offsets"], self.arrays["incoming_offsets"]
+        degrees = (out[1:] - out[:-1]).astype(np.int64) * (into[1:] - into[:-1])
+        pivot = self.numbers["pivot"] = int(degrees.argmax())
+        del degrees
+        source = int(self.device.get(self.graph.original[pivot : pivot + 1])[0])
+        for name, program in (("ahead", ahead), ("behind", behind)):
+            state = ctx.run(type(program)(source=source))
+            self.arrays[name] = self._levels(state)
+        with ctx.record("compute"):
+            self._launch("begin_parts")
+            self.arrays["ahead"] = self.arrays["behind"] = None
+            if self._trimmed():
+                self._listed()
+                self.arrays |= {name: xp.empty(self.n, np.uint32) for name in ("into", "out_of")}
+                while self.numbers["vertex_count"]:
+                    self._split()
+            return self._answer()
+
+    def _levels(self, state: Any) -> Any:
+        """Return the levels of a search, by position of this graph."""
+        raw = state.raw("level")
+        if isinstance(raw, FieldView) and raw.is_whole(self.n, self.graph.place):
+            return raw.values
+        found = state.fields.on_device("level")
+        return self.graph.arranged(self.device.put(state["level"]) if found is None else found)
+
+    def _trimmed(self) -> int:
+        """Decide vertices that are components by themselves; return how many other vertices remain."""
+        while count := self.numbers["vertex_count"]:
+            self._launch("trim")
+            remaining = self._counted()[0]
+            self._turn_vertices(remaining)
+            if FEW * (count - remaining) < count:
+                break
+        return self.numbers["vertex_count"]
+
+    def _listed(self) -> None:
+        """List the arcs inside parts: first with room for some, then for all."""
+        xp = self.device.xp
+        for room in (4 * self.numbers["vertex_count"], self.graph.edges):
+            self.arrays |= dict.fromkeys(("from_left", "to_left"))
+            self.arrays |= {name: xp.empty(room, np.uint32) for name in ("from_left", "to_left")}
+            self.numbers["capacity"] = room
+            self._launch("list_arcs")
+            arcs = self._counted()[1]
+            if arcs <= room:
+                break
+        self._turn_arcs(arcs)
+        self.arrays |= {name: xp.empty(arcs, np.uint32) for name in ("from_left", "to_left")}
+
+    def _split(self) -> None:
+        """Decide the components that contain the smallest vertex that reaches them, and split the others."""
+        self._launch("begin_names")
+        changed = self.numbers["arc_count"]
+        while changed:
+            self._launch("propagate")
+            changed = self._counted()[2]
+        self._launch("decide")
+        self._launch("shrink")
+        vertices, arcs, _ = self._counted()
+        self._turn_vertices(vertices)
+        self._turn_arcs(arcs)
+
+    def _answer(self) -> tuple[FieldColumn, int, int]:
+        """Name the components and count them."""
+        xp = self.device.xp
+        self.arrays |= dict.fromkeys(("into", "out_of", "from", "to", "from_left", "to_left"))
+        self.arrays |= {"sizes": xp.empty(self.n, np.uint32)}
+        self.arrays |= {name: xp.empty(self.n, np.int64) for name in ("labels", "names")}
+        for kernel in ("begin_labels", "name_components", "write_labels"):
+            self._launch(kernel)
+        components, of_pivot = self.device.read(self.arrays["counts"])[3:].tolist()
+        largest = max(of_pivot, int(self.device.get(self.arrays["sizes"].max())))
+        view = FieldView(self.device, self.arrays["labels"], self.graph.place)
+        fields = LazyFields(self.device, {"labels": view}, self.graph.degree, self.graph.original)
+        return FieldColumn(fields, "labels"), components, largest
+
+    def _turn_vertices(self, count: int) -> None:
+        """Go on with the vertices that are left."""
+        known = self.arrays["vertices"]
+        left = self.device.xp.empty(count, np.uint32) if known is None else known
+        self.arrays["vertices"], self.arrays["vertices_left"] = self.arrays["vertices_left"], left
+        self.numbers["vertex_count"] = count
+
+    def _turn_arcs(self, count: int) -> None:
+        """Go on with the arcs that are left."""
+        for name in ("from", "to"):
+            left = f"{name}_left"
+            self.arrays[name], self.arrays[left] = self.arrays[left], self.arrays[name]
+        self.numbers["arc_count"] = count
+
+    def _counted(self) -> list[int]:
+        """Return the vertices left, the arcs left, and whether names changed; count these anew."""
+        found = self.device.read(self.arrays["counts"])[:3].tolist()
+        self.device.clear(self.arrays["counts"][:3])
+        return found
+
+    def _launch(self, kernel: str) -> None:
+        arrays = self.arrays.values()
+        places = [0 if each is None or not len(each) else self.device.address(each) for each in arrays]
+        self.module.set_environment(np.array([*places, *self.numbers.values()], np.int64))
+        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel))

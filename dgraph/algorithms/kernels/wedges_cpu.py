@@ -1,0 +1,98 @@
+"""Triangles on CPU threads: wedges of oriented rows are looked up in the row of their middle corner.
+
+[Chiba & Nishizeki 1985; Latapy 2008] Each edge leads from its lower to its higher end in the order of numbers, so each
+triangle u → v → w, u → w is found once. For every v its row is marked; then the rest of the row behind v of each u is
+looked up. A wedge costs one read of a mark; marks of hubs, whose numbers are the highest, lie side by side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.team import Team
+
+CHUNK = 32
+"""Vertices that a thread takes at a time, hubs first."""
+
+SMALL = 1 << 14
+"""Edges up to which one thread counts."""
+
+
+class Wedges:
+    """Counters of triangles on a team of threads."""
+
+    def __init__(self, team: Team):
+        self.team = team
+
+    def whole(self, local) -> None:
+        """Return None: rows are oriented on the host."""
+        return
+
+    def counter(self, offsets: np.ndarray, targets: np.ndarray) -> Counter:
+        """Return a counter for these rows of u: offsets int64 (vertices + 1,), targets uint32, ascending in a row."""
+        return Counter(self.team, offsets, targets)
+
+
+class Counter:
+    """Counter of triangles of one set of rows.
+
+    Attributes:
+        counts: triangles so far, by vertex; each corner of a triangle gets 1. int64 (vertices,).
+    """
+
+    def __init__(self, team: Team, offsets: np.ndarray, targets: np.ndarray):
+        self.team, self._offsets, self._targets = team, offsets, targets
+        self.counts = np.zeros(len(offsets) - 1, np.int64)
+        self._sources = np.repeat(np.arange(len(self.counts), dtype=np.uint32), np.diff(offsets))
+        self._entering = np.argsort(targets, kind="stable").astype(np.int64)
+        self._starts = np.zeros(len(offsets), np.int64)
+        np.cumsum(np.bincount(targets, minlength=len(self.counts)), out=self._starts[1:])
+
+    def count(self, offsets: np.ndarray, targets: np.ndarray) -> None:
+        """Add the triangles whose middle corner v has one of these rows."""
+        threads = self.team.size if len(self._targets) > SMALL else 1
+        longest = int(np.diff(offsets).max(initial=0))
+        place, found = np.zeros((threads, len(self.counts)), np.uint32), np.zeros((threads, longest + 1), np.int64)
+        self.team.run(
+            _count, threads, self._offsets, self._targets, self._sources, self._starts, self._entering, offsets,
+            targets, place, found, self.counts, np.zeros(1, np.int64),
+        )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def _count(
+    t, threads, offsets, targets, sources, starts, entering, row_offsets, row_targets, places, founds, counts, taken
+):
+    place, found, last = places[t], founds[t], len(counts) - 1
+    while True:
+        begin = fetch_add(taken, 0, CHUNK)
+        if begin > last:
+            return
+        for v in range(last - begin, max(last - begin - CHUNK, -1), -1):
+            first, stop = row_offsets[v], row_offsets[v + 1]
+            if first == stop or starts[v] == starts[v + 1]:
+                continue
+            for i in range(first, stop):
+                place[row_targets[i]] = i - first + 1
+            here = 0
+            for at in range(starts[v], starts[v + 1]):
+                e = entering[at]
+                u = np.int64(sources[e])
+                both = 0
+                for i in range(e + 1, offsets[u + 1]):
+                    found_at = place[targets[i]]
+                    if found_at:
+                        found[found_at - 1] += 1
+                        both += 1
+                if both:
+                    fetch_add(counts, u, both)
+                    here += both
+            for i in range(first, stop):
+                if found[i - first]:
+                    fetch_add(counts, np.int64(row_targets[i]), found[i - first])
+                    found[i - first] = 0
+                place[row_targets[i]] = 0
+            if here:
+                fetch_add(counts, v, here)

@@ -1,0 +1,52 @@
+"""k-truss: edges are peeled by their triangles, level by level, on all ranks at once [Cohen 2008; Wang & Cheng 2012].
+
+An edge lies in the k-truss if k - 2 of its triangles do. Every edge begins with its number of triangles. At each level
+all edges with no more triangles than the level leave together; each triangle that they destroy is taken from its edges
+that are left, by the owners of these. An edge is so looked at once for all, when it leaves. The levels are in
+``edge_triangles/truss_levels.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
+
+
+@algorithm(
+    "ktruss",
+    Parameter("k", int, None, "find members of the k-truss (default: the largest k of every vertex)", least=2),
+    columns={
+        "truss": ResultColumn("largest k whose k-truss has an edge at the vertex; 0: no edge"),
+        "in_truss": ResultColumn("with k: 1 if the vertex has an edge in the k-truss, else 0"),
+    },
+    aliases=("k_truss", "ktruss_subgraph"),
+)
+class Ktruss(Algorithm):
+    """Truss decomposition: the largest k of an edge at each vertex; every edge is in k - 2 triangles of the k-truss.
+
+    Columns: ``truss`` (int64): 2 with edges but no triangle, 0 without edges. With ``k`` instead ``in_truss`` (int64, 0
+    or 1). The summary has the number of edges of the (largest) k-truss. It runs on CPUs.
+    """
+
+    k: int | None
+    undirected = True
+    resumes = False
+
+    def run(self, ctx):
+        """Peel edges to the end or to the round limit; collective."""
+        from dgraph.algorithms.edge_triangles.full_rows import FullRows
+        from dgraph.algorithms.edge_triangles.truss_levels import truss_levels  # imports Numba, which other runs lack
+
+        kernel = ctx.backend.row_kernel("edge triangles")
+        with ctx.record("compute"):
+            peel = truss_levels(ctx, FullRows(ctx.local, ctx.comm), kernel)
+            finished = peel.to_the_end() if self.k is None else peel.through(self.k - 3)
+        truss = peel.truss()
+        limit = limited(finished, ctx.rounds)
+        if self.k is None:
+            k = ctx.largest(int(truss.max(initial=0)))
+            return Answer({"truss": truss}, {"k": k, "edges": peel.edges}, finished, limit)
+        inside = (truss >= self.k).astype(np.int64)
+        summary = {"members": ctx.total(int(inside.sum())), "edges": peel.left()}
+        return Answer({"in_truss": inside}, summary, finished, limit)

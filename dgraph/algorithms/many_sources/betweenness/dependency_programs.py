@@ -1,0 +1,156 @@
+"""Dependencies on GPUs, as two programs for each source [Brandes 2001].
+
+:class:`Paths` counts shortest paths level by level. :class:`Shares` goes back from the deepest level: a vertex folds
+the shares (1 + dependency) / paths of its out-neighbours one level deeper, and adds its dependency to ``sums``. Rounds
+pull, in a fixed order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.results import Summed
+from dgraph.algorithms.many_sources.whole_rows import repeats
+from dgraph.errors import DataError, UsageError
+from dgraph.program import ADD, Field, Program, where
+
+
+class Paths(Program):
+    """Count shortest paths from a source.
+
+    Attributes:
+        source: original id.
+        level: hops from the source; -1: unreached.
+        paths: number of shortest paths from the source.
+        arriving: paths of the neighbours that were reached in the last round.
+    """
+
+    source: int = 0
+    monotone = True
+    directions = ("pull",)  # pushes add floats in any order
+
+    level = Field("int32")
+    paths = Field("float64")
+    arriving = Field("float64", reduce=ADD)
+
+    def init(self, v, g):
+        """Put the source on level 0."""
+        here = v.id == self.source
+        return {"level": where(here, 0, -1), "paths": where(here, 1.0, 0.0), "active": here}
+
+    def cond(self, v, g):
+        """Skip reached vertices."""
+        return v.level < 0
+
+    def edge(self, u, e, v):
+        """Add the paths of ``u``."""
+        return {"arriving": u.paths}
+
+    def apply(self, v, g):
+        """Reach a vertex by all its shortest paths."""
+        new = v.level < 0
+        return {
+            "level": where(new, g.round + 1, v.level),
+            "paths": where(new, v.arriving, v.paths),
+            "active": new,
+        }
+
+    def step(self, g):
+        """End when no vertex was reached."""
+        return {"done": g.active == 0}
+
+
+class Shares(Program):
+    """Fold dependencies from the deepest level to the source.
+
+    Attributes:
+        deepest: largest level.
+        ends: 1.0 to count a path for its ends too, else 0.0.
+        level, paths: given: of :class:`Paths`.
+        sums: given: dependencies of earlier sources; those of this one are added.
+        share: (1 + dependency) / paths, 0 until the dependency is known.
+        folded: sum of the shares of neighbours one level deeper.
+    """
+
+    deepest: int = 0
+    ends: float = 0.0
+    monotone = reverse = True
+    directions = ("pull",)
+
+    level = Field("int32", given=True)
+    paths = Field("float64", given=True)
+    sums = Field("float64", given=True)
+    share = Field("float64")
+    folded = Field("float64", reduce=ADD)
+
+    def init(self, v, g):
+        """Know no dependency; the first round settles the deepest level."""
+        return {"share": 0.0}
+
+    def cond(self, v, g):
+        """Skip vertices that are unreached or settled."""
+        return (v.level > 0) & (v.level <= self.deepest - g.round)
+
+    def edge(self, u, e, v):
+        """Add the share of a neighbour one level deeper."""
+        return {"folded": where(u.level == v.level + 1, u.share, 0.0)}
+
+    def apply(self, v, g):
+        """Settle the next level."""
+        now = v.level == self.deepest - g.round
+        dependency = v.paths * v.folded
+        return {
+            "share": where(now, (1.0 + dependency) / v.paths, v.share),
+            "sums": where(now, v.sums + dependency + self.ends, v.sums),
+            "active": now,
+        }
+
+    def step(self, g):
+        """Visit every vertex in each round: one without neighbours on the next level is settled, too."""
+        return {"whole": True, "done": g.round >= self.deepest}
+
+
+class DependenciesByPrograms:
+    """Dependencies of one source after the other on a GPU."""
+
+    def __init__(self, backend):
+        self.backend = backend
+
+    def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+        """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
+
+        Raises:
+            UsageError: the graph has parallel edges.
+            DataError: a number of paths that float64 does not hold.
+        """
+        if ctx.total(int(repeats(ctx.local))):
+            raise UsageError(
+                "the graph has parallel edges, which count once, and on GPUs each would count: load it without "
+                "keep_parallel, or run bc with --backend cpu (graph.on(device=dgraph.Cpu()))"
+            )
+        original, deepest = ctx.local.original[: ctx.local.masters], 0
+        sums, reached = np.zeros(ctx.local.masters), {}
+        saved = ctx.checkpoints, ctx.max_rounds
+        ctx.checkpoints = ctx.max_rounds = None  # they would keep the fields of every program
+        try:
+            for source in sources.tolist():
+                found = ctx.run(Paths(source=source))
+                level, most = found["level"], ctx.total(float(found["paths"].max(initial=0.0)))
+                if not np.isfinite(most):
+                    raise DataError(
+                        f"bc counts shortest paths, and float64 does not hold their number from source {source}; run "
+                        "it with --backend cpu, which scales them"
+                    )
+                depth = ctx.largest(int(level.max(initial=0)))
+                reached[source] = ctx.total(int((level > 0).sum()))
+                deepest = max(deepest, depth)
+                given = {name: found.raw(name) for name in ("level", "paths")} | {"sums": sums}
+                if depth:
+                    state = ctx.run(Shares(deepest=depth, ends=float(endpoints)), given)
+                    sums = state.raw("sums")
+        finally:
+            ctx.checkpoints, ctx.max_rounds = saved
+        sums = np.array(state["sums"] if deepest else sums)
+        if endpoints:
+            sums += [float(reached.get(vertex, 0)) for vertex in original.tolist()]
+        return Summed(sums, deepest)

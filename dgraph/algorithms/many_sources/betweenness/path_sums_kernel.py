@@ -1,0 +1,195 @@
+"""Dependencies of one source after the other on one thread, by weights or hops, of vertices and arcs [Brandes 2001].
+
+A visit of the vertices, each after its predecessors on shortest paths, counts these paths and logs their arcs. By hops
+a queue is that order. By weights the distances from several sources are found together (``searches_kernel.py``), one
+look at each arc marks the lanes in which it is on shortest paths, and a vertex joins the queue with the last such arc
+that enters it. The log from its end has the tails of arcs in the reverse order: u → v adds
+paths(u) · (1 + dependency(v)) / paths(v) to the dependency of u. Rows ascend and a batch is summed source after source:
+the bits depend on the graph and the sources alone.
+
+A number of paths is ``paths · 2^(512 · power)``: float64 alone does not hold those of a long grid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.many_sources.lanes import equal_lanes
+from dgraph.algorithms.many_sources.searches_kernel import search
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, trailing_zeros
+
+LARGE, DOWN = 2.0**500, 2.0**-512
+"""Number from which paths are scaled, and the factor."""
+
+
+@njit(**INNER)
+def _shrink(powers):
+    """Return the factor of a number of paths that is smaller by these powers."""
+    return 1.0 if powers == 0 else DOWN if powers == 1 else 0.0
+
+
+@njit(**INNER)
+def _begin_paths(u, v, paths, power):
+    """Set the paths to v to those over u."""
+    paths[v], power[v] = paths[u], power[u]
+
+
+@njit(**INNER)
+def _add_paths(u, v, paths, power):
+    """Add the paths over u to those to v."""
+    if power[u] > power[v]:
+        paths[v] *= _shrink(power[u] - power[v])
+        power[v] = power[u]
+    paths[v] += paths[u] * _shrink(power[v] - power[u])
+    if paths[v] > LARGE:
+        paths[v] *= DOWN
+        power[v] += 1
+
+
+@njit(**INNER)
+def _by_hops(source, offsets, targets, distance, order, paths, power, log, tails, counts):
+    """Search by a queue; ``counts`` becomes the vertices reached and the arcs logged."""
+    order[0], head, tail, logged = source, 0, 1, 0
+    while head < tail:
+        u = np.int64(order[head])
+        head += 1
+        beyond = distance[u] + 1.0
+        for e in range(offsets[u], offsets[u + 1]):
+            v = np.int64(targets[e])
+            if distance[v] < beyond:
+                continue
+            if distance[v] == np.inf:
+                distance[v] = beyond
+                order[tail] = v
+                tail += 1
+                _begin_paths(u, v, paths, power)
+            else:
+                _add_paths(u, v, paths, power)
+            log[logged], tails[logged] = e, u
+            logged += 1
+    counts[0], counts[1] = tail, logged
+
+
+@njit(**INNER)
+def _mark_tight(distance, offsets, targets, costs, none, tight, entering):
+    """Mark, for each arc, the lanes in which it is on a shortest path, and count them by the vertex they enter.
+
+    Returns a lane in which such an arc is too light to change a distance, else -1.
+    """
+    entering[:] = 0
+    for u in range(len(offsets) - 1):
+        for e in range(offsets[u], offsets[u + 1]):
+            v = np.int64(targets[e])
+            tight[e] = bits = equal_lanes(distance, u, v, costs[e], none)
+            while bits:
+                lane = trailing_zeros(bits)
+                bits &= bits - 1
+                if distance[u, lane] == distance[v, lane]:
+                    return np.int64(lane)
+                entering[v, lane] += 1
+    return -1
+
+
+@njit(**INNER)
+def _by_weights(lane, source, offsets, targets, tight, entering, order, paths, power, log, tails, counts):
+    """Visit the vertices that the arcs of a lane reach, each after its predecessors; else as :func:`_by_hops`."""
+    order[0], head, tail, logged = source, 0, 1, 0
+    while head < tail:
+        u = np.int64(order[head])
+        head += 1
+        for e in range(offsets[u], offsets[u + 1]):
+            if not tight[e] >> lane & 1:
+                continue
+            v = np.int64(targets[e])
+            if paths[v] == 0.0:
+                _begin_paths(u, v, paths, power)
+            else:
+                _add_paths(u, v, paths, power)
+            entering[v, lane] -= 1
+            if entering[v, lane] == 0:
+                order[tail] = v
+                tail += 1
+            log[logged], tails[logged] = e, u
+            logged += 1
+    counts[0], counts[1] = tail, logged
+
+
+@njit(**INNER)
+def _add_dependencies(
+    source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, vertices, arcs
+):
+    """Add the dependencies of a source to ``vertices``, and with ``of_arcs`` those of arcs to ``arcs``."""
+    for i in range(counts[0]):
+        dependency[order[i]] = 0.0
+    for i in range(counts[1] - 1, -1, -1):
+        e, u = log[i], np.int64(tails[i])
+        v = np.int64(targets[e])
+        part = paths[u] * ((1.0 + dependency[v]) / paths[v]) * _shrink(power[v] - power[u])
+        dependency[u] += part
+        if of_arcs:
+            arcs[e] += part
+    for i in range(counts[0]):
+        u = np.int64(order[i])
+        vertices[u] += dependency[u] + ends if u != source else ends * (counts[0] - 1)
+
+
+@njit(**OPTIONS)
+def batch_by_hops(
+    t, threads, sources, first, size, offsets, targets, ends, of_arcs, floats, numbers, logs, tailses, vertices, arcs
+):  # fmt: skip
+    """Sum the dependencies of ``size`` sources from ``first + t · size`` on into row t of ``vertices`` and ``arcs``.
+
+    With ``ends`` 1.0, a path counts for its two ends too.
+    """
+    dependency, paths, distance = floats[t, 0], floats[t, 1], floats[t, 2]
+    order, power, counts = numbers[t, 0], numbers[t, 1], logs[t, :2]
+    log, tails, begin = logs[t, 2:], tailses[t], first + t * size
+    vertices[t] = 0.0
+    if of_arcs:
+        arcs[t] = 0.0
+    for i in range(begin, min(begin + size, len(sources))):
+        source = sources[i]
+        distance[:] = np.inf
+        distance[source], paths[source], power[source] = 0.0, 1.0, 0
+        _by_hops(source, offsets, targets, distance, order, paths, power, log, tails, counts)
+        _add_dependencies(
+            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, vertices[t], arcs[t]
+        )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def batch_by_weights(
+    t, threads, sources, first, size, offsets, targets, costs, into, in_tails, tolls, width, none, rows, least, queues,
+    places, tights, enterings, light, ends, of_arcs, floats, numbers, logs, tailses, vertices, arcs,
+):  # fmt: skip
+    """Sum paths by weights, with the arguments of :func:`batch_by_hops`.
+
+    ``light[t]`` becomes the number of a source from which an arc is too light, else -1.
+    """
+    dependency, paths = floats[t, 0], floats[t, 1]
+    order, power, counts = numbers[t, 0], numbers[t, 1], logs[t, :2]
+    log, tails, begin = logs[t, 2:], tailses[t], min(first + t * size, len(sources))
+    vertices[t] = 0.0
+    if of_arcs:
+        arcs[t] = 0.0
+    light[t] = -1
+    mine = sources[begin : begin + size]
+    search(
+        mine, rows[t], offsets, targets, costs, into, in_tails, tolls, width, none, least[t], queues[t, 0],
+        queues[t, 1], places[t],
+    )  # fmt: skip
+    lane = _mark_tight(rows[t], offsets, targets, costs, none, tights[t], enterings[t])
+    if lane >= 0:
+        light[t] = mine[lane]
+        return
+    for lane in range(len(mine)):
+        source = mine[lane]
+        paths[:] = 0.0
+        paths[source], power[source] = 1.0, 0
+        _by_weights(
+            lane, source, offsets, targets, tights[t], enterings[t], order, paths, power, log, tails, counts
+        )  # fmt: skip
+        _add_dependencies(
+            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, vertices[t], arcs[t]
+        )  # fmt: skip

@@ -1,0 +1,159 @@
+"""Replica: the whole graph on every rank, so that ranks share out the sources in place of the vertices.
+
+Vertices are numbered in ascending order of ids on every rank, so a search runs the same steps on any number of ranks.
+Values of vertices go to the owners of their masters. Those of arcs go to *keepers*: rank r keeps the arcs that leave
+the vertices ``bounds[r] … bounds[r + 1]``. Entries: :meth:`Replica.of` and :func:`shared_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
+from dgraph.algorithms.many_sources.passes import passes
+from dgraph.comm import Comm
+from dgraph.comm.hosts import ranks_here
+from dgraph.comm.memory import free_memory
+from dgraph.errors import OutOfMemory
+
+LEFT = 0.9
+"""Share of the free memory that a run may plan for."""
+
+BATCHES = 4
+"""Number of batches from which on a batch has more than one source."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """Rows of the whole graph, without loops and parallel arcs; in each row targets ascend.
+
+    Attributes:
+        comm: the ranks.
+        ids: original ids of all vertices, ascending, int64 (n,).
+        bounds: int64 (P + 1,): the first vertex that each rank keeps, then n.
+        place: number of each master of this rank's partition.
+        offsets: int64 (n + 1,).
+        targets: uint32 (arcs,).
+        costs: weights, float64 (arcs,), of parallel arcs the least; empty: every arc costs 1.
+    """
+
+    comm: Comm
+    ids: np.ndarray
+    bounds: np.ndarray
+    place: np.ndarray
+    offsets: np.ndarray
+    targets: np.ndarray
+    costs: np.ndarray
+
+    @classmethod
+    def of(cls, local, comm: Comm, weighted: bool, by_id: bool = True) -> Replica:
+        """Gather the rows of all ranks; collective. Not ``by_id``: vertices are numbered by gid."""
+        rows = MatrixRows.of(local, comm, by_id)
+        kept = rows.source != rows.target
+        source, target = rows.source[kept], rows.target[kept]
+        weight = rows.weight[kept] if weighted and rows.weight is not None else None
+        first = np.ones(len(source), bool)
+        first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
+        if weight is not None and len(weight):
+            weight = np.minimum.reduceat(weight, np.flatnonzero(first))
+        counts = np.bincount(source[first] - rows.first, minlength=rows.stop - rows.first)
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate(comm.allgatherv(counts)))])
+        targets = np.concatenate(comm.allgatherv(target[first].astype(np.uint32)))
+        costs = np.zeros(0) if weight is None else np.concatenate(comm.allgatherv(weight))
+        return cls(comm, rows.ids, rows.bounds, rows.place, offsets, targets, costs)
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.ids)
+
+    @property
+    def kept(self) -> slice:
+        """Vertices that this rank keeps."""
+        return slice(int(self.bounds[self.comm.rank]), int(self.bounds[self.comm.rank + 1]))
+
+    @cached_property
+    def arc_bounds(self) -> np.ndarray:
+        """First arc that each rank keeps, then the number of arcs."""
+        return self.offsets[self.bounds]
+
+    def numbers(self, sources: np.ndarray) -> np.ndarray:
+        """Return the numbers of original ids."""
+        return np.searchsorted(self.ids, sources)
+
+    @cached_property
+    def masters(self) -> list[np.ndarray]:
+        """Numbers of the masters of each rank; collective."""
+        return self.comm.allgatherv(self.place)
+
+    def to_owners(self, values: np.ndarray) -> list[np.ndarray]:
+        """Send columns of ``values`` (k, n) to the owners of vertices; return (k, masters) from each rank."""
+        return self._sent(len(values), [values[:, each] for each in self.masters])
+
+    def to_keepers(self, values: np.ndarray) -> list[np.ndarray]:
+        """Send columns of ``values`` (k, arcs) to their keepers; return (k, kept) from each rank; collective."""
+        return self._sent(len(values), [values[:, a:b] for a, b in pairwise(self.arc_bounds.tolist())])
+
+    def _sent(self, rows: int, parts: list[np.ndarray]) -> list[np.ndarray]:
+        if self.comm.size == 1:
+            return parts
+        came = self.comm.alltoallv([np.ascontiguousarray(each).ravel() for each in parts])
+        return [each.reshape(rows, -1) for each in came]
+
+    def to_masters(self, values: np.ndarray) -> np.ndarray:
+        """Return values of kept vertices by this rank's masters; collective."""
+        return np.concatenate(self.comm.allgatherv(values))[self.place]
+
+
+def shared_out(ctx, sources: int, threads: int, most: int) -> tuple[int, int, Iterator[int]]:
+    """Divide sources into batches for the threads of all ranks; collective.
+
+    Args:
+        ctx: context of the algorithm.
+        sources: their number.
+        threads: most threads of this rank.
+        most: sources of a batch, at most.
+
+    Returns:
+        the sources of a batch, which depend on their number and ``most`` alone; the threads that work on each rank; and
+        an iterator over the turns, which yields the first source of this rank's batches.
+    """
+    comm, size = ctx.comm, int(np.clip(sources // BATCHES, 1, most))
+    threads = max(1, min(-comm.largest(-threads), -(-sources // size)))
+    each = threads * size
+
+    def turns() -> Iterator[int]:
+        for turn in passes(ctx, sources, size, threads * comm.size):
+            yield (turn * comm.size + comm.rank) * each
+
+    return size, threads, turns()
+
+
+def lacking(comm: Comm, need: int) -> tuple[int, int] | None:
+    """Return bytes needed and free of a rank whose host lacks ``need`` bytes a rank; None: all fit; collective."""
+    free = free_memory()
+    allowed = None if free is None else int(LEFT * free) // max(len(ranks_here(comm)), 1)
+    short = allowed is not None and need > allowed
+    if not comm.total(int(short)):
+        return None
+    need, least = next(each for each in comm.allgather_json([need, allowed] if short else None) if each)
+    return need, least
+
+
+def refuse_unless_fits(comm: Comm, name: str, need: int) -> None:
+    """Raise on all ranks unless the replicas and what is computed on them fit; collective.
+
+    Raises:
+        OutOfMemory: with the bytes needed and free.
+    """
+    figures = lacking(comm, need)
+    if figures is not None:
+        raise OutOfMemory(
+            f"{name} holds the whole graph on each rank, {figures[0]:,} bytes with its sums, and {figures[1]:,} bytes "
+            "of a rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
+        )

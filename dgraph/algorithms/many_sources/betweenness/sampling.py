@@ -1,0 +1,75 @@
+"""Error of betweenness that is estimated from drawn sources.
+
+Theorem [Hoeffding 1963, for draws without replacement in section 6; Brandes & Pich 2007, section 3.1]. The dependency
+of a source on v, divided by its largest possible value, lies in [0, 1]. The mean of k drawn ones differs from the mean
+of all by ε or more with probability at most 2 exp(-2 k ε²); for some of n values, with n times that. So n values are
+all within ε = sqrt(ln(2 n / δ) / 2 k) with probability 1 - δ. A drawn source takes part in k - 1 searches.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.base import Parameter
+from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, check_sources, refuse_weights, sources_of
+from dgraph.errors import UsageError
+
+EPSILON = Parameter("epsilon", float, None, "in place of k: largest error of a normalized value")
+DELTA = Parameter("delta", float, 0.1, "probability that some value has a larger error than is stated")
+SOURCES = Parameter("sources", "vertices", None, "sources of an estimate, in place of drawn ones")
+SAMPLING = (K, RANDOM_STATE, SOURCES, EPSILON, DELTA)
+"""Parameters of betweenness that choose sources."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Sources of betweenness.
+
+    Attributes:
+        sources: original ids, ascending.
+        bound: largest error of a normalized value with probability 1 - delta; None for all or named sources.
+    """
+
+    sources: np.ndarray
+    bound: float | None
+
+    def facts(self, factor: float) -> dict[str, Any]:
+        """Return figures of the summary; ``factor`` turns a normalized value into one of the column."""
+        bound = {} if self.bound is None else {"error_bound": self.bound * factor}
+        return {"sources": len(self.sources)} | bound
+
+
+def check_sampling(work: Any) -> None:
+    """Raise a :class:`UsageError` for parameters :data:`SAMPLING` that exclude each other or have no meaning."""
+    chosen = [name for name in ("k", "sources", "epsilon") if getattr(work, name) is not None]
+    if len(chosen) > 1:
+        raise UsageError(
+            f"{' and '.join(chosen)} each choose the sources (k and epsilon draw them, sources names them); leave one "
+            "of the two out"
+        )
+    refuse_weights(work)
+    for name in ("epsilon", "delta"):
+        value = getattr(work, name)
+        if value is not None and not 0 < value < 1:
+            raise UsageError(f"{name} = {value!r} of {work.name} is not between 0 and 1; give a value such as 0.05")
+
+
+def sample(ctx, work: Any) -> Sample:
+    """Return the sources that parameters :data:`SAMPLING` choose; collective."""
+    n = ctx.local.n
+    if work.sources is not None:
+        return Sample(np.sort(check_sources(ctx, list(work.sources), work.name)), None)
+    k = work.k
+    if work.epsilon is not None:
+        k = min(n, 1 + math.ceil(math.log(2 * max(n, 1) / work.delta) / (2 * work.epsilon**2)))
+    sources = sources_of(ctx, None if k == n else k, work.random_state)
+    return Sample(sources, error_bound(n, len(sources), work.delta) if len(sources) < n else None)
+
+
+def error_bound(n: int, k: int, delta: float) -> float:
+    """Return the largest error of n normalized values from k of n sources, with probability 1 - delta."""
+    return 1.0 if k < 2 else min(1.0, math.sqrt(math.log(2 * n / delta) / (2 * (k - 1))))

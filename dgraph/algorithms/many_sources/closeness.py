@@ -1,0 +1,53 @@
+"""Closeness centrality: searches from 512 sources at a time (``reach.py``), by weights from 8 (``searches.py``).
+
+A search from s adds d(s, v) to every vertex v that it reaches. Searches from all vertices give v its inward distances;
+searches from k drawn sources an estimate [Eppstein & Wang, J. Graph Algorithms Appl. 2004].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, lids_of, sources_of
+
+
+@algorithm(
+    "closeness",
+    K,
+    RANDOM_STATE,
+    Parameter(
+        "wf_improved", bool, True, "multiply by the share of vertices that reach the vertex, for graphs in parts"
+    ),
+    Parameter("weighted", bool, False, "distances are sums of weights, which must be 0 or more"),
+    aliases=("closeness_centrality",),
+    columns={"closeness": ResultColumn("closeness centrality", "number")},
+)
+class Closeness(Algorithm):
+    """Closeness centrality: the inverse of the mean distance from the vertices that reach a vertex.
+
+    Column: ``closeness`` (float64), as ``networkx.closeness_centrality``: distances are inward, by hops or
+    weights.
+    """
+
+    k: int | None
+    random_state: int
+    wf_improved: bool
+    weighted: bool  # type: ignore[misc]
+    whole_rows = True
+
+    def run(self, ctx):
+        """Search from all or from the drawn sources; collective."""
+        sources = sources_of(ctx, self.k, self.random_state)
+        if self.weighted:
+            found, depth = ctx.backend.row_kernel("searches").sums(ctx, sources, self.name), {}
+        else:
+            found = ctx.backend.row_kernel("reach").search(ctx, sources)
+            depth = {"depth": found.depth}
+        others = np.full(ctx.local.masters, len(sources))
+        lids = lids_of(ctx.local, sources)
+        others[lids[lids >= 0]] -= 1
+        near = np.divide(found.reached, found.far, out=np.zeros(len(others)), where=found.far > 0)
+        if self.wf_improved:
+            near *= np.divide(found.reached, others, out=np.zeros(len(others)), where=others > 0)
+        return Answer({"closeness": near}, {"sources": len(sources)} | depth)

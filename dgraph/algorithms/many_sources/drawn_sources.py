@@ -1,0 +1,119 @@
+"""Sources of a search: all vertices, some of them drawn, or those that the caller names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.base import Parameter, ResultColumn
+from dgraph.errors import UsageError
+
+K = Parameter(
+    "k", int, None, "number of sources, drawn by random_state, for an estimate (default: all vertices)", least=1
+)
+"""Parameter ``k`` of centralities."""
+
+RANDOM_STATE = Parameter("random_state", int, 1, "seed of the draw of k sources")
+NAMED_OR_DRAWN = (
+    Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)"),
+    Parameter("k", int, 64, "number of sources that are drawn, at most all vertices", least=1),
+    RANDOM_STATE,
+)
+"""Parameters of searches whose result has a column for each source; see :func:`named_or_drawn`."""
+"""Parameter ``random_state`` of centralities."""
+
+
+def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
+    """Return the sources of a centrality, original ids, ascending: all vertices, or ``k`` of them; collective.
+
+    The draw depends on the ids and the seed alone: those of the ``k`` smallest hashes.
+
+    Raises:
+        UsageError: ``k`` is more than the graph has vertices.
+    """
+    ids = ctx.local.original[: ctx.local.masters]
+    if k is not None and k > ctx.local.n:
+        raise UsageError(
+            f"k = {k} sources cannot be drawn from {ctx.local.n} vertices; give at most that many, or leave k out"
+        )
+    if k is None:
+        return np.sort(np.concatenate(ctx.comm.allgatherv(ids)))
+    keys = _hashed(ids, random_state)
+    few = np.argpartition(keys, k - 1)[:k] if k < len(ids) else slice(None)
+    keys, ids = (np.concatenate(ctx.comm.allgatherv(each[few])) for each in (keys, ids))
+    return np.sort(ids[np.lexsort((ids, keys))[:k]])
+
+
+def _hashed(ids: np.ndarray, seed: int) -> np.ndarray:
+    """Return the SplitMix64 hash of each id under a seed, as :func:`dgraph.mixed` computes it."""
+    x = ids.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (seed + 1) % 2**64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def lids_of(local, sources: np.ndarray) -> np.ndarray:
+    """Return the master of each original id, int64; -1 for vertices of other ranks."""
+    ids = local.original[: local.masters]
+    if not len(ids):
+        return np.full(len(sources), -1)
+    order = None if local.ascending else np.argsort(ids)
+    place = np.minimum(np.searchsorted(ids, sources, sorter=order), len(ids) - 1)
+    place = place if order is None else order[place]
+    return np.where(ids[place] == sources, place, -1)
+
+
+def check_sources(ctx, sources: Sequence[int], name: str) -> np.ndarray:
+    """Return named sources as int64 if each is a vertex of the graph and none occurs twice; collective.
+
+    Raises:
+        UsageError: on every rank, for the first source that is not.
+    """
+    words = [word for word in sources if isinstance(word, bool) or not isinstance(word, (int, np.integer))]
+    if words:
+        raise UsageError(
+            f"source {words[0]!r} is not an integer, and the vertices of this graph are integers; give its ids "
+            "(vertices have names if the graph is loaded with ids='string')"
+        )
+    given = np.array(sources, np.int64)
+    if not len(given):
+        raise UsageError(f"{name} starts from vertices and sources is empty; give ids of the graph")
+    known = ctx.comm.allreduce((lids_of(ctx.local, given) >= 0).astype(np.int64))
+    if not known.all():
+        raise UsageError(
+            f"source {given[np.argmin(known)]} is not a vertex of the graph, which has {ctx.local.n}; give its ids"
+        )
+    distinct, first = np.unique(given, return_index=True)
+    if len(distinct) < len(given):
+        twice = np.delete(given, first)[0]
+        raise UsageError(f"source {twice} is given twice, and each source counts once; leave one out")
+    return given
+
+
+def refuse_weights(work: Any) -> None:
+    """Raise a :class:`UsageError` if ``work.sources`` have values, such as weights."""
+    if isinstance(work.sources, dict):
+        raise UsageError(f"sources of {work.name} have no weights; give vertices alone")
+
+
+def named_or_drawn(ctx, work: Any) -> np.ndarray:
+    """Return ``work.sources``, checked, or ``work.k`` drawn ones; collective."""
+    if work.sources is None:
+        return sources_of(ctx, min(work.k, ctx.local.n), work.random_state)
+    return check_sources(ctx, work.sources, work.name)
+
+
+def named_columns(
+    ctx, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
+) -> tuple[dict[str, Any], dict[str, ResultColumn]]:
+    """Return columns and their descriptions by name: ``name``_S and ``column`` for each source S; collective."""
+    called = sources.tolist() if ctx.names is None else ctx.names.of(sources, ctx.comm)
+    fields = {f"{name}_{source}": values for source, values in zip(called, columns, strict=True)}
+    described = {
+        each: replace(column, help=column.help.replace("source S", f"{source}"))
+        for each, source in zip(fields, called, strict=True)
+    }
+    return fields, described

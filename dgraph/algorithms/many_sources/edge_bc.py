@@ -1,0 +1,95 @@
+"""Betweenness of edges: dependencies of arcs, summed over sources (``path_sums.py``) [Brandes 2008]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
+from dgraph.algorithms.many_sources.betweenness.replica import Replica
+from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
+from dgraph.result.edge_values import EdgeValues
+
+
+@algorithm(
+    "edge_bc",
+    *SAMPLING,
+    WEIGHTED,
+    NORMALIZED,
+    aliases=("edge_betweenness_centrality",),
+    columns={
+        "edge_bc": ResultColumn("largest betweenness of an edge that leaves the vertex; null: no edge", "number", True),
+        "target": ResultColumn("other end of that edge", "vertex", nullable=True),
+    },
+)
+class EdgeBc(Algorithm):
+    """Edge betweenness centrality: the share of shortest paths between vertices that contain an edge.
+
+    ``result.edges`` and files have a value for each edge, as ``networkx.edge_betweenness_centrality``. Columns:
+    ``edge_bc`` (float64, infinite without edges) and ``target`` (int64, else -1) of the edge of largest value at each
+    vertex; of equal ones the smallest target. With ``k`` or ``epsilon`` the values are estimates, and the summary has
+    their ``error_bound``.
+    """
+
+    k: int | None
+    random_state: int
+    weighted: bool  # type: ignore[misc]
+    normalized: bool
+    epsilon: float | None
+    delta: float
+    sources: Any
+    resumes = False
+
+    def check(self):
+        """Refuse sources that are chosen twice, or have values."""
+        check_sampling(self)
+
+    def run(self, ctx):
+        """Sum dependencies of all or of the drawn sources, and scale them; collective."""
+        drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
+        kernel = ctx.backend.row_kernel("path sums")
+        found = kernel.search(ctx, drawn.sources, self.name, weighted=self.weighted, of_arcs=True)
+        ends = max(n * (n - 1), 1)
+        if found.replica is None:
+            return Answer({"edge_bc": found.vertices, "target": found.vertices.astype(np.int64)}, {"sources": 0})
+        k = max(len(drawn.sources), 1)
+        scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
+        values = found.arcs * scale
+        source, target = _ends(found.replica)
+        if undirected:
+            values = values + _of_reverse(found.replica, source, target, values)
+        edges, highest = self._edges(ctx, found.replica, source, target, values, undirected)
+        factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
+        summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
+        return Answer(highest, summary, edges=edges)
+
+    def _edges(self, ctx, replica: Replica, source, target, values, undirected: bool) -> tuple[EdgeValues, dict]:
+        """Return the values of edges, and the columns of vertices."""
+        order = np.lexsort((target, -values, source))
+        head = order[np.concatenate([[True], np.diff(source[order]) > 0])[: len(order)]]
+        first, rows = replica.kept.start, replica.kept.stop - replica.kept.start
+        largest, other = np.full(rows, np.inf), np.full(rows, -1, np.int64)
+        largest[source[head] - first], other[source[head] - first] = values[head], replica.ids[target[head]]
+        columns = {"edge_bc": replica.to_masters(largest), "target": replica.to_masters(other)}
+        once = source < target if undirected else np.ones(len(source), bool)
+        ends = replica.ids[source[once]], replica.ids[target[once]]
+        return EdgeValues(*ends, values[once], self.name, ctx.comm, ctx.names, ctx.backend.host_threads), columns
+
+
+def _ends(replica: Replica) -> tuple[np.ndarray, np.ndarray]:
+    """Return sources and targets, int64, of the arcs that this rank keeps."""
+    kept, low, high = replica.kept, *replica.arc_bounds[replica.comm.rank : replica.comm.rank + 2]
+    lengths = np.diff(replica.offsets[kept.start : kept.stop + 1])
+    return np.repeat(np.arange(kept.start, kept.stop), lengths), replica.targets[low:high].astype(np.int64)
+
+
+def _of_reverse(replica: Replica, source: np.ndarray, target: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the value of each arc's reverse; collective."""
+    if replica.comm.size == 1:
+        return values[np.lexsort((source, target))]
+    order = np.lexsort((source, target))
+    cuts = np.searchsorted(target[order], replica.bounds[1:-1])
+    came = [np.concatenate(replica.comm.alltoallv(np.split(each[order], cuts))) for each in (target, source, values)]
+    return came[2][np.lexsort((came[1], came[0]))]

@@ -1,0 +1,66 @@
+"""Arrays of searches by weights with a lane for each source, on the threads of a rank (``searches_kernel.py``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.betweenness.replica import Replica
+from dgraph.algorithms.many_sources.lanes import LINE, cache_lines
+from dgraph.graph.rows import transpose
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Offsets int64 (n + 1,), neighbours uint32, costs of the dtype of distances."""
+
+NONE = 2**30
+"""Distance of lanes of int32 without a path; the largest weight is below it, so sums do not overflow."""
+
+BYTES = 110
+"""Bytes of a search for each vertex and thread."""
+
+
+def lane_type(kind: np.dtype | None, most: float, n: int) -> np.dtype:
+    """Return the dtype of distances: int32 where they fit, else float64; ``kind`` and ``most`` are of the weights."""
+    integral = kind is None or kind.kind != "f"
+    return np.dtype(np.int32 if integral and most * n < NONE else np.float64)
+
+
+class LaneSearches:
+    """Searches on the whole graph.
+
+    Attributes:
+        lanes: sources of a batch, at most.
+        none: distance without a path.
+        width: range of distances of the near queue.
+        graph: rows of out-arcs, then of in-arcs: offsets, neighbours, costs.
+        rows: distances, (threads, n, lanes).
+        scratch: further arrays of the kernel, with a row for each thread.
+    """
+
+    def __init__(self, out: Rows, into: Rows, dtype: np.dtype, mean: float):
+        self.graph = *out, *into
+        self.lanes, self.dtype, self.n = LINE // dtype.itemsize, dtype, len(out[0]) - 1
+        self.width, self.none = dtype.type(mean), dtype.type(NONE if dtype.kind == "i" else np.inf)
+
+    @classmethod
+    def of(cls, replica: Replica, directed: bool, dtype: np.dtype, mean: float) -> LaneSearches:
+        """Return searches on a replica; arcs without weights cost 1."""
+        costs = replica.costs.astype(dtype) if len(replica.costs) else np.ones(len(replica.targets), dtype)
+        out = replica.offsets, replica.targets, costs
+        into: Any = transpose(replica.n, *out) if directed else out
+        return cls(out, into, dtype, mean)
+
+    def on(self, threads: int) -> LaneSearches:
+        """Make the arrays of each thread; return self."""
+        self.rows = cache_lines(threads, self.n, dtype=self.dtype)
+        self.scratch = (
+            np.empty((threads, self.n), self.dtype), np.empty((threads, 2, self.n), np.uint32),
+            np.empty((threads, self.n), np.uint8),
+        )  # fmt: skip
+        return self
+
+    @property
+    def arguments(self) -> tuple:
+        """Arguments of kernels: the graph, width and none, rows, scratch."""
+        return (*self.graph, self.width, self.none, self.rows, *self.scratch)

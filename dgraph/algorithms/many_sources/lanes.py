@@ -1,0 +1,188 @@
+"""Operations on the lanes of vertices, as vectors: Numba itself computes lane by lane.
+
+A lane is an element of a vertex's row, which is one cache line. The functions read rows of C-contiguous arrays
+(…, lanes) without checks, and add in the order of the row.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LINE = 64
+"""Bytes of a row."""
+
+LANES = 8
+"""Lanes of 64 bits."""
+
+_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+
+def cache_lines(*shape: int, dtype: type | np.dtype) -> np.ndarray:
+    """Return zeros of ``shape`` and a further axis of lanes, in which every row is one cache line."""
+    kind = np.dtype(dtype)
+    size = math.prod(shape) * LINE
+    memory = np.zeros(size + LINE, np.uint8)
+    first = -memory.ctypes.data % LINE
+    return memory[first : first + size].view(kind).reshape(*shape, LINE // kind.itemsize)
+
+
+def _data(context, builder, kind, array):
+    return context.make_array(kind)(context, builder, array).data
+
+
+def _row(builder, data, at, vector):
+    """Return a pointer to row ``at`` as a vector."""
+    first = builder.gep(data, [builder.mul(at, ir.Constant(_I64, vector.count))])
+    return builder.bitcast(first, vector.as_pointer())
+
+
+@intrinsic
+def fold_chosen(typing, neighbours, first, last, now, wanted, values, out, at):
+    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row ``at`` of ``out``.
+
+    Of a neighbour u, lanes are added whose bit is set in ``now[u] & wanted``. Returns the bits that occurred, uint8.
+    """
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        near, states, rows, sums = (_data(context, builder, kinds[i], args[i]) for i in (0, 3, 5, 6))
+        vector = ir.VectorType(ir.DoubleType(), LANES)
+        zero = ir.Constant(vector, [0.0] * LANES)
+        total, seen = cgutils.alloca_once_value(builder, zero), cgutils.alloca_once_value(builder, ir.Constant(_I8, 0))
+        with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(_I64, 1)) as (e, _):
+            u = builder.zext(builder.load(builder.gep(near, [e])), _I64)
+            bits = builder.and_(builder.load(builder.gep(states, [u])), args[4])
+            mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
+            row = builder.load(_row(builder, rows, u, vector), align=8)
+            builder.store(builder.fadd(builder.load(total), builder.select(mask, row, zero)), total)
+            builder.store(builder.or_(builder.load(seen), bits), seen)
+        builder.store(builder.load(total), _row(builder, sums, args[7], vector), align=8)
+        return builder.load(seen)
+
+    arguments = (neighbours, types.int64, types.int64, now, types.uint8, values, out, types.int64)
+    return types.uint8(*arguments), generate
+
+
+@intrinsic
+def or_rows(typing, neighbours, first, last, words, out, at):
+    """Or the rows of ``words`` over ``neighbours[first:last]`` into row ``at`` of ``out``."""
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        near, rows, sums = (_data(context, builder, kinds[i], args[i]) for i in (0, 3, 4))
+        vector = ir.VectorType(_I64, LANES)
+        place = _row(builder, sums, args[5], vector)
+        total = cgutils.alloca_once_value(builder, builder.load(place, align=8))
+        with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(_I64, 1)) as (e, _):
+            u = builder.zext(builder.load(builder.gep(near, [e])), _I64)
+            row = builder.load(_row(builder, rows, u, vector), align=8)
+            builder.store(builder.or_(builder.load(total), row), total)
+        builder.store(builder.load(total), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(neighbours, types.int64, types.int64, words, out, types.int64), generate
+
+
+class _Lanes:
+    """Rows of an array of int32, float32 or float64 as vectors, and the operations on them."""
+
+    def __init__(self, context, builder, kind, array):
+        self.builder, self.data = builder, _data(context, builder, kind, array)
+        self.lane = context.get_value_type(kind.dtype)
+        self.whole = isinstance(kind.dtype, types.Integer)
+        self.vector = ir.VectorType(self.lane, LINE * 8 // kind.dtype.bitwidth)
+
+    def place(self, at):
+        return _row(self.builder, self.data, at, self.vector)
+
+    def load(self, at):
+        return self.builder.load(self.place(at), align=LINE)
+
+    def less(self, a, b):
+        return self.builder.icmp_signed("<", a, b) if self.whole else self.builder.fcmp_ordered("<", a, b)
+
+    def least(self, a, b):
+        return self.builder.select(self.less(a, b), a, b)
+
+    def plus(self, row, scalar):
+        return (self.builder.add if self.whole else self.builder.fadd)(row, self.spread(scalar))
+
+    def equal(self, a, b):
+        return self.builder.icmp_signed("==", a, b) if self.whole else self.builder.fcmp_ordered("==", a, b)
+
+    def spread(self, scalar):
+        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, ir.Constant(_I32, 0))
+        return self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, self.vector.count), None))
+
+    def lower(self, at, found, old, none):
+        """Store ``found`` to the row at ``at`` if a lane is below ``old``; return the least such lane, or ``none``."""
+        builder = self.builder
+        fell, out = self.less(found, old), cgutils.alloca_once_value(builder, none)
+        bits = builder.bitcast(fell, ir.IntType(self.vector.count))
+        with builder.if_then(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))):
+            builder.store(builder.select(fell, found, old), self.place(at), align=LINE)
+            row = builder.select(fell, found, self.spread(none))
+            while row.type.count > 1:
+                halves = ir.VectorType(_I32, row.type.count // 2)
+                low, high = (
+                    builder.shuffle_vector(row, row, ir.Constant(halves, list(range(first, first + halves.count))))
+                    for first in (0, halves.count)
+                )
+                row = self.least(low, high)
+            builder.store(builder.extract_element(row, ir.Constant(_I32, 0)), out)
+        return builder.load(out)
+
+
+@intrinsic
+def lower_row(typing, values, u, v, step, none):
+    """Lower the lanes of row v of ``values`` to those of row u plus ``step``; return the least that fell, or ``none``.
+
+    ``values`` are int32, float32 or float64; sums must not overflow.
+    """
+
+    def generate(context, builder, signature, args):
+        rows = _Lanes(context, builder, signature.args[0], args[0])
+        return rows.lower(args[2], rows.plus(rows.load(args[1]), args[3]), rows.load(args[2]), args[4])
+
+    return values.dtype(values, types.int64, types.int64, values.dtype, values.dtype), generate
+
+
+@intrinsic
+def lower_by_rows(typing, values, v, neighbours, steps, first, last, none):
+    """Lower row v by rows ``neighbours[first:last]`` plus ``steps``; otherwise as :func:`lower_row`."""
+
+    def generate(context, builder, signature, args):
+        rows = _Lanes(context, builder, signature.args[0], args[0])
+        near, steps = (_data(context, builder, signature.args[i], args[i]) for i in (2, 3))
+        old = rows.load(args[1])
+        found = cgutils.alloca_once_value(builder, old)
+        with cgutils.for_range_slice(builder, args[4], args[5], ir.Constant(_I64, 1)) as (e, _):
+            u = builder.zext(builder.load(builder.gep(near, [e])), _I64)
+            row = rows.plus(rows.load(u), builder.load(builder.gep(steps, [e])))
+            builder.store(rows.least(row, builder.load(found)), found)
+        return rows.lower(args[1], builder.load(found), old, args[6])
+
+    kind = values.dtype
+    return kind(values, types.int64, neighbours, steps, types.int64, types.int64, kind), generate
+
+
+@intrinsic
+def equal_lanes(typing, values, u, v, step, none):
+    """Return, as bits (uint16), the lanes in which row v is row u plus ``step``, and not ``none``."""
+
+    def generate(context, builder, signature, args):
+        rows = _Lanes(context, builder, signature.args[0], args[0])
+        there = rows.load(args[2])
+        same = rows.equal(rows.plus(rows.load(args[1]), args[3]), there)
+        bits = builder.and_(same, rows.less(there, rows.spread(args[4])))
+        count = rows.vector.count
+        bits = builder.bitcast(bits, ir.IntType(count))
+        return bits if count == 16 else builder.zext(bits, ir.IntType(16))
+
+    return types.uint16(values, types.int64, types.int64, values.dtype, values.dtype), generate

@@ -1,0 +1,156 @@
+"""Breadth-first search from 512 sources at once on one thread: a bit for each source [Then et al., VLDB 2014].
+
+Every vertex has eight 64-bit words: ``seen``, the sources that reached it, and ``front``, those that reached it in the
+last round. A round ORs ``front`` of in-neighbours. Small frontiers list the masters that they may reach; large ones
+let every master scan its in-edges, up to the point where no bit is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.many_sources.frontier import DENSE, candidates
+from dgraph.algorithms.many_sources.lanes import LANES, or_rows
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, bit_count, trailing_zeros
+
+WORDS = LANES
+"""64-bit words of a vertex: one cache line."""
+
+BATCH = 64 * WORDS
+"""Sources of a pass."""
+
+PIECE = 16
+"""In-edges between two tests for missing bits."""
+
+
+@njit(**INNER)
+def begin(sources, masters, seen, front, frontier, whole, levels, place):
+    """Put the sources (slots; -1: of another rank) on level 0; return the size of the frontier."""
+    seen[:] = 0
+    front[:] = 0
+    whole[:] = 0
+    count = 0
+    for i in range(len(sources)):
+        bit = np.uint64(1) << np.uint64(i & 63)
+        whole[i >> 6] |= bit
+        if sources[i] >= 0:
+            v = np.uint32(sources[i])
+            fresh = True
+            for w in range(WORDS):
+                fresh &= front[v, w] == 0
+            if fresh:
+                frontier[count] = v
+                count += 1
+            seen[v, i >> 6] |= bit
+            front[v, i >> 6] |= bit
+            if levels.shape[1]:
+                levels[v, place + i] = 0
+    return count
+
+
+@njit(**INNER)
+def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, found):
+    """Write newly reached bits to ``fresh`` and the masters that have some to ``found``; return their number."""
+    many = candidates(frontier, 0, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
+    dense = many < 0
+    if dense:
+        many = masters
+    out = 0
+    for i in range(many):
+        v = np.uint32(i) if dense else found[i]
+        e, last, missing = rows[v], rows[v + 1], np.uint64(0)
+        for w in range(WORDS):
+            missing |= whole[w] & ~seen[v, w]
+            fresh[v, w] = 0
+        while e < last and missing != 0:
+            or_rows(neighbours, e, min(e + PIECE, last), front, fresh, v)
+            e += PIECE
+            missing = np.uint64(0)
+            for w in range(WORDS):
+                missing |= whole[w] & ~seen[v, w] & ~fresh[v, w]
+        new = np.uint64(0)
+        for w in range(WORDS):
+            fresh[v, w] &= ~seen[v, w]
+            new |= fresh[v, w]
+        if new != 0:
+            found[out] = v
+            out += 1
+    return out
+
+
+@njit(**INNER)
+def advance(frontier, count, found, many, depth, seen, front, fresh, far, reached, levels, place):
+    """Make the found masters the frontier, and count their new bits; return the size of the frontier."""
+    for i in range(count):
+        u = frontier[i]
+        for w in range(WORDS):
+            front[u, w] = 0
+    for i in range(many):
+        v = found[i]
+        bits = 0
+        for w in range(WORDS):
+            front[v, w] = fresh[v, w]
+            seen[v, w] |= fresh[v, w]
+            bits += bit_count(fresh[v, w])
+        frontier[i] = v
+        far[v] += depth * bits
+        reached[v] += bits
+        if levels.shape[1]:
+            for w in range(WORDS):
+                word = fresh[v, w]
+                while word != 0:
+                    levels[v, place + 64 * w + trailing_zeros(word)] = depth
+                    word &= word - np.uint64(1)
+    return many
+
+
+@njit(**OPTIONS)
+def one_pass(
+    t, threads, sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, deepest,
+):  # fmt: skip
+    """Search from batch ``turn · threads + t``."""
+    seen, front, fresh, whole, marked = seens[t], fronts[t], freshes[t], wholes[t], marks[t]
+    frontier, found, far, reached = frontiers[t], founds[t], fars[t], reacheds[t]
+    masters = len(rows) - 1
+    place = (turn * threads + t) * BATCH
+    count = begin(sources[place : place + BATCH], masters, seen, front, frontier, whole, levels, place)
+    depth = 0
+    while count and depth < limit:
+        depth += 1
+        many = level(
+            frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, found
+        )  # fmt: skip
+        count = advance(frontier, count, found, many, depth, seen, front, fresh, far, reached, levels, place)
+        if count:
+            deepest[t] = max(deepest[t], depth)
+
+
+@njit(**OPTIONS)
+def begin_batch(
+    t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels
+):  # fmt: skip
+    """Begin batch ``turn · threads + t``."""
+    place = (turn * threads + t) * BATCH
+    counts[t] = begin(sources[place : place + BATCH], 0, seens[t], fronts[t], frontiers[t], wholes[t], levels, place)
+
+
+@njit(**OPTIONS)
+def one_level(
+    t, threads, turn, depth, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, counts, chosen,
+):  # fmt: skip
+    """Run one round of each batch; ``chosen`` marks the masters that it reached, the frontier has no ghosts yet."""
+    place = (turn * threads + t) * BATCH
+    many = level(
+        frontiers[t], counts[t], rows, neighbours, pushed_offsets, pushed, len(rows) - 1, seens[t], fronts[t],
+        freshes[t], wholes[t], marks[t], founds[t],
+    )  # fmt: skip
+    counts[t] = advance(
+        frontiers[t], counts[t], founds[t], many, depth, seens[t], fronts[t], freshes[t], fars[t], reacheds[t], levels,
+        place,
+    )  # fmt: skip
+    chosen[t, :] = 0
+    for i in range(many):
+        chosen[t, founds[t, i]] = 1

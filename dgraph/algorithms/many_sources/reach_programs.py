@@ -1,0 +1,151 @@
+"""Distances from many sources on GPUs: programs with a bit for each of 64 sources [Then et al., VLDB 2014].
+
+A round ORs the bits that in-neighbours got in the last one. :class:`Reach` sums distances; :class:`ReachLevels` keeps
+each of them, in binary: bit i of field ``digit_b`` is binary digit b of the distance from source i.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, Reached, tables
+from dgraph.program import OR, Field, Global, Program, bit_count, where
+
+BITS = 64
+"""Sources of a program: bits of a word. A difference of two sets of bits, one in the other, does not saturate."""
+
+DIGITS, MORE_DIGITS = 8, 31
+"""Binary digits of a distance in the first program, and in the second, if the graph is deeper."""
+
+
+class Reach(Program):
+    """Sum of the distances from up to 64 sources.
+
+    Attributes:
+        whole: word with the bits of all sources.
+        limit: largest distance.
+        reached: given: sources that reached the vertex, at the start itself.
+        known: ``reached`` before the last round that changed it.
+        new: sources that reached the vertex in the last round.
+        far, count: given: sum of distances, and number of sources that reach it, of earlier programs.
+        depth: largest distance found.
+        left: vertices with new sources after the last round.
+    """
+
+    whole: int = 0
+    limit: int = ENDLESS
+    monotone = True
+
+    reached = Field("int64", reduce=OR, given=True)
+    known = Field("int64")
+    new = Field("int64")
+    far = Field("float64", given=True)
+    count = Field("int64", given=True)
+    depth = Global("int64")
+    left = Global("int64")
+
+    def init(self, v, g):
+        """Activate the sources."""
+        return {"known": v.reached, "new": v.reached, "active": (v.reached != 0) & (self.limit > 0)}
+
+    def cond(self, v, g):
+        """Skip vertices that all sources reached."""
+        return v.known != self.whole
+
+    def edge(self, u, e, v):
+        """Propose the new sources of ``u``."""
+        return {"reached": u.new}
+
+    def apply(self, v, g):
+        """Count the sources that are new."""
+        new = v.reached - v.known
+        bits = bit_count(new)
+        return {
+            "known": v.reached,
+            "new": new,
+            "far": v.far + bits * (1.0 * (g.round + 1)),
+            "count": v.count + bits,
+            "active": new != 0,
+        }
+
+    def step(self, g):
+        """End when no vertex got a new source, or at the limit."""
+        some = g.active > 0
+        return {"depth": where(some, g.round, g.depth), "left": g.active, "done": ~some | (g.round >= self.limit)}
+
+
+@cache
+def levels_program(digits: int) -> type[Reach]:
+    """Return the program that also keeps distances of up to ``digits`` binary digits."""
+    names = [f"digit_{b}" for b in range(digits)]
+
+    def init(self, v, g):
+        """Start with distances of 0."""
+        return Reach.init(self, v, g) | dict.fromkeys(names, 0)
+
+    def apply(self, v, g):
+        """Add the binary digits of this round's distance to the sources that are new."""
+        out, rest = Reach.apply(self, v, g), g.round + 1
+        for name in names:
+            half = rest >> 1
+            out[name] = getattr(v, name) + where(rest - half - half == 1, out["new"], 0)
+            rest = half
+        return out
+
+    fields = {name: Field("int64") for name in names}
+    return type(f"ReachLevels{digits}", (Reach,), fields | {"init": init, "apply": apply, "__module__": __name__})
+
+
+class ReachByPrograms:
+    """Searches from 64 sources after the other on a GPU."""
+
+    def __init__(self, backend):
+        self.backend = backend
+
+    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+        """Search from ``sources``; collective. See ``reach.py``."""
+        masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
+        table, words = tables(masters, len(sources), keep, BITS)
+        sums = {"far": np.zeros(masters), "count": np.zeros(masters, np.int64)}
+        saved = ctx.checkpoints, ctx.max_rounds
+        ctx.checkpoints = ctx.max_rounds = None  # they would keep the fields of every program
+        try:
+            for first in range(0, len(sources), BITS):
+                batch = lids[first : first + BITS]
+                here, start = np.flatnonzero(batch >= 0), np.zeros(masters, np.int64)
+                start[batch[here]] = np.int64(1) << here
+                given, whole = {"reached": start} | sums, -1 if len(batch) == BITS else (1 << len(batch)) - 1
+                if keep == LEVELS:
+                    state, digits = self._levels(ctx, given, whole, limit)
+                    table[:, first : first + len(batch)] = _decoded(state, digits, len(batch))
+                else:
+                    state = ctx.run(Reach(whole=whole, limit=limit), given)
+                if words.shape[1]:
+                    words[:, first // BITS] = state["known"].view(np.uint64)
+                sums, depth = {name: state.raw(name) for name in sums}, max(depth, state.globals["depth"])
+        finally:
+            ctx.checkpoints, ctx.max_rounds = saved
+        far, count = (np.array(state[name]) for name in sums)
+        pairs = int(np.count_nonzero(lids >= 0) + count.sum())
+        return Reached(far.astype(np.int64), count, pairs, depth, table, words, BITS)
+
+    def _levels(self, ctx, given: dict, whole: int, limit: int) -> tuple:
+        """Return the state of a search that keeps distances, and the number of their binary digits."""
+        for digits in (DIGITS, MORE_DIGITS):
+            most = (1 << digits) - 1
+            state = ctx.run(levels_program(digits)(whole=whole, limit=min(limit, most)), given)
+            if limit <= most or not state.globals["left"]:
+                break
+        return state, digits
+
+
+def _decoded(state, digits: int, count: int) -> np.ndarray:
+    """Return distances, int32 (masters, count), -1 for sources that do not reach the vertex."""
+    bits = np.arange(count)
+    found = np.zeros((len(state["known"]), count), np.int32)
+    for b in range(digits):
+        found |= ((state[f"digit_{b}"][:, None] >> bits & 1) << b).astype(np.int32)
+    return np.where(state["known"][:, None] >> bits & 1, found, -1)

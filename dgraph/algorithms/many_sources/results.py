@@ -1,0 +1,105 @@
+"""Results of searches from many sources; what an estimate of memory gets in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dgraph.result.columns import UNREACHED, FieldColumn
+
+ENDLESS = np.iinfo(np.int64).max
+
+LEVELS, BITS = "levels", "bits"
+"""What a search keeps of each source."""
+
+
+def _on_host(values: Any) -> Mapping[str, np.ndarray]:
+    return {"values": values}
+
+
+@dataclass
+class Reached:
+    """Result of searches from many sources, by master.
+
+    Attributes:
+        far: sum of the distances from the sources that reach the vertex, int64 (masters,).
+        reached: number of sources other than itself that reach it, int64 (masters,). Where levels or bits are kept,
+            a GPU leaves ``far`` and ``reached`` empty.
+        pairs: number of pairs of a source and one of this rank's masters that it reaches, itself too.
+        depth: largest distance.
+        levels: distance from each source, int32 (masters, sources), -1 where there is no path; (masters, 0) unless
+            requested.
+        bits: a bit for each source, set where it reaches the vertex, uint64 (masters, words); (masters, 0) unless
+            requested.
+        word: sources of a word of ``bits``.
+        fields: makes a field of an array of values by master, in whose order the arrays are.
+    """
+
+    far: np.ndarray
+    reached: np.ndarray
+    pairs: int
+    depth: int
+    levels: np.ndarray
+    bits: np.ndarray
+    word: int = 64
+    fields: Callable[[Any], Mapping[str, np.ndarray]] = _on_host
+
+    def hops(self) -> list[FieldColumn]:
+        """Return a column for each source from ``levels``: int64, ``UNREACHED`` without a path."""
+        return [self._column(self.levels[:, i], _hops) for i in range(self.levels.shape[1])]
+
+    def marks(self, sources: int) -> list[FieldColumn]:
+        """Return a column for each source from ``bits``: int64, 1 or 0."""
+        places = (divmod(i, self.word) for i in range(sources))
+        return [self._column(self.bits[:, word], partial(_bit, place)) for word, place in places]
+
+    def _column(self, values: Any, convert: Callable[[Any], Any]) -> FieldColumn:
+        return FieldColumn(self.fields(values), "values", convert)
+
+
+def _hops(levels: Any) -> Any:
+    return np.where(levels < 0, UNREACHED, levels.astype(np.int64))
+
+
+def _bit(place: int, words: Any) -> Any:
+    return (words >> np.uint64(place) & np.uint64(1)).astype(np.int64)
+
+
+def tables(masters: int, sources: int, keep: str, word: int = 64) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``levels`` and ``bits`` of :class:`Reached` before a search that is to keep one of them, or neither."""
+    levels = np.full((masters, sources if keep == LEVELS else 0), -1, np.int32)
+    return levels, np.zeros((masters, -(-sources // word) if keep == BITS else 0), np.uint64)
+
+
+class NothingReached:
+    """Kernel that reaches nothing."""
+
+    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+        """Return distances of unreached vertices."""
+        masters, none = ctx.local.masters, np.zeros(ctx.local.masters, np.int64)
+        return Reached(none, none, 0, 0, *tables(masters, len(sources), keep))
+
+
+@dataclass
+class Summed:
+    """Dependencies summed over sources.
+
+    Attributes:
+        sums: by master, float64 (masters,).
+        depth: largest distance from a source.
+    """
+
+    sums: np.ndarray
+    depth: int
+
+
+class NothingSummed:
+    """Kernel without dependencies."""
+
+    def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+        """Return zeros."""
+        return Summed(np.zeros(ctx.local.masters), 0)

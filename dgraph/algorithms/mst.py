@@ -1,0 +1,135 @@
+"""Minimum spanning forest over ranks: each rank's own forest first, then Borůvka's rounds on the remaining edges.
+
+An edge that is not in the forest of its rank is in no minimum spanning forest of the graph (cycle property), so at most
+one edge for each local vertex remains. Trees then choose their first edge, in the order of weight and ids of the ends,
+and join along it [Borůvka 1926]. A tree is named by its root, whose owner knows which tree it joined.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.kernels.forest_columns import empty_columns, exact_sum, fill
+from dgraph.engine.rounds.context import Context
+from dgraph.graph.local import LocalGraph
+
+END = "end of the edge by which this vertex's tree was joined to another; null: none"
+
+
+@algorithm(
+    "mst",
+    aliases=("minimum_spanning_tree", "minimum_spanning_forest"),
+    columns={
+        "weight": ResultColumn("weight of that edge", "number", nullable=True),
+        "source": ResultColumn(f"smaller {END}", "vertex", nullable=True),
+        "target": ResultColumn(f"larger {END}", "vertex", nullable=True),
+    },
+)
+class Mst(Algorithm):
+    """Minimum spanning forest: the lightest edges that join all vertices of each component. Directions are ignored.
+
+    One row for each vertex, and an edge in all rows but one of each component: ``weight`` (int64 or float64; 1 without
+    weights), ``source`` and ``target`` (int64). Other rows have ``UNREACHED`` or infinity, and -1. Of equally heavy
+    edges the one with the smaller ends is taken. The summary has the exact sum of the weights.
+    """
+
+    undirected = weighted = True
+    resumes = False
+
+    def run(self, ctx):
+        """Find the forest; collective."""
+        ctx.check_weights()
+        ctx.weighted = ctx.local.out.weight_type is not None
+        kernel = ctx.backend.row_kernel("forest")
+        with ctx.record("compute"):
+            if ctx.comm.size == 1:
+                columns, weight, edges = kernel.whole(ctx.local)
+            else:
+                ids, (low, high, heavy) = ctx.local.original, kernel.lightest(ctx.local)
+                columns = Trees(ctx).joined(ids[low], ids[high], heavy, low, high)
+                here = columns["source"] >= 0
+                edges = ctx.total(int(here.sum()))
+                weight = exact_sum(columns["weight"][here], ctx.comm)
+        return Answer(columns, {"weight": weight, "edges": edges, "components": ctx.local.n - edges})
+
+
+class Trees:
+    """Trees of a growing forest over ranks.
+
+    Attributes:
+        name, home: root of each vertex's tree, an original id, and the rank that owns it; by lid.
+        parent, parent_home: for roots that this rank owns, the root of the tree that theirs joined; by lid.
+    """
+
+    def __init__(self, ctx: Context):
+        self.ctx, self.local, self.comm = ctx, ctx.local, ctx.comm
+        local: LocalGraph = ctx.local
+        self.name, self.home = local.original.copy(), local.owners(ctx.comm.rank)
+        self.parent, self.parent_home = self.name[: local.masters].copy(), self.home[: local.masters].copy()
+
+    def joined(self, low, high, weight, a, b) -> dict[str, np.ndarray]:
+        """Join the trees by edges with ends of ids ``low`` < ``high`` and lids ``a``, ``b``; return the columns."""
+        columns = empty_columns(self.local.masters, weight.dtype)
+        order = np.lexsort((high, low, weight))
+        low, high, weight, a, b = (each[order] for each in (low, high, weight, a, b))
+        while self.comm.total(len(low)):
+            lids, *edges = self._choices(low, high, weight, a, b)
+            fill(columns, lids, *edges)
+            self._shorten(lids)
+            self._rename(a, b)
+            apart = self.name[a] != self.name[b]
+            low, high, weight, a, b = (each[apart] for each in (low, high, weight, a, b))
+        return columns
+
+    def _choices(self, low, high, weight, a, b):
+        """Let every tree choose its first edge and join the tree at the other end.
+
+        Returns:
+            lids of the trees that joined another, and the edges: lower ends, higher ends, weights.
+        """
+        edge = np.tile(np.arange(len(low)), 2)
+        mine, there = np.concatenate([a, b]), np.concatenate([b, a])
+        names, at = np.unique(self.name[mine], return_inverse=True)
+        first = np.full(len(names), len(low))
+        np.minimum.at(first, at, edge)
+        best = np.flatnonzero(edge == first[at])
+        best = best[np.unique(at[best], return_index=True)[1]]
+        mine, there, edge = mine[best], there[best], edge[best]
+        rows = weight[edge], low[edge], high[edge], self.name[there], self.home[there].astype(np.int64)
+        name, weight, low, high, other, home = self.ctx.contract(
+            self.name[mine], *rows, best=3, owners=self.home[mine]
+        )  # fmt: skip
+        lids = self._lids(name)
+        self.parent[lids], self.parent_home[lids] = other, home
+        (back,) = self.ctx.fetch(home, other, lambda asked: (self.parent[self._lids(asked)],))
+        stays = (back == name) & (name < other)  # both chose the same edge
+        self.parent[lids[stays]], self.parent_home[lids[stays]] = name[stays], self.comm.rank
+        keep = ~stays
+        return lids[keep], low[keep], high[keep], weight[keep]
+
+    def _shorten(self, lids: np.ndarray) -> None:
+        """Let the trees at ``lids`` name the root of those that they joined, by pointer jumping."""
+        while True:
+            parent, home = self.ctx.fetch(self.parent_home[lids], self.parent[lids], self._parents)
+            moved = parent != self.parent[lids]
+            self.parent[lids], self.parent_home[lids] = parent, home
+            if not self.comm.total(int(moved.sum())):
+                return
+            lids = lids[moved]
+
+    def _rename(self, a: np.ndarray, b: np.ndarray) -> None:
+        """Give the ends of edges the names of the trees that they belong to now."""
+        lids = np.unique(np.concatenate([a, b]))
+        self.name[lids], self.home[lids] = self.ctx.fetch(self.home[lids], self.name[lids], self._parents)
+
+    def _parents(self, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lids = self._lids(names)
+        return self.parent[lids], self.parent_home[lids]
+
+    def _lids(self, names: np.ndarray) -> np.ndarray:
+        """Return the lids of masters by their original ids."""
+        known = self.local.original[: self.local.masters]
+        order = self.local.ascending_order
+        at = np.searchsorted(known, names, sorter=order)
+        return at if order is None else order[at]

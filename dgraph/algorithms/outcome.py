@@ -1,0 +1,89 @@
+"""Outcome: an algorithm's answer with its columns in order of ids, its summary, and what the report says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer
+from dgraph.algorithms.requested import Start
+from dgraph.engine.rounds.context import Context
+from dgraph.result.columns import Columns
+from dgraph.result.named_columns import NamedColumns
+from dgraph.result.result import Result
+
+
+@dataclass
+class Outcome:
+    """Answer of a run.
+
+    Attributes:
+        work: the algorithm.
+        answer: what it returned on this rank.
+        ctx: the context that it ran in.
+        columns: ``vertex`` and the answer's columns, by ascending original id.
+        summary: the answer's, with names of vertices and how the run started.
+    """
+
+    work: Algorithm
+    answer: Answer
+    ctx: Context
+    columns: Mapping[str, np.ndarray]
+    summary: dict[str, Any]
+
+    @classmethod
+    def of(cls, given: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start) -> Outcome:
+        """Put an answer in order, and describe it in the report; collective if vertices have names.
+
+        Args:
+            given: the algorithm as the call named it.
+            work: the same, with numbers of vertices in place of names.
+            answer: what it returned.
+            ctx: the context that it ran in.
+            start: the previous answer that the call gave.
+        """
+        local, trace, names = ctx.local, ctx.record, ctx.names
+        trace.gpu_memory = ctx.backend.memory()
+        vertex = {"vertex": local.original[: local.masters]}
+        columns = Columns({**vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
+        settings, summary = given.settings(), answer.summary
+        if names is not None and work.needs_source:
+            source = {"source": names.of(np.array([work.settings()["source"]]), ctx.comm)[0]}
+            settings, summary = settings | source, summary | source
+        if start.asked:
+            summary = summary | {"started": start.taken}
+            trace.choose("start", start.taken, start.reason)
+        if answer.arcs is not None:
+            trace.describe("outcome", edges_traversed=answer.arcs if local.directed else answer.arcs // 2)
+        weights = "none" if local.out.weight_type is None else "used" if ctx.weighted else "not used"
+        trace.describe("algorithm", name=work.name, parameters=settings, weights=weights)
+        trace.describe(
+            "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=dict(summary)
+        )
+        return cls(work, answer, ctx, columns, summary)
+
+    def result(self, version: Any, lazily: bool) -> Result:
+        """Return the result; collective.
+
+        Args:
+            version: version of the graph.
+            lazily: the report is made when it is first read.
+        """
+        answer, ctx, columns, named = self.answer, self.ctx, self.columns, None
+        described = self.work.columns.items()
+        nullable = tuple(name for name, column in described if column.nullable)
+        if ctx.names is not None:
+            with ctx.record("output"):
+                ids = [name for name, column in described if column.kind == "vertex"]
+                held = ("vertex", *(each for each in ids if each in columns))
+                named = NamedColumns.fetched(ctx.names, columns, held, ctx.comm)
+                columns = named.decoded()
+        return Result(
+            algorithm=self.work.name, columns=columns, comm=ctx.comm, named=named, summary=self.summary,
+            nullable=nullable, converged=answer.finished, limit=answer.limit, rounds=ctx.rounds,
+            version=version, matrix=answer.matrix, edges=answer.edges, threads=ctx.backend.host_threads,
+            report=ctx.record.later() if lazily else ctx.record.collect(),
+        )  # fmt: skip

@@ -1,0 +1,114 @@
+"""The algorithm that a call asks for, with its parameters, and what a call cannot ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dgraph.algorithms.base import ALGORITHMS, Algorithm, ProgramAlgorithm
+from dgraph.backend.schedule_options import CHOICES
+from dgraph.comm import Comm
+from dgraph.engine.rounds.previous import PreviousAnswer, previous_answer
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.change_record import Version
+from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Program
+from dgraph.result.result import Result
+
+OF_A_GRAPH = {"backend", "build", "comm", "device", "gpus", "policy", "threads", "transport", *LOAD_OPTIONS}
+"""Words that say how a graph is loaded and where it lives."""
+
+OF_A_RUN = {"direction", "max_rounds", "record", "rounds", "schedule", "sync", "watchdog", *CHOICES}
+"""Words that are fields of :class:`Options`, or options of its schedule."""
+
+
+def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:
+    """Return the algorithm with its parameters.
+
+    Raises:
+        UsageError: an unknown name or parameter; for words of a graph or of :class:`Options` it says where they go.
+    """
+    if isinstance(algorithm, str) and algorithm not in ALGORITHMS:
+        raise unknown("algorithm", algorithm, ALGORITHMS)
+    known = ALGORITHMS[algorithm].parameters if isinstance(algorithm, str) else {}
+    for name in parameters.keys() - known:
+        if name in ("weight", "edge_attr"):
+            raise UsageError(f"{name}= is about the graph, which has its weights; to ignore them, make it without")
+        if name in OF_A_GRAPH:
+            raise UsageError(f"{name}= is about the graph; give it to Graph.load, or to graph.on(policy=, device=)")
+        if name in OF_A_RUN:
+            raise UsageError(f"{name}= is about the rounds; give options=dgraph.Options({name}=…)")
+        if name in ("checkpoint_every", "resume"):
+            raise UsageError(
+                f"{name}= is about checkpoints; give checkpoint=dgraph.Checkpoint(folder, every=, resume=)"
+            )
+    if isinstance(algorithm, str):
+        return ALGORITHMS[algorithm](**parameters)
+    if parameters:
+        raise UsageError(f"{next(iter(parameters))}= belongs to an algorithm's name; this one was given its parameters")
+    return ProgramAlgorithm(algorithm) if isinstance(algorithm, Program) else algorithm
+
+
+def check_continues(work: Algorithm, checkpoint: object) -> None:
+    """Refuse ``previous`` where it cannot be used."""
+    if not work.continues:
+        able = ", ".join(sorted(name for name, each in ALGORITHMS.items() if each.continues))
+        raise UsageError(f"{work.name} cannot start from a previous answer ({able} can); leave previous out")
+    if checkpoint is not None:
+        raise UsageError("a run that starts from a previous answer writes no checkpoints; leave one of the two out")
+
+
+@dataclass(frozen=True)
+class Start:
+    """Previous answer of a call.
+
+    Attributes:
+        asked: True if the call gave one.
+        answer: what the run knows of it; None: nothing that it can start from.
+        why: why there is nothing, or "".
+    """
+
+    asked: bool
+    answer: PreviousAnswer | None = None
+    why: str = ""
+
+    @property
+    def taken(self) -> str:
+        """What the run started from."""
+        return "previous answer" if self.answer is not None and self.answer.used else "from scratch"
+
+    @property
+    def reason(self) -> str:
+        """Reason why the run started from scratch, or ""."""
+        used = self.answer is not None and self.answer.used
+        return "" if used else self.why or "edges were removed, or weights rose"
+
+
+def start_of(
+    previous: Result | None, work: Algorithm, version: Version, local: LocalGraph, directed: bool, comm: Comm
+) -> Start:
+    """Return what a run may start from; collective.
+
+    Args:
+        previous: the earlier result that the call gave.
+        work: the algorithm as the call named it.
+        version: the graph's record of changes.
+        local: this rank's partition.
+        directed: True if the call's graph is directed.
+        comm: the ranks.
+
+    Raises:
+        UsageError: a result of another graph, or of other parameters.
+    """
+    if previous is None:
+        return Start(False)
+    answer, why = previous_answer(previous, work.name, version, local, directed, comm)
+    earlier, now = previous.report["algorithm"]["parameters"], work.settings()
+    if answer is not None and not work.same_search(earlier):
+        apart = [f"{name}={earlier[name]!r}" for name in now if name in earlier and earlier[name] != now[name]]
+        raise UsageError(
+            f"previous is the answer with {', '.join(apart)}; give one with this call's parameters, or leave previous "
+            "out"
+        )
+    return Start(True, answer, why)

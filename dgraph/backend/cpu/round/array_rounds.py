@@ -1,0 +1,261 @@
+"""Rounds as NumPy array operations, for small graphs until compilation pays: nothing waits for Numba.
+
+Numba takes 2 to 5 s for a program. :class:`ArrayMachine` interprets the generated operators on whole arrays (an element
+per vertex or edge) and the generated round loop once a round. It covers programs that push and combine proposals,
+without ``apply`` and sums over vertices; :func:`answers_at_once` decides. A round reads the values from before the
+round, while compiled rounds may see new ones: the number of rounds may differ, but fixed points do not. The variable
+``DGRAPH_COMPILE=always`` makes every run compile.
+"""
+
+from __future__ import annotations
+
+import time
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
+from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
+from dgraph.backend.cpu.round import state as at
+from dgraph.backend.cpu.round.interpreted import InterpretedMachine
+from dgraph.backend.cpu.round.machine import may_pull
+from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+PATIENCE = 2.0
+"""Seconds of array operations after which a program is compiled after all."""
+
+AT_ONCE = 64
+"""Rounds between two looks at the clock."""
+
+FEW = 1 << 21
+"""Arcs of the whole graph up to which most runs take less time with NumPy than the compilation."""
+
+TINY = 1 << 14
+"""Arcs up to which most runs of one rank take less time with NumPy than the import of Numba."""
+
+REMARK = "compilation would take longer; `python -m dgraph warmup` compiles"
+
+COMBINE = {"min": np.minimum, "max": np.maximum, "or": np.bitwise_or, "add": np.add}
+
+Arrays = tuple[np.ndarray, ...]
+
+
+def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
+    """Return True if a program need not be compiled: graph and program are small, and runs were short so far."""
+    simple = traced.apply is None and traced.live is None and not (traced.sums or traced.dirty)
+    pushed = "push" in traced.program.directions and bool(traced.proposes)
+    tiny = local.m <= TINY and local.masters == local.n  # ranks would choose apart
+    return simple and pushed and local.m <= FEW and uncompiled(stem_of(traced, may_pull(traced, "auto")), tiny)
+
+
+class ArrayMachine(InterpretedMachine):
+    """Machine whose phases are array operations; it pushes in every round.
+
+    A search of many rounds would take longer than the compilation. After ``PATIENCE`` compiled rounds go on from the
+    same arrays, with all threads of the team.
+    """
+
+    remark = REMARK
+
+    def __init__(self, traced: Traced, local: LocalGraph, team: Team):
+        self._interprets, self._spent, self._compiling = True, 0.0, 0.0
+        self._stem = stem_of(traced, may_pull(traced, "auto"))
+        super().__init__(traced, local, team, "push")
+
+    @property
+    def compiling(self) -> float:
+        """Seconds spent on compilation."""
+        return self._compiling
+
+    def fused(self, limit: int) -> int:
+        """Run up to ``limit`` whole rounds; return their number."""
+        run = 0
+        while self._interprets and run < limit and not self.done:
+            run += self._call(at.FUSED, min(limit - run, AT_ONCE), 1)
+        return run if run == limit or self.done else run + super().fused(limit - run)
+
+    def _threads(self, phases: int) -> int:
+        return 1 if self._interprets else super()._threads(phases)
+
+    def _call(self, *args: Any, **more: Any) -> int:
+        began, interprets = time.perf_counter(), self._interprets
+        out = super()._call(*args, **more)
+        if interprets:
+            spend(self._stem, time.perf_counter() - began)
+            self._spent += time.perf_counter() - began
+        if interprets and self._spent > PATIENCE:
+            self._interprets, began = False, time.perf_counter()
+            self.module = module_for(self.traced, may_pull(self.traced, "auto"))
+            super()._call(0, threads=1)
+            self._compiling = time.perf_counter() - began
+        return out
+
+    def _module(self, traced: Traced) -> ModuleType:
+        module = ModuleType("dgraph_arrays")
+        exec(uncompiled_text(traced, InterpretedMachine.__module__, ArrayScope), module.__dict__)
+        phases = Phases(traced, module)
+        vars(module).update(
+            min=np.minimum, max=np.maximum, bool=lambda mask: mask,
+            saturating_add=saturating_add, saturating_subtract=saturating_subtract,
+            start_phase=phases.start, push_phase_alone=phases.push, vertex_phase=phases.vertex,
+            lowest_bucket=phases.lowest, open_bucket=phases.open, combine=phases.combine,
+        )  # fmt: skip
+        return module
+
+
+class ArrayScope(NumbaScope):
+    """Spelling of expressions on arrays."""
+
+    def choice(self, test: str, a: str, b: str) -> str:
+        """Return an elementwise selection."""
+        return f"np.where({test}, {a}, {b})"
+
+    def negated(self, text: str) -> str:
+        """Return the elementwise negation of a condition."""
+        return f"np.logical_not({text})"
+
+    def call(self, op: str, operands: list[str], kind: str) -> str:
+        """Return a call of an operator; those that work on unsigned numbers are called element by element."""
+        if op in ("mixed", "bit_count"):
+            return f"np.vectorize({op}, otypes=[np.int64])({', '.join(operands)})"
+        return super().call(op, operands, kind)
+
+
+class Phases:
+    """Phases of a round with the arguments of those in ``phases.py`` and ``push.py``; ``do`` has the operators."""
+
+    def __init__(self, traced: Traced, do: Any):
+        self.do, self.once, self.all = do, traced.once, traced.all
+        self.conditional, self.weighted = traced.cond is not None and not traced.once, traced.weighted
+        self.flagged, self.bucketed = traced.flagged, traced.priority is not None
+        places = ArrayScope(traced).F
+        self.fields = [(places[name], traced.fields[name]) for name in traced.proposes]
+
+    def start(self, t, threads, F, P, G, W, c) -> None:
+        """Run ``init`` on every master and collect the first frontier."""
+        v = np.arange(c[at.MASTERS])
+        awake, _, _ = self.do.begin(F, P, G, v)
+        if not self.all:
+            self._join(v[np.broadcast_to(awake, v.shape)], F, W, c)
+
+    def push(self, t, threads, graph, F, P, G, W, c) -> None:
+        """Propose along every edge u → v of an active u, and list the vertices that changed."""
+        offsets, neighbours, weights = graph
+        u = np.arange(c[at.ROWS]) if self.all else lists_of(W, c).queue[: c[at.QUEUED]].astype(np.int64)
+        first, degree = offsets[u], offsets[u + 1] - offsets[u]
+        source = np.repeat(np.arange(u.size), degree)
+        e = np.arange(source.size) + np.repeat(first - (np.cumsum(degree) - degree), degree)
+        v = neighbours[e].astype(np.int64)
+        s = tuple(np.broadcast_to(value, u.shape)[source] for value in self.do.at_source(F, P, G, u))
+        p = self.do.propose(F, P, G, s, weights[e] if self.weighted else np.int64(1), v)
+        if self.conditional:
+            kept = np.broadcast_to(self.do.wants(F, P, G, v), v.shape)
+            v, p = v[kept], tuple(np.broadcast_to(value, kept.shape)[kept] for value in p)
+        changed = self._offer(F, v, p)
+        if self.all:
+            return
+        changed = self._unmarked(changed, W)
+        mine = changed < c[at.MASTERS]
+        append(lists_of(W, c).touched, changed[mine], W.shared, self.do.slot(c) + at.TOUCHED_TAIL)
+        append(W.mirrors, changed[~mine], W.shared, self.do.slot(c) + at.MIRROR_TAIL)
+        self._count(changed[mine], F, W, c)
+
+    def vertex(self, t, threads, F, P, G, W, c) -> None:
+        """Clear the flags of changed masters, and sort them into near and far bucket where there are buckets."""
+        v = lists_of(W, c).touched[: W.shared[self.do.slot(c) + at.TOUCHED_TAIL]].astype(np.int64)
+        if self.flagged:
+            W.flags[v] = 0
+        if self.bucketed:
+            near = self.do.bucket(F, P, G, v) <= c[at.BUCKET]
+            self._join(v[near], F, W, c)
+            late = v[~near & (W.waiting[v] == 0)]
+            W.waiting[late] = 1
+            append(lists_of(W, c).far, late, W.shared, at.FAR_COUNT)
+
+    def lowest(self, t, threads, F, P, G, W, c) -> None:
+        """Find the lowest bucket above the current one in which a vertex waits."""
+        where = self.do.bucket(F, P, G, lists_of(W, c).far[: c[at.FAR]].astype(np.int64))
+        low = np.min(where[where > c[at.BUCKET]] - at.FAR_BASE, initial=0)
+        lowest = self.do.slot(c) + at.FAR_MIN
+        W.shared[lowest] = min(W.shared[lowest], low)
+
+    def open(self, t, threads, opened, F, P, G, W, c) -> None:
+        """Move waiting vertices of buckets up to ``opened`` to the frontier, and farther ones to ``far_next``."""
+        v = lists_of(W, c).far[: c[at.FAR]].astype(np.int64)
+        where = self.do.bucket(F, P, G, v)
+        append(lists_of(W, c).far_next, v[where > opened], W.shared, self.do.slot(c) + at.FAR_TAIL)
+        W.waiting[v[where <= opened]] = 0
+        self._join(v[(where <= opened) & (where > c[at.BUCKET])], F, W, c)
+
+    def combine(self, lids, positions, count, values, F, P, results, arrays, c) -> None:
+        """Combine proposals of mirrors into the masters ``lids[positions]``."""
+        W = WorkArrays(*arrays)
+        v = lids[positions[:count]].astype(np.int64)
+        changed = self._offer(F, v, self.do.values_at(values, slice(0, count)))
+        if not self.all:
+            changed = self._unmarked(changed, W)
+            append(lists_of(W, c).touched, changed, W.shared, self.do.slot(c) + at.TOUCHED_TAIL)
+            self._count(changed, F, W, c)
+
+    def _offer(self, F: Arrays, v: np.ndarray, p: Arrays) -> np.ndarray:
+        """Combine proposals ``p`` into the vertices ``v``; return those that changed, ascending."""
+        changed = np.zeros(len(F[0]), bool)
+        for (place, field), proposed in zip(self.fields, p, strict=True):
+            values, name = F[place], field.reduce.name  # type: ignore[union-attr]
+            if values.dtype.kind in "iu":
+                ends = np.iinfo(values.dtype)
+                proposed = np.clip(proposed, ends.min, ends.max)
+            proposed = np.broadcast_to(proposed, v.shape).astype(NUMPY.get(field.dtype, field.dtype))
+            if self.once:
+                better = values[v] == field.identity
+                values[v[better]] = proposed[better]
+            else:
+                combined = COMBINE[name](values[v], proposed)
+                better = np.full(v.shape, True) if name == "add" else combined != values[v]
+                COMBINE[name].at(values, v[better], proposed[better])
+            changed[v[better]] = True
+        return np.flatnonzero(changed)
+
+    def _unmarked(self, vertices: np.ndarray, W: WorkArrays) -> np.ndarray:
+        """Return the vertices that are not flagged yet, and flag them."""
+        if self.flagged:
+            vertices = vertices[W.flags[vertices] == 0]
+            W.flags[vertices] = 1
+        return vertices
+
+    def _count(self, masters: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:
+        """Add the out-edges of changed masters if they are the next frontier."""
+        if not self.bucketed:
+            W.shared[self.do.slot(c) + at.EDGE_SUM] += F[-1][masters].sum()
+
+    def _join(self, masters: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:
+        """Append masters to the frontier."""
+        append(lists_of(W, c).queue, masters, W.shared, self.do.slot(c) + at.FRONT_TAIL)
+        W.shared[self.do.slot(c) + at.EDGE_SUM] += F[-1][masters].sum()
+
+
+def append(out: np.ndarray, vertices: np.ndarray, counters: np.ndarray, tail: int) -> None:
+    """Append vertices to the list ``out``, whose length is ``counters[tail]``."""
+    first = int(counters[tail])
+    out[first : first + vertices.size] = vertices
+    counters[tail] += vertices.size
+
+
+def saturating_add(a: Any, b: Any) -> np.ndarray:
+    """Return a + b, saturated at the ends of int64."""
+    a, b = np.int64(a), np.int64(b)
+    total = a + b
+    end = np.where(b > 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min)
+    return np.where(((a ^ total) & (b ^ total)) < 0, end, total)
+
+
+def saturating_subtract(a: Any, b: Any) -> np.ndarray:
+    """Return a - b, saturated at the ends of int64."""
+    a, b = np.int64(a), np.int64(b)
+    total = a - b
+    end = np.where(b < 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min)
+    return np.where(((a ^ b) & (a ^ total)) < 0, end, total)

@@ -1,0 +1,126 @@
+# ruff: noqa: F821
+# mypy: ignore-errors
+"""Folds of row reducers on CPU threads: source that follows ``phases.py`` in the file of a program that has one.
+
+A thread owns whole rows. It collects the keys of a row in its scratch array (``W.keys``) and folds them there.
+"""
+
+
+@njit(**INNER)
+def fold_mode(s, count):
+    """Return the most frequent of the keys ``s[:count]``, the smallest of equally frequent ones.
+
+    Short rows are sorted; long ones are counted in a hash table of open addressing behind the keys.
+    """
+    best, most = np.int64(LEFT_OUT), 0
+    if count <= SORTED:
+        for i in range(1, count):
+            key, at = s[i], i
+            while at > 0 and s[at - 1] > key:
+                s[at] = s[at - 1]
+                at -= 1
+            s[at] = key
+        run = 0
+        for i in range(count):
+            run = run + 1 if i > 0 and s[i] == s[i - 1] else 1
+            if run > most:
+                best, most = s[i], run
+        return best
+    places = 1
+    while places < 2 * count:
+        places *= 2
+    counts = count + places
+    for i in range(places):
+        s[counts + i] = 0
+    for i in range(count):
+        key = s[i]
+        at = mixed(key, np.int64(0)) & (places - 1)
+        while s[counts + at] != 0 and s[count + at] != key:
+            at = (at + 1) & (places - 1)
+        s[count + at] = key
+        times = s[counts + at] + 1
+        s[counts + at] = times
+        if times > most or (times == most and key < best):
+            best, most = key, times
+    return best
+
+
+@njit(**INNER)
+def fold_mex(s, count):
+    """Return the smallest integer ≥ 0 that is not among the keys ``s[:count]``; it is at most ``count``."""
+    for i in range(count):
+        s[count + i] = 0
+    for i in range(count):
+        if 0 <= s[i] < count:
+            s[count + s[i]] = 1
+    least = 0
+    while least < count and s[count + least] != 0:
+        least += 1
+    return np.int64(least)
+
+
+@njit(**INNER)
+def fold_hindex(s, count):
+    """Return the largest h such that h of the keys ``s[:count]`` are at least h."""
+    for i in range(count + 1):
+        s[count + i] = 0
+    for i in range(count):
+        if s[i] > 0:
+            s[count + min(s[i], np.int64(count))] += 1
+    h, above = count, s[2 * count]
+    while above < h:
+        h -= 1
+        above += s[count + h]
+    return np.int64(h)
+
+
+@njit(**INNER)
+def fold_phase(t, threads, graph, F, P, G, W, c):
+    """Fold the keys of all in-edges of every v that accepts proposals and has an active in-neighbour.
+
+    As ``pull_phase``: a thread owns 64 vertices of a word; changed vertices go to the bitmap ``next_bits``.
+    """
+    bits, next_bits, shared, base, keys = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c), W.keys[t]
+    offsets, neighbours, weights = graph
+    rows, awake = c[ROWS], 0
+    words = (rows + 63) >> 6
+    chunk = 16 if threads > 1 else words
+    while words > 0:
+        first = fetch_add(shared, base + EDGE_NEXT, chunk)
+        if first >= words:
+            break
+        for i in range(first, min(first + chunk, words)):
+            word = np.uint64(0)
+            for v in range(i << 6, min((i + 1) << 6, rows)):
+                begin, end = load(offsets, v), load(offsets, v + 1)
+                if begin < end and (not COND or wants(F, P, G, v)):
+                    hit = ALL
+                    e = begin
+                    while (
+                        not WAITS and not hit and e < end
+                    ):  # with WAITS few rows are ready: they tell at their first edges
+                        hit = is_set(bits, np.int64(load(neighbours, e)))
+                        e += 1
+                    count = np.int64(0)
+                    e = begin if WAITS or hit else end
+                    while e < end:
+                        u = np.int64(load(neighbours, e))
+                        w = load(weights, e) if WEIGHTED else np.int64(1)
+                        key = propose(F, P, G, at_source(F, P, G, u), w, v)[0]
+                        if WAITS:
+                            if key < 0:
+                                hit = False
+                                break
+                            if not ALL and not hit:
+                                hit = is_set(bits, u)
+                        if key != LEFT_OUT:
+                            store(keys, count, key)
+                            count += 1
+                        e += 1
+                    if hit:
+                        commit(F, v, (fold_row(keys, count),))
+                        word |= np.uint64(1) << np.uint64(v & 63)
+                        awake += 1
+            if not ALL:
+                store(next_bits, i, word)
+    fetch_add(shared, base + AWAKE, awake)

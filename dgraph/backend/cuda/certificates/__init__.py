@@ -1,0 +1,9 @@
+"""Certificates on a GPU: violations of the rules of ``dgraph/validate``, counted where the answer is.
+
+Entry: :func:`evidence`, a graph's rows on one GPU. Nothing here is shared with the kernels of rounds but
+``base.cuh``: types, atomics and warp operations.
+"""
+
+from dgraph.backend.cuda.certificates.row_certificate import RowCertificate, evidence
+
+__all__ = ["RowCertificate", "evidence"]

@@ -1,0 +1,39 @@
+"""Fields in GPU memory by lid where vertices were renumbered (``lid_order.cuh``)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+
+WORDS = {1: "u8", 4: "u32", 8: "u64"}
+"""Size of a value → C++ type that moves it."""
+
+
+@cache
+def text(size: int) -> str:
+    """Return the kernel's text for values of this size."""
+    types = f"typedef {WORDS[size]} value_t;"
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("lid_order")])
+
+
+def by_lid(device: Any, values: Any, place: Any) -> Any:
+    """Return ``values[place]`` on the device.
+
+    Args:
+        device: of the arrays.
+        values: a field by position, contiguous.
+        place: position of each lid, uint32.
+    """
+    found = device.xp.empty(len(place), values.dtype)
+    if not len(place):
+        return found
+    module = device.module(text(values.itemsize), f"by_lid_{values.itemsize}")
+    places = device.address(values), device.address(place), len(place), device.address(found)
+    module.set_environment(np.array(places, np.int64))
+    module.launch("by_lid", device.blocks * module.resident("by_lid"))
+    return found

@@ -1,0 +1,86 @@
+"""Long rows of in-edges, which a pull over all vertices walks by warps or in pieces."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block as at
+
+TILE_BITS = 7
+"""Logarithm of the positions in a tile of :attr:`RowClasses.degree_bounds`."""
+
+
+class RowClasses:
+    """Classes of in-edge rows of a :class:`DeviceGraph`, made when a program first needs them."""
+
+    if TYPE_CHECKING:
+        device: Any
+        incoming: Any
+        local: Any
+        degree: Any
+        sorted_rows: bool
+
+    @cached_property
+    def degree_bounds(self) -> tuple[Any, Any]:
+        """Bounds of degrees by tile of 2**TILE_BITS positions; None twice unless positions ascend in rows.
+
+        The first array has the largest degree from the tile's first position on, the second the smallest degree up to
+        its last position. They end scans of rows: degrees nearly fall with positions, but graphs built on a GPU are
+        numbered before parallel arcs are merged.
+        """
+        count = len(self.degree)
+        if not self.sorted_rows or not count:
+            return None, None
+        tiles, whole = count >> TILE_BITS, count >> TILE_BITS << TILE_BITS
+        inside, rest = self.degree[:whole].reshape(tiles, 1 << TILE_BITS), self.device.get(self.degree[whole:])
+        most, least = self.device.get(inside.max(axis=1)), self.device.get(inside.min(axis=1))
+        if len(rest):
+            most, least = np.append(most, rest.max()), np.append(least, rest.min())
+        most_from = np.maximum.accumulate(most[::-1])[::-1]
+        return self.device.put(np.ascontiguousarray(most_from)), self.device.put(np.minimum.accumulate(least))
+
+    @cached_property
+    def long_rows(self):
+        """Rows of in-edges that a warp reads: uint32."""
+        degree, xp = self._in_degree(), self.device.xp
+        return self._where(xp.greater(degree, at.SHORT_ROW) & xp.less_equal(degree, at.LONG_ROW))
+
+    @cached_property
+    def chunks(self):
+        """Longest rows of in-edges in pieces: (row uint32, first edge), ascending by row."""
+        return self._cut(at.LONG_ROW, at.CHUNK)
+
+    @cached_property
+    def fold_chunks(self):
+        """As :attr:`chunks`, of the rows that a row reducer folds by several warps."""
+        return self._cut(at.FOLD_LONG, at.FOLD_CHUNK)
+
+    def _cut(self, longest: int, length: int):
+        """Return the rows longer than ``longest`` in pieces of ``length`` edges: (row uint32, first edge)."""
+        xp, offsets = self.device.xp, self.incoming.offsets
+        degree = self._in_degree()
+        rows = self._where(xp.greater(degree, longest))
+        pieces = (degree[rows].astype(np.int64) + length - 1) // length
+        ends = self.device.get(xp.cumsum(pieces))
+        whole = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
+        number = np.arange(whole.size) - np.concatenate([[0], ends[:-1]])[whole] if ends.size else whole
+        which = self.device.put(whole.astype(np.int64))
+        first = offsets[rows[which]].astype(np.int64) + self.device.put(number.astype(np.int64)) * length
+        return rows[which], first.astype(offsets.dtype)
+
+    @cached_property
+    def mirrors_at(self) -> tuple[int, int]:
+        """First rows of mirrors among the long rows, and among the chunks; both ascend."""
+        xp, first = self.device.xp, np.uint32(self.local.masters)
+        long, chunks = (int(xp.searchsorted(rows, xp.asarray([first]))[0]) for rows in (self.long_rows, self.chunks[0]))
+        return long, chunks
+
+    def _in_degree(self):
+        offsets = self.incoming.offsets
+        return offsets[1:] - offsets[:-1]
+
+    def _where(self, wanted):
+        return self.device.xp.flatnonzero(wanted).astype(np.uint32)

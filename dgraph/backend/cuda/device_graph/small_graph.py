@@ -1,0 +1,86 @@
+"""Graph of few edges: NumPy makes its arrays on the host, and they are uploaded when they are first used.
+
+CuPy compiles each kind of elementwise kernel on a fresh machine (some thirty for the arrays of a graph, 0.1 s or more
+each) and loads it from its cache later (1 ms or more each). NumPy needs up to 50 ms for the whole graph.
+"""
+
+from __future__ import annotations
+
+import weakref
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph, Rows
+from dgraph.graph.local import LocalGraph
+
+FEW = 1 << 19
+"""Edges and vertices up to which a graph is small."""
+
+MADE_ON_HOST = (
+    "by_id", "_longest_in", "split_degree", "incoming", "rows_pulled", "masters_with_edges", "rows_of_many", "heads",
+    "incoming_heads", "incoming_some", "incoming_many", "long_rows", "chunks", "mirrors_at",
+)  # fmt: skip
+"""Properties that the graph on the host has, and this one uploads."""
+
+
+class HostDevice:
+    """NumPy as the device of a :class:`DeviceGraph`."""
+
+    xp = np
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        """Return a copy."""
+        return np.array(array)
+
+    def get(self, array: np.ndarray) -> np.ndarray:
+        """Return the array."""
+        return array
+
+    def sort(self, array: np.ndarray) -> None:
+        """Sort in place."""
+        array.sort()
+
+
+class SmallGraph(DeviceGraph):
+    """Arrays of a small :class:`LocalGraph`, computed on the host."""
+
+    def _upload(self, local: LocalGraph) -> None:
+        self._host = host = DeviceGraph(local, HostDevice(), self.extent.renumbered)
+        host.local = weakref.proxy(local)  # a graph on a GPU must not keep the host's alive
+        self.out = self._put(host.out)
+        self.original, self.degree = self._put(host.original), self._put(host.degree)
+        self.order, self.place = self._put(host.order), self._put(host.place)
+
+    def _put(self, made: Any) -> Any:
+        """Return an array, rows or a tuple of them on the device; numbers as they are."""
+        if isinstance(made, np.ndarray):
+            return self.device.put(made)
+        if isinstance(made, tuple):
+            return tuple(map(self._put, made))
+        if isinstance(made, Rows):
+            if made is self._host.out and "out" in self.__dict__:
+                return self.out
+            return Rows(*map(self._put, (made.offsets, made.neighbours, made.weights)))
+        return made
+
+    def rows_with_edges(self, rows: int) -> int:
+        """Return how many of the first ``rows`` rows precede the trailing empty ones."""
+        return self._host.rows_with_edges(rows)
+
+
+def _uploaded(name: str) -> cached_property:
+    found = cached_property(lambda graph: graph._put(getattr(graph._host, name)))
+    found.__set_name__(SmallGraph, name)
+    return found
+
+
+for _name in MADE_ON_HOST:
+    setattr(SmallGraph, _name, _uploaded(_name))
+
+
+def graph_on(device: Any, local: LocalGraph, renumber: bool | None) -> DeviceGraph:
+    """Return a graph on a device."""
+    small = max(local.size, local.out.arcs) <= FEW and not hasattr(local, "built")
+    return (SmallGraph if small else DeviceGraph)(local, device, renumber)

@@ -1,0 +1,53 @@
+"""Machine that walks only edges which can ever propose anything (``Program.sparse``)."""
+
+from __future__ import annotations
+
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.program import Traced
+
+
+class EdgeFilter(Machine):
+    """Machine whose module set has the kernels that mark edges and copy them into rows of their own."""
+
+    filters_edges = True
+
+    @property
+    def _fused(self) -> bool:
+        return self.local.mirrors == 0
+
+    def _launch_filter(self, kernel: str, argument: int = 0) -> None:
+        self.kernels.launch("edge_filter", kernel, argument, fused=self._fused)
+
+
+class FilteredMachine(EdgeFilter):
+    """Machine that copies useful edges into rows of their own before the first round, if they are few."""
+
+    renewable = False
+
+    @classmethod
+    def serves(cls, traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> bool:
+        """Return True if some edges of the program can never propose anything."""
+        return options.filters_edges(traced, extent, pulls)
+
+    def begin(self) -> None:
+        """Filter the edges.
+
+        A run that resumes from a checkpoint does not: its frontier has prefix sums of whole rows.
+        """
+        arrays, sums = self.arrays, self.arrays.marked_sums
+        if self.round or not self.graph.edges:
+            return
+        self._launch_filter("mark_edges")
+        self._launch_filter("count_marked")
+        sums[...] = self.device.xp.cumsum(sums, dtype=sums.dtype)
+        kept = int(self.device.get(sums[-1:])[0])
+        if kept > len(arrays.kept):
+            return
+        self._launch_filter("keep_marked")
+        self.kernels.set_members(
+            out_offsets=self.device.address(arrays.kept_offsets),
+            out_neighbours=self.device.address(arrays.kept),
+            out_edges=kept,
+        )

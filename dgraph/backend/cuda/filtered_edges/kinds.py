@@ -1,0 +1,18 @@
+"""Register of the machines that walk edges: to add a fast path, write a class with ``serves`` and enter it here."""
+
+from __future__ import annotations
+
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
+from dgraph.backend.cuda.filtered_edges.edge_filter import FilteredMachine
+from dgraph.backend.cuda.filtered_edges.light_edges import LightEdgesMachine
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.program import Traced
+
+KINDS: tuple[type[Machine], ...] = (LightEdgesMachine, FilteredMachine, Machine)
+"""Machines, the most special first."""
+
+
+def kind_of(traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> type[Machine]:
+    """Return the first machine that serves a program on a graph of this size."""
+    return next(kind for kind in KINDS if kind.serves(traced, extent, options, pulls))

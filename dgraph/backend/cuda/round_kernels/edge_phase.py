@@ -1,0 +1,114 @@
+"""Launches of a round's edge and vertex phase, by direction, schedule and kind of program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+MARKED, MARKED_LONGEST = 32, 1 << 16
+"""Rows to fold are marked along out-edges if at most one edge in MARKED leaves an active vertex.
+
+A warp walks each row, so none may be longer than MARKED_LONGEST. Other vertices look for an active in-neighbour.
+"""
+
+
+class EdgePhase:
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that launches the phases of a round."""
+
+    traced: Traced
+    graph: DeviceGraph
+    local: LocalGraph
+    arrays: WorkArrays
+    kernels: Launcher
+    options: Options
+    device: Any
+    direction: str
+    words: np.ndarray
+    _first_words: np.ndarray
+    _unread: bool
+
+    def edge_launches(self) -> tuple[str, list[tuple]]:
+        """Return the schedule of the next round's edges and its launches."""
+        t, pulling = self.traced, self.direction == "pull"
+        if (pulling or self.options.sweeps) and not t.all:
+            self._bits()
+        if pulling and self._pulls_rows:
+            return "pull", [*self._pull(), *[("round_kernels", "expand")] * (not t.all)]
+        name = schedule(self.options, self.words, self.graph.wide, t.all)
+        return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
+
+    def vertex_launches(self) -> list[tuple]:
+        """Return the launches of a vertex phase."""
+        return [("round_kernels", "vertex_phase")] * (self.traced.apply is not None or self.traced.priority is not None)
+
+    def _large_round(self) -> int:
+        """Walk the next round's edges by kernels of their own, unless the persistent kernel takes the round.
+
+        Returns:
+            The number of the schedule; 0 for none.
+        """
+        t, words = self.traced, self.words
+        if self._unread and not t.all:
+            return 0  # the persistent kernel does nothing if the first round is not for it
+        pulls, small = words[at.MODE] == at.PULL, words[at.SMALL_EDGES]
+        broad = words[at.QUEUED] > words[at.SMALL_QUEUE] or words[at.LOCAL_EDGES] > small
+        if not (t.all or pulls or (broad and words[at.QUEUED] > 0)):
+            return 0
+        if pulls and self._pulls_rows:
+            number = at.PULLED
+            calls = self._pull()
+            if not t.all and (t.apply is not None or t.priority is not None):
+                calls += [("round_kernels", "expand")]
+        else:
+            name = schedule(self.options, words, self.graph.wide, t.all)
+            number = 1 + [*SCHEDULES].index(name)
+            calls = self.kernels.edges(name, bool(pulls), fused=True, words=words)
+        if (pulls or self.options.sweeps) and not t.all:
+            self._bits()
+        if t.apply is not None:
+            calls += [("round_kernels", "vertex_phase")]
+        for call in calls:
+            self.kernels.launch(*call, fused=True)
+        return number
+
+    def _pull(self) -> list[tuple]:
+        """Return the launches of a pull over whole rows.
+
+        Where few edges leave active vertices, and no long row has them, row reducers fold only rows that they reach.
+        """
+        t, words, kernels = self.traced, self.words, self.kernels
+        if t.row_reducer is None:
+            return [*kernels.pull_launches(), *kernels.join_launches * t.all]
+        few = MARKED * words[at.LOCAL_EDGES] < self.graph.edges and words[at.LARGEST] <= MARKED_LONGEST
+        marked = bool(few) and not t.all and not self.local.mirrors
+        if marked:
+            self.device.clear(self.arrays.fold_marks)
+        return kernels.fold_launches(marked)
+
+    @property
+    def _pulls_rows(self) -> bool:
+        """True if pulls walk whole rows without a schedule; row reducers always do."""
+        return self.options.schedule not in SCHEDULES or self.traced.row_reducer is not None
+
+    @property
+    def _pulls_all(self) -> bool:
+        """True if the first round of a program over all vertices pulls, as ``round_end.cuh`` chooses."""
+        return bool(self._first_words[at.FORCED] != at.FORCE_PUSH)
+
+    def _bits(self) -> None:
+        """Make the frontier's bitmap, unless the last pull returned one."""
+        if self.words[at.BITS]:
+            return
+        self.device.clear(self.arrays.bits[int(self.words[at.BITS_SWAPPED])])
+        self.kernels.launch("round_kernels", "set_bits", fused=self.local.mirrors == 0)

@@ -1,0 +1,125 @@
+// Pulls without a schedule. Not part of modules whose rounds only push.
+
+// Pulls wait for memory: so many blocks that registers just suffice, or, for a search on one GPU, nearly. Where all vertices
+// pull NVRTC takes fewest registers if it is told nothing: 32, but 48 for one block or more.
+#if ALL
+#define PULL_KERNEL KERNEL
+#else
+#define PULL_KERNEL KERNEL_OF(ONCE || !FUSED ? 8 : 6)
+#endif
+
+#ifdef FOLD_SLOTS // a row reducer
+// Mark the rows that active vertices reach along their out-edges, a warp a vertex.
+KERNEL mark_rows(i64) {
+    if (is_over()) return;
+    const u32* queue = is(env.control->swapped) ? env.queue1 : env.queue0;
+    const u64 count = (u64)KNOWN(&env.control->queued);
+    for (u64 i = warp_rank(); i < count; i += warps()) {
+        const offset_t last = env.out_offsets[queue[i] + 1];
+        for (offset_t e = env.out_offsets[queue[i]] + lane_id(); e < last; e += 32) {
+            const u32 v = env.out_neighbours[e], bit = 1u << (v & 31);
+            if (!(fresh(env.fold_marks + (v >> 5)) & bit)) atomicOr(env.fold_marks + (v >> 5), bit);
+        }
+    }
+}
+
+DEVICE Puller puller_now() { return {globals_now(), is(env.control->bits_swapped) ? env.bits1 : env.bits0}; }
+DEVICE u32* next_bits_now() { return is(env.control->bits_swapped) ? env.bits0 : env.bits1; }
+
+// All rows, and of long ones the stamps; ``marked``: ``mark_rows`` has run.
+KERNEL pull(i64 marked) {
+    SHARED(FoldBlock, room);
+    if (is_over()) return;
+    const Puller puller = puller_now();
+    fold_rows(puller, marked ? env.fold_marks : 0, next_bits_now(), slot_now(), room);
+    if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
+}
+
+// The kernels of long rows, one after the other.
+#if FOLD_VOTES
+KERNEL vote(i64) {
+    if (!is_over()) vote_rows(puller_now());
+}
+#endif
+KERNEL open_rows(i64) {
+    if (!is_over()) empty_tables();
+}
+KERNEL fold_long(i64) {
+    if (!is_over()) fold_chunks(puller_now());
+}
+KERNEL join_rows(i64) {
+    SHARED(AwakeRoom, room);
+    if (is_over()) return;
+    join_folds(puller_now(), next_bits_now(), slot_now(), room);
+}
+#else
+PULL_KERNEL pull(i64 of) {
+    SHARED(PullBitsRoom, room);
+    if (is_over()) return;
+    const bool swapped = is(env.control->bits_swapped);
+    const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
+    if (ALL) pull_rows(puller, of, thread_rank(), threads());
+    else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now(), room);
+    if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
+}
+
+#if SMALLEST
+// Before ``pull``, where the graph keeps the first neighbours of every row by id.
+PULL_KERNEL pull_id_heads(i64) {
+    if (is_over()) return;
+    const Puller puller = {globals_now(), 0};
+    test_id_heads(puller);
+}
+#endif
+
+// The same where vertices are numbered by degree: rows begin with hubs, and a block keeps what edges read there.
+#if ALL
+KERNEL_BY(HUB_BLOCK, 2) pull_hubs(i64 of) {
+    SHARED_ARRAY(Source, hubs, HUB_BYTES);
+    if (is_over()) return;
+    const Globals G = globals_now();
+    const u64 kept = smaller((u64)HUBS, (u64)env.rows);
+    for (u64 u = threadIdx.x; u < kept; u += HUB_BLOCK) hubs[u] = at_source(G, (u32)u);
+    __syncthreads();
+    pull_rows({G, 0, hubs}, of, blockIdx.x * (u64)HUB_BLOCK + threadIdx.x, gridDim.x * (u64)HUB_BLOCK);
+}
+#endif
+
+KERNEL join_rows(i64) {
+    if (is_over()) return;
+    const Puller puller = {globals_now(), 0};
+    join_chunks(puller, OF_ALL);
+}
+#endif
+
+#if !ALL
+// Frontier bitmap of a pull to the lists that a push would have made. Vertices of near and of far buckets are separated here,
+// where neighbours in memory are looked at together, and not while their values are lowered.
+KERNEL expand(i64) {
+    SHARED(PhaseRoom, room);
+    const i64 tick = KNOWN(&env.control->tick);
+    const u32* bits = is(env.control->bits_swapped) ? env.bits0 : env.bits1;
+    const i64 nearest = KNOWN(&env.control->bucket);
+    i64* slot = slot_now();
+    u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()];
+    Front front;
+    List touched, mirrors, far;
+    front.open(held[0], is(env.control->swapped) ? env.queue0 : env.queue1, is(env.control->swapped) ? env.sums0 : env.sums1, slot, TAIL);
+    touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
+    mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
+    far.open(held[FAR_STAGING], is(env.control->far_swapped) ? env.far1 : env.far0, &env.control->far);
+    each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
+        const bool master = FUSED || v < env.masters;
+        const bool waits = PRIORITY && !APPLY && mine && master && bucket(v) > nearest, near = mine && !waits;
+        if (near && FLAGGED) env.stamps[v] = (u32)tick;
+        if (APPLY) touched.add(near && master, v);
+        else front.add(near && master, v);
+        if (!FUSED) mirrors.add(near && !master, v);
+        if (PRIORITY) far.add(waits && marked_far(v), v);
+    });
+    if (APPLY) touched.close();
+    else front.close();
+    if (!FUSED) mirrors.close();
+    if (PRIORITY) far.close();
+}
+#endif

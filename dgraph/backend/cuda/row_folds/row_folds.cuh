@@ -1,0 +1,223 @@
+// Row reducers: every vertex that accepts proposals and has an active in-neighbour folds the keys of all its in-edges.
+// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_LONG, in shared memory. Longer rows are cut into
+// chunks of FOLD_CHUNK, a warp each, and take several kernels: ``pull`` stamps those with an active in-neighbour, MODE lets
+// their chunks vote (``vote_rows``), which mostly settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill
+// tables in global memory. ``join_folds`` ends the rows.
+// Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not look for any.
+
+// Keys of edges ``first`` … of v; whether v has to wait.
+struct RowKeys {
+    const Puller& puller;
+    offset_t first;
+    u32 v;
+    mutable bool waits;
+
+    __device__ i64 operator()(u32 i) const { return of(i, env.in_neighbours[first + i]); }
+
+    __device__ i64 of(u32 i, u32 u) const {
+        if (RECORD) puller.seen++;
+        const Source s = at_source(puller.G, u);
+        const i64 key = propose(puller.G, s, WEIGHTED ? env.in_weights[first + i] : (weight_t)1, v).p0;
+        waits |= ROW_WAITS && key < 0;
+        return key;
+    }
+
+    // The first 32 K keys, K a lane: all loads are in flight at once. LEFT_OUT from ``count`` on.
+    template <int K> __device__ void load(u32 count, i64* keys) const {
+        u32 u[K];
+        for (u32 k = 0; k < K; k++) u[k] = 32 * k + lane_id() < count ? env.in_neighbours[first + 32 * k + lane_id()] : 0;
+        for (u32 k = 0; k < K; k++)
+            keys[k] = 32 * k + lane_id() < count ? of(32 * k + lane_id(), u[k]) : LEFT_OUT;
+    }
+
+    __device__ bool active(u32 i) const {
+        const u32 u = env.in_neighbours[first + i];
+        return puller.bits[u >> 5] >> (u & 31) & 1;
+    }
+
+    // Whether a source of the first ``count`` edges is active; by a thread, or by a warp.
+    __device__ bool some_active(u32 count) const {
+        bool some = ALL;
+        for (u32 i = 0; i < count && !some; i++) some = active(i);
+        return some;
+    }
+    __device__ bool some_active_together(u32 count) const {
+        bool some = ALL;
+        for (u32 i = 0; i < count && !some; i += 32 * FOLD_AT_ONCE) {
+            bool found = false;
+            for (u32 k = 0, at = i + lane_id(); k < FOLD_AT_ONCE; k++, at += 32) found |= at < count && active(at);
+            some = ballot(found) != 0;
+        }
+        return some;
+    }
+};
+
+struct FoldBlock : AwakeRoom {
+    FoldRoom rooms[BLOCK / 32];
+};
+
+// The i-th chunk: its row, the row's first chunk, and its edges.
+struct FoldChunk {
+    u64 begin;
+    offset_t first, row_first, row_last;
+    u32 v;
+
+    __device__ explicit FoldChunk(u64 i) {
+        v = env.fold_rows[i], first = env.fold_first[i], row_first = env.in_offsets[v], row_last = env.in_offsets[v + 1];
+        begin = i - (u64)(first - row_first) / FOLD_CHUNK;
+    }
+    __device__ u32 count() const { return (u32)smaller(row_last - first, (offset_t)FOLD_CHUNK); }
+    __device__ u64 degree() const { return (u64)(row_last - row_first); }
+    __device__ FoldTable table() const {
+        const u64 slots = (degree() + FOLD_CHUNK - 1) / FOLD_CHUNK * FOLD_SLOTS;
+        return {env.fold_keys + begin * FOLD_SLOTS, env.fold_counts + begin * FOLD_SLOTS, slots, (i64)degree()};
+    }
+    __device__ bool is_stamped(u32 stamp) const { return env.fold_stamps[begin] == stamp; }
+    __device__ bool is_settled() const { return FOLD_VOTES && 2 * (u64)env.fold_votes[begin] > degree(); }
+};
+
+// Stamp of rows that fold in this round; never 0, which stands for none.
+DEVICE u32 fold_stamp() { return (u32)KNOWN(&env.control->tick) + 1; }
+
+// Chunks for which ``wanted(i)``, by a lane, is true: ``f(i)`` by whole warps. Chunks of one row go to different warps.
+template <class W, class F> DEVICE void each_chunk(const W& wanted, const F& f) {
+    for (u64 from = warp_rank(); from < (u64)env.fold_count; from += threads()) {
+        const u64 mine = from + lane_id() * warps();
+        for (u32 left = ballot(mine < (u64)env.fold_count && wanted(mine)); left; left &= left - 1)
+            f(from + (__ffs(left) - 1) * warps());
+    }
+}
+
+// Stamp long rows with an active in-neighbour, or all that are marked.
+DEVICE void stamp_rows(const Puller& puller, const u32* marks) {
+    const u32 stamp = fold_stamp();
+    const auto put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; };
+    each_chunk([&](u64 i) {
+        const u32 v = env.fold_rows[i];
+        if (!wants(puller.G, v) || !marks) return wants(puller.G, v);
+        if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);
+        return false;
+    }, [&](u64 i) {
+        const FoldChunk chunk(i);
+        const RowKeys keys = {puller, chunk.first, chunk.v, false};
+        if (RECORD) puller.seen += (chunk.count() + 31 - lane_id()) / 32;
+        if (keys.some_active_together(chunk.count()) && lane_id() == 0) put(chunk.begin);
+    });
+}
+
+#if FOLD_VOTES
+// Count the keys of each chunk that are the likely one of its row.
+DEVICE void vote_rows(const Puller& puller) {
+    const u32 stamp = fold_stamp();
+    each_chunk([&](u64 i) { return FoldChunk(i).is_stamped(stamp); }, [&](u64 i) {
+        const FoldChunk chunk(i);
+        const RowKeys row = {puller, chunk.row_first, chunk.v, false}, keys = {puller, chunk.first, chunk.v, false};
+        const u64 votes = votes_for(likely_key(row, chunk.degree()), keys, chunk.count());
+        if (lane_id() == 0 && votes) atomicAdd(env.fold_votes + chunk.begin, (u32)votes);
+    });
+}
+#endif
+
+// Chunks of stamped rows that are not settled.
+template <class F> DEVICE void each_open_chunk(const F& f) {
+    const u32 stamp = fold_stamp();
+    each_chunk([&](u64 i) { return FoldChunk(i).is_stamped(stamp) && !FoldChunk(i).is_settled(); }, f);
+}
+
+// Empty the tables that ``fold_chunks`` will fill: a chunk's share of its row's.
+DEVICE void empty_tables() {
+    each_open_chunk([&](u64 i) {
+        for (u64 at = i * FOLD_SLOTS + lane_id(); at < (i + 1) * FOLD_SLOTS; at += 32) {
+            if (FOLD_VOTES) env.fold_keys[at] = 0;
+            env.fold_counts[at] = 0;
+        }
+    });
+}
+
+// Fold the chunks; of each its key, and its times with a bit for ``waits``.
+DEVICE void fold_chunks(const Puller& puller) {
+    each_open_chunk([&](u64 i) {
+        const FoldChunk chunk(i);
+        const RowKeys keys = {puller, chunk.first, chunk.v, false};
+        const FoldPart part = fold_part(keys, chunk.count(), chunk.table());
+        const bool waits = ballot(keys.waits) != 0;
+        if (lane_id() == 0) env.fold_parts[2 * i] = part.key, env.fold_parts[2 * i + 1] = 2 * part.times + waits;
+    });
+}
+
+// A row of up to FOLD_ALONE edges, by a thread; whether it has a value. ``known``: it has an active in-neighbour. Where vertices
+// wait, few are ready, which their first edges say.
+DEVICE bool fold_short(const RowKeys& keys, u32 count, bool known, i64& value) {
+    if (ROW_WAITS) value = fold_alone(keys, count);
+    if (keys.waits || !(known || keys.some_active(count))) return false;
+    if (!ROW_WAITS) value = fold_alone(keys, count);
+    return true;
+}
+
+// A row of up to FOLD_LONG edges, by a warp.
+DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& room, i64& value) {
+    if (ROW_WAITS) value = fold_warp(keys, count, room);
+    if (ballot(keys.waits) || !(known || keys.some_active_together(count))) return false;
+    if (!ROW_WAITS) value = fold_warp(keys, count, room);
+    return true;
+}
+
+// Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps.
+DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, FoldBlock& room) {
+    i64 awake = 0, edges = 0;
+    stamp_rows(puller, marks);
+    const u64 rows = (u64)env.rows, pulled = smaller(rows, (u64)env.pulled);
+    for (u64 i = warp_rank(); 32 * i < rows; i += warps()) {
+        const u32 v = (u32)(32 * i) + lane_id();
+        const bool reached = v < pulled && (!marks || marks[i] >> lane_id() & 1);
+        const offset_t first = reached ? env.in_offsets[v] : 0, last = reached ? env.in_offsets[v + 1] : 0;
+        const bool able = first < last && last - first <= FOLD_LONG && wants(puller.G, v);
+        const u32 count = able ? (u32)(last - first) : 0;
+        i64 value = 0;
+        bool hit = false;
+        if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, marks != 0, value);
+        for (u32 left = ballot(count > FOLD_ALONE); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1;
+            const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false};
+            i64 found = 0;
+            const bool some = fold_medium(keys, shuffle(count, lane), marks != 0, room.rooms[warp_in_block()], found);
+            if (lane == lane_id()) hit = some, value = found;
+        }
+        if (hit) hit = commit(v, {value});
+        if (hit) awake++, edges += degree_of(v);
+        const u32 word = ballot(hit);
+        if (!ALL && lane_id() == 0) next[i] = word;
+    }
+    if (FUSED && !ALL) count_awake(slot, awake, edges, room);
+}
+
+// The value of a stamped row, from its table or by its votes; whether it has one. By a warp.
+DEVICE bool value_of_row(const Puller& puller, const FoldChunk& row, i64& value) {
+#if FOLD_VOTES
+    if (row.is_settled()) {
+        value = likely_key(RowKeys{puller, row.row_first, row.v, false}, row.degree()).key;
+        return true;
+    }
+#endif
+    const FoldTable table = row.table();
+    const u64 chunks = table.slots / FOLD_SLOTS;
+    const i64* parts = env.fold_parts + 2 * row.begin;
+    bool waits = false;
+    for (u64 k = lane_id(); k < chunks; k += 32) waits |= parts[2 * k + 1] & 1;
+    value = close_row(table, parts, chunks);
+    return !ballot(waits);
+}
+
+// The rows that were folded in chunks.
+DEVICE void join_folds(const Puller& puller, u32* next, i64* slot, AwakeRoom& room) {
+    const u32 stamp = fold_stamp();
+    i64 awake = 0, edges = 0;
+    each_chunk([&](u64 i) { return FoldChunk(i).begin == i && FoldChunk(i).is_stamped(stamp); }, [&](u64 i) {
+        const FoldChunk chunk(i);
+        i64 value = 0;
+        if (!value_of_row(puller, chunk, value) || lane_id() || !commit(chunk.v, {value})) return;
+        if (!ALL) atomicOr(next + (chunk.v >> 5), 1u << (chunk.v & 31));
+        awake++, edges += degree_of(chunk.v);
+    });
+    if (FUSED && !ALL) count_awake(slot, awake, edges, room);
+}

@@ -1,0 +1,184 @@
+"""Exchange of messages between ranks through the host: pack, transfer, unpack.
+
+:class:`HostExchange` packs proposals of mirrors or values of masters into one message per peer, sends them through the
+communicator and applies what it receives. ``Sync`` decides which fields and roles; a machine on a GPU may bring an
+exchange with the same methods instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.engine.sync.bitset_kernels import count_by_span, load_kernels, positions_by_span, positions_in
+from dgraph.engine.sync.encodings import BITSET, OFFSETS, bound, choose, decode, encode
+from dgraph.engine.sync.sync_plan import SyncPlan
+from dgraph.graph.local import LocalGraph, Mirrors
+from dgraph.program import Traced
+
+SPARSE = 32
+"""Ratio of positions to dirty masters above which a search per master beats a scan of all positions."""
+
+ACTIVE = np.dtype(np.uint8)
+NONE = np.empty(0, np.uint32)
+Span = tuple[int, Mirrors, int, int]
+"""Peer, mirrors, first and last position of the mirrors with a role."""
+
+
+def prepare(traced: Traced) -> None:
+    """Compile the loops that exchanges of this program's fields call, or load them from the cache folder."""
+    stored = ("uint8" if field.dtype == "bool" else field.dtype for field in traced.fields.values())
+    load_kernels(*sorted({ACTIVE.name, *stored}))
+
+
+class HostExchange:
+    """Reduce and broadcast of one program's run through host memory; both are collective.
+
+    Args:
+        machine: the backend's machine, which holds the fields; a :class:`SharedMachine` if ranks share vertices.
+        local: this rank's part of the graph.
+        comm: ranks of the run.
+        plans: direction → the fields and roles of its exchanges.
+        trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
+    """
+
+    def __init__(self, machine, local: LocalGraph, comm: Comm, plans: dict[str, SyncPlan], trace):
+        self.machine, self.local, self.comm, self.trace = machine, local, comm, trace
+        self.widths = {k: machine.state[k].dtype for k in machine.traced.fields}
+        phases = {fields for plan in plans.values() for fields in plan.message_fields}
+        peers = sorted({*local.own_mirrors, *local.peer_mirrors})
+        self._outbox = {p: np.empty(self._most(p, phases), np.uint8) for p in peers}
+        self._inbox = {p: np.empty(self._most(p, phases), np.uint8) for p in peers}
+        self._mask = np.zeros(local.masters if peers else 0, np.uint8)
+        most = max((side.count for side in local.peer_mirrors.values()), default=0)
+        self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
+        self._routes: dict[tuple[bool, str], list[Span]] = {}
+
+    def _most(self, peer: int, phases: set[tuple[str, ...]]) -> int:
+        """Return the maximum bytes of a message to or from a peer, over all phases and directions."""
+        sides = (self.local.own_mirrors.get(peer), self.local.peer_mirrors.get(peer))
+        total = max(side.count for side in sides if side is not None)
+        widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
+        return max(bound(total, each) for each in widths)
+
+    def account(self) -> None:
+        """Do nothing: seconds and bytes are recorded as they arise."""
+
+    def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
+        """Send mirrors' proposals to their masters and combine those received.
+
+        Args:
+            fields: fields to send.
+            role: role of the mirrors.
+            dense: send the proposal of every mirror of the role, not only of those that got one.
+            failed: this rank has failed: it sends empty messages and ignores what it receives.
+        """
+        machine, traced = self.machine, self.machine.traced
+        senders, receivers = (self._spans(sides, role) for sides in (self.local.own_mirrors, self.local.peer_mirrors))
+        with self.trace("pack"):
+            touched = NONE if failed or traced.all else machine.take_mirrors()
+        if not senders and not receivers:
+            return
+        dtypes = [self.widths[k] for k in fields]
+        positions: np.ndarray | None
+        width, whole = sum(d.itemsize for d in dtypes), all(traced.fields[k].reduce.idempotent for k in fields)
+        sends: dict[int, tuple[np.ndarray, int]] = {}
+        with self.trace("pack"):
+            counts = np.empty(len(senders), np.int64)
+            starts = np.array([mirrors.first + low for _, mirrors, low, _ in senders], np.int64)
+            ends = np.array([mirrors.first + high for _, mirrors, _, high in senders], np.int64)
+            count_by_span(touched, starts, ends, counts)
+            kinds = [
+                choose(high - low if dense and not failed else found, high - low, width, whole)
+                for (_, _, low, high), found in zip(senders, counts.tolist(), strict=True)
+            ]
+            if not {BITSET, OFFSETS}.isdisjoint(kinds):
+                positions_by_span(touched, starts, ends, counts, np.empty_like(counts), self._positions)
+            end = 0
+            for (peer, _, low, high), start, found, kind in zip(senders, starts, counts.tolist(), kinds, strict=True):
+                positions, end, total = self._positions[end : end + found], end + found, high - low
+                columns = [machine.state[k][start : start + total] for k in fields]
+                message = encode(self._outbox[peer], kind, total, positions, columns)
+                sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
+            if not failed:
+                machine.reset(slice(self.local.masters, None) if dense else touched)
+        received = self._exchange(sends, receivers, dtypes)
+        with self.trace("unpack"):
+            for peer, mirrors, low, high in receivers:
+                positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                if positions is not None and not failed:
+                    machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
+
+    def broadcast(
+        self, fields: tuple[str, ...], role: str, dense: bool, marked: bool, joins: bool, failed: bool
+    ) -> None:
+        """Send masters' values to their mirrors.
+
+        Args:
+            fields: fields to send.
+            role: role of the mirrors.
+            dense: send every master of the role, not only dirty ones.
+            marked: send a flag with each value: whether the master is active.
+            joins: add the mirrors that receive a value (if ``marked``: an active flag) to the frontier.
+            failed: as for :meth:`reduce`.
+        """
+        machine = self.machine
+        senders, receivers = self._spans(self.local.peer_mirrors, role), self._spans(self.local.own_mirrors, role)
+        if not senders and not receivers:
+            return
+        dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
+        width = sum(d.itemsize for d in dtypes)
+        sends: dict[int, tuple[np.ndarray, int]] = {}
+        with self.trace("pack"):
+            dirty = NONE if failed or dense else machine.dirty()
+            columns = [machine.state[k] for k in fields]
+            if marked:
+                columns.append(self._active(not failed))
+            for peer, mirrors, low, high in senders:
+                lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
+                found = self._dirty_positions(dirty, mirrors, low, high)
+                kind = choose(0 if failed else total if dense else len(found), total, width, dense)
+                message = encode(self._outbox[peer], kind, total, found, columns, lids)
+                sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
+        received = self._exchange(sends, receivers, dtypes)
+        with self.trace("unpack"):
+            for peer, mirrors, low, high in receivers:
+                positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                if positions is None or failed:
+                    continue
+                lids = positions + np.uint32(mirrors.first + low)
+                for name, column in zip(fields, values, strict=False):
+                    machine.state[name][lids] = column
+                if joins:
+                    machine.join(lids[values[-1] != 0] if marked else lids)
+
+    def _dirty_positions(self, dirty: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
+        """Return the positions within ``low .. high``, relative to ``low``, whose master is in ``dirty``."""
+        if dirty.size * SPARSE < high - low:
+            return mirrors.holding(dirty, low, high) - np.uint32(low)
+        found = positions_in(mirrors.lids[low:high], dirty, self._mask, self._positions)  # type: ignore[index]
+        return self._positions[:found]
+
+    def _active(self, valid: bool) -> np.ndarray:
+        """Return uint8 (masters,): 1 for masters in the frontier; all 0 unless the frontier is ``valid``."""
+        active = np.zeros(self.local.masters, ACTIVE)
+        if valid:
+            active[self.machine.frontier()] = 1
+        return active
+
+    def _exchange(self, sends, receivers: list[Span], dtypes) -> dict[int, int]:
+        widths = [d.itemsize for d in dtypes]
+        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in receivers}
+        with self.trace("exchange"):
+            received = self.comm.exchange(sends, inboxes)
+        for peer, (message, _) in sends.items():
+            self.trace.message(peer, message.size)
+        return received
+
+    def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:
+        """Return the non-empty spans of a role, one per peer."""
+        cached = self._routes.setdefault((sides is self.local.own_mirrors, role), [])
+        if not cached:
+            spans = [(peer, mirrors, *mirrors.span(role)) for peer, mirrors in sides.items()]
+            cached += [span for span in spans if span[2] < span[3]]
+        return cached

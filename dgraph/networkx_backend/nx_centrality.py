@@ -1,0 +1,78 @@
+"""Closeness and betweenness: searches from many sources at a time."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import distances, solve
+
+
+@answers
+def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True):
+    """Return node → inverse mean distance to it, or that of one node."""
+    if u is not None and u not in G:
+        raise nx.NodeNotFound(f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
+    n, scores = len(G), []
+    if u is None and n:
+        weighted = G.lengths(distance) is not None
+        run = solve("closeness", G.engine(distance), wf_improved=bool(wf_improved), weighted=weighted)
+        return dict(zip(G.nodes, run.columns["closeness"].tolist(), strict=True))
+    for k in range(n) if u is None else [G.index[u]]:
+        found = distances(G, [k], distance, backwards=True)
+        total, others = found.total(), found.reached.size - 1.0
+        score = others / total if total > 0.0 and n > 1 else 0.0
+        scores.append(score * (others / (n - 1)) if wf_improved and n > 1 else score)
+    return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
+
+
+def _betweenness_given(given) -> str | None:
+    k = given.get("k")
+    return None if k is None or 1 <= k <= len(given["G"]) else f"k={k} nodes cannot be drawn"
+
+
+@answers(declines=_betweenness_given)
+def betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=None, endpoints=False, seed=None) -> dict:
+    """Return node → share of the shortest paths that pass through it; the ``k`` sources are those of NetworkX."""
+    if not len(G):
+        return {}
+    asked = _sources(G, k, seed) | {"normalized": bool(normalized), "endpoints": bool(endpoints)}
+    found = solve("bc", G.engine(weight), weighted=G.weights(weight) is not None, **asked)
+    return dict(zip(G.nodes, found.columns["bc"].tolist(), strict=True))
+
+
+def _edges_given(given) -> str | None:
+    if given["G"].is_multigraph():
+        return "a multigraph divides values among parallel edges, which the engine merges"
+    return _betweenness_given(given)
+
+
+@answers(declines=_edges_given)
+def edge_betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=None, seed=None) -> dict:
+    """Return edge → share of the shortest paths that contain it; the ``k`` sources are those of NetworkX."""
+    n = len(G)
+    if not n:
+        return {}
+    asked = _sources(G, k, seed) | {"normalized": bool(normalized), "weighted": G.weights(weight) is not None}
+    found = solve("edge_bc", G.engine(weight), **asked)
+    if found.edges is None:
+        raise NotImplementedError("a service returns values of vertices, not of edges")
+    source, target = G.sources, G.targets.astype(np.int64)
+    if not G.is_directed():
+        once = source <= target
+        source, target = source[once], target[once]
+    edges = found.edges
+    scores, other = np.zeros(len(source)), source != target  # a loop is on no shortest path
+    scores[other] = edges.values[np.searchsorted(edges.source * n + edges.target, (source * n + target)[other])]
+    pairs = zip(G.names(source), G.names(target), strict=True)
+    return dict(zip(pairs, scores.tolist(), strict=True))
+
+
+def _sources(G: ConvertedGraph, k: int | None, seed) -> dict:
+    """Return the parameter that names the sources which NetworkX draws; none for all nodes."""
+    if k is None or k >= len(G):
+        return {}
+    nodes = nx.utils.create_py_random_state(seed).sample(list(G.nodes), k)
+    return {"sources": [G.index[node] for node in nodes]}

@@ -1,0 +1,85 @@
+"""Triangles, clustering coefficients, and maximal independent sets."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import solve
+
+
+def _closed_given(given) -> str | None:
+    if given["G"].is_directed() or given["G"].is_multigraph():
+        return "the engine counts triangles of undirected graphs without parallel edges"
+    return None if given.get("weight") is None else "weight= is given, and the engine counts triangles without weights"
+
+
+@answers(declines=_closed_given)
+def triangles(G: ConvertedGraph, nodes=None) -> dict | int:
+    """Return node → number of triangles, or the number of one node."""
+    return _of(G, nodes, _counted(G).tolist())
+
+
+@answers(declines=_closed_given)
+def clustering(G: ConvertedGraph, nodes=None, weight=None) -> dict | float:
+    """Return node → share of the pairs of its neighbours that are joined, or the share of one node."""
+    counts, pairs = _counted(G), _pairs(G)
+    shares = [2 * t / p if t else 0 for t, p in zip(counts.tolist(), pairs.tolist(), strict=True)]
+    return _of(G, nodes, shares)
+
+
+@answers(declines=_closed_given)
+def average_clustering(G: ConvertedGraph, nodes=None, weight=None, count_zeros: bool = True) -> float:
+    """Return the mean of the coefficients, with or without those that are 0."""
+    found = clustering(G, nodes).values()
+    kept = list(found) if count_zeros else [each for each in found if each > 0]
+    return sum(kept) / len(kept)
+
+
+@answers(declines=_closed_given)
+def transitivity(G: ConvertedGraph) -> float:
+    """Return the share of all pairs of edges at one node whose other ends are joined."""
+    closed = 2 * int(_counted(G).sum())
+    return closed / int(_pairs(G).sum()) if closed else 0
+
+
+def _set_given(given) -> str | None:
+    if given.get("nodes"):
+        return "nodes= are given, which the engine's set need not contain"
+    graph = given["G"]
+    if graph.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    return None if len(graph) else "the graph has no node to begin with"
+
+
+@answers(declines=_set_given)
+def maximal_independent_set(G: ConvertedGraph, nodes=None, seed=None) -> list:
+    """Return the nodes of a maximal independent set: the same one for every seed."""
+    return G.names(np.flatnonzero(solve("mis", G.engine()).columns["in_set"] == 1))
+
+
+def _counted(G: ConvertedGraph) -> np.ndarray:
+    if not len(G):
+        return np.zeros(0, np.int64)
+    return solve("triangles", G.engine()).columns["triangles"]
+
+
+def _pairs(G: ConvertedGraph) -> np.ndarray:
+    """Return the ordered pairs of neighbours of every node, without loops."""
+    degree = np.bincount(G.sources[G.sources != G.targets], minlength=len(G))
+    return degree * (degree - 1)
+
+
+def _of(G: ConvertedGraph, nodes, values: list):
+    """Return node → value for ``nodes`` as NetworkX reads them (None: all), or the value of a single node."""
+    if nodes is None:
+        return dict(zip(G.nodes, values, strict=True))
+    try:
+        at = G.index.get(nodes)
+    except TypeError:
+        at = None
+    if at is not None:
+        return values[at]
+    return {node: values[G.index[node]] for node in nodes if node in G.index}

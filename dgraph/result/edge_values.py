@@ -1,0 +1,70 @@
+"""``EdgeValues``: a value for each edge of the graph, spread over the ranks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.comm import Comm, collective
+from dgraph.graph.names import Names, decode_names
+from dgraph.result.files.save import save_in_order
+
+
+@dataclass(frozen=True, repr=False)
+class EdgeValues:
+    """A value for each edge; rows ascend by source, then target, from rank to rank.
+
+    Attributes:
+        source: original ids, int64, of this rank's edges; of an undirected edge the smaller end. Numbers of names, if
+            vertices have names.
+        target: the other ends.
+        values: float64.
+        name: name of the values.
+        comm: the ranks.
+        names: names of the vertices, where they have some.
+        threads: threads of this rank that write its rows.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    values: np.ndarray
+    name: str
+    comm: Comm
+    names: Names | None = None
+    threads: int = 1
+
+    def __repr__(self) -> str:
+        return f"<{self.name} of {len(self.values):,} edges on this rank>"
+
+    @collective
+    def gather(self, root: int = 0) -> dict[str, np.ndarray] | None:
+        """Return ``source``, ``target`` and the values of all edges on ``root``; None on the other ranks.
+
+        Names of vertices are str (dtype object).
+        """
+        out = {}
+        for name, mine in (("source", self.source), ("target", self.target), (self.name, self.values)):
+            parts = [mine if rank == root else mine[:0] for rank in range(self.comm.size)]
+            out[name] = np.concatenate(self.comm.alltoallv(parts))
+        if self.names is not None:
+            for name in ("source", "target"):
+                out[name] = decode_names(self.names.words(out[name], self.comm))
+        return out if self.comm.rank == root else None
+
+    @collective
+    def save(self, path: str | os.PathLike) -> None:
+        """Write a row for each edge; the suffix determines the format, as of :meth:`Result.save`.
+
+        ``.txt`` has lines ``source target value``.
+
+        Raises:
+            UsageError: an unknown suffix, or pyarrow is not installed.
+            OutputError: the system refused, such as a full disk; the incomplete file is removed.
+        """
+        ends = self.source, self.target
+        if self.names is not None:
+            ends = self.names.words(self.source, self.comm), self.names.words(self.target, self.comm)
+        columns = {"source": ends[0], "target": ends[1], self.name: self.values}
+        save_in_order(path, columns, self.comm, self.threads)

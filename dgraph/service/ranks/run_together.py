@@ -1,0 +1,61 @@
+"""Several runs of one algorithm on one graph as one pass, with the results of single runs; the service batches jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dgraph._support import interrupts
+from dgraph.algorithms import Algorithm
+from dgraph.algorithms.many_sources import bfs_pass, sssp_pass
+from dgraph.algorithms.outcome import Outcome
+from dgraph.algorithms.requested import Start
+from dgraph.comm import collective
+from dgraph.comm.watchdog import allowed
+from dgraph.engine.opened_device import opened
+from dgraph.engine.placement import local_graph
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.run_options import Options
+from dgraph.graph.stored_graph import Graph
+from dgraph.report import Progress, Trace
+from dgraph.result.result import Result
+
+DEFAULTS = Options()
+
+
+@collective
+def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progress: Progress) -> list[Result] | None:
+    """Run algorithms in one pass.
+
+    Args:
+        works: the runs, which differ in their sources.
+        graph: where they run.
+        trace: receiver of timings.
+        progress: receiver of the rounds of the pass; it can cancel the pass.
+
+    Returns:
+        The results in the order of ``works``; None if these runs, or runs on this graph, cannot share a pass.
+
+    Raises:
+        UsageError: a source is not a vertex.
+        Cancelled: the pass was cancelled.
+    """
+    comm, names, results = graph.comm, graph.ids.names, []
+    with comm.guarded():
+        backend, place = opened(graph, DEFAULTS, trace, progress)
+        try:
+            graph = graph.fit_for(backend.put is not None)
+            local = local_graph(graph, trace, progress)
+            ctx = Context(local, comm, backend, trace, progress, place=place, names=names)
+            search = next((each for each in (bfs_pass, sssp_pass) if each.shares(works, ctx)), None)
+            if search is None:
+                return None
+            numbered = works if names is None else [work.numbered(names, comm) for work in works]
+            with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
+                progress.phase("solve", works[0].name)
+                answers = search.search_together(ctx, numbered)
+            for given, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
+                ctx.rounds = rounds
+                results.append(Outcome.of(given, work, answer, ctx, Start(False)).result(graph.version, lazily=False))
+        finally:
+            backend.leave()
+    return results

@@ -1,0 +1,170 @@
+"""Certificate of all-pairs shortest paths, and of the figures of its rows.
+
+Theorem: let d[u, u] = 0 and d[u, v] = min over arcs x → v of d[u, x] + weight, for all v ≠ u, and let no arc into u
+offer d[u, u] less than 0. By the first equations, d[u, v] is at most the weight of every walk from u to v, and the last
+one excludes a negative cycle within reach. By the others, every v with a finite d[u, v] has a *tight* arc that enters
+it. Tight arcs followed back from v end at u, so d[u, v] is the weight of a walk, or run in a cycle of weight 0. Where
+weights are > 0 there is no such cycle; else a search over tight arcs from u must reach every v with a finite distance.
+
+Integers below 2**24 or 2**53 are compared exactly; other sums may differ by n roundings. All arcs pass every rank in
+pieces. Without a matrix, distances are computed by the equations from d[u, u] = 0, and the figures are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.errors import UsageError
+from dgraph.validate.certificate_register import certifies
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rule import Rule
+
+ARCS = 1 << 14
+"""Arcs of each rank that pass at a time."""
+
+ENTRIES = 1 << 22
+"""Entries of rows that are checked at a time."""
+
+
+@certifies("apsp")
+def apsp(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the matrix, if there is one, and columns ``reached`` and ``farthest``; collective.
+
+    Raises:
+        ValidationFailed: a distance or a figure is wrong.
+    """
+    comm, n, given = distributed.comm, distributed.block.n, distributed.matrix
+    if not distributed.block.ids.ascending:
+        raise UsageError("rows of a matrix ascend by id, and this graph has another order; load it with build='host'")
+    bounds = n * np.arange(comm.size + 1) // comm.size
+    first, stop = int(bounds[comm.rank]), int(bounds[comm.rank + 1])
+    rows = max(ENTRIES // max(n, 1), 1)
+    itself = Rule("a vertex is at distance 0 from itself", "the distance from {u} to itself is {x}, by in-arcs {y}")
+    equal = Rule("a distance is the least that in-arcs give", "from {u} to {v} it is {x}, and in-arcs give {y}")
+    walked = Rule("tight arcs lead from the source", "no arcs give {x} as the distance from {u} to {v}")
+    reached, farthest = np.zeros(stop - first, np.int64), np.zeros(stop - first)
+    positive, whole, most = _weights(distributed)
+    for turn in range(comm.largest(-(-(stop - first) // rows))):
+        low = min(first + turn * rows, stop)
+        high = min(low + rows, stop)
+        own = (np.arange(high - low), np.arange(low, high))
+        if given is None:
+            found = _computed(distributed, low, high)
+        else:
+            found = given[low - first : high - first]
+            offered = np.full(found.shape, np.inf, found.dtype)
+            for src, dst, weight in _arcs(distributed):
+                np.minimum(offered, _offers(found, src, dst, weight), out=offered)
+            slack = 0.0
+            if not (whole and n * most < 2.0 ** (np.finfo(found.dtype).nmant + 1)):
+                slack = 2 * n * np.finfo(found.dtype).eps
+            diagonal = np.zeros(found.shape, bool)
+            diagonal[own] = True
+            near = slack * (np.where(offered < np.inf, np.abs(offered), 0.0) + most)
+            _test(itself, diagonal & ~((found == 0) & (offered >= -near)), low, x=found, y=offered)
+            with np.errstate(invalid="ignore"):
+                same = (found == offered) | (np.abs(found - offered) <= near)
+            _test(equal, ~(same | diagonal), low, x=found, y=offered)
+            if not positive:
+                lead = _led(distributed, found, own, slack, most)
+                _test(walked, (found < np.inf) & ~lead, low, x=found)
+        finite = found < np.inf
+        reached[low - first : high - first] = finite.sum(axis=1)
+        farthest[low - first : high - first] = np.max(found, axis=1, initial=-np.inf, where=finite)
+    distributed.judge(itself, equal, walked)
+    _figures(distributed, columns, bounds, reached, farthest, given is None and not whole, n)
+    text = "every distance is the least that in-arcs give, and 0 on the diagonal"
+    return ["distances of every row were computed again" if given is None else text, "figures of rows are theirs"]
+
+
+def _test(rule: Rule, bad: np.ndarray, low: int, **values: np.ndarray) -> None:
+    """Count violations at entries of rows from ``low`` on."""
+    u, v = np.nonzero(bad)
+    rule.test(np.ones(len(u), bool), {"u": low + u, "v": v}, {name: each[u, v] for name, each in values.items()})
+
+
+def _figures(
+    distributed: DistributedColumns, columns: Mapping, bounds: np.ndarray, reached, farthest, loose: bool, n: int
+) -> None:
+    """Compare the columns with figures of the rows ``bounds`` of the ranks."""
+    comm = distributed.comm
+    every = [np.concatenate(comm.allgatherv(values))[distributed.gids] for values in (reached, farthest)]
+    count = Rule("reached is the number of finite distances", "vertex {v} has {x}, and its row has {y}")
+    largest = Rule("farthest is the largest distance", "vertex {v} has {x}, and its row has {y}")
+    count.test(columns["reached"] != every[0], {"v": distributed.gids}, {"x": columns["reached"], "y": every[0]})
+    slack = 2e-7 * n * np.abs(every[1]) if loose else 0.0
+    wrong = ~(np.abs(columns["farthest"] - every[1]) <= slack)
+    largest.test(wrong, {"v": distributed.gids}, {"x": columns["farthest"], "y": every[1]})
+    distributed.judge(count, largest)
+
+
+def _weights(distributed: DistributedColumns) -> tuple[bool, bool, float]:
+    """Return if all weights are > 0, if all are integers, and the largest absolute one."""
+    weights, comm = distributed.block.weights, distributed.comm
+    if weights is None:
+        return True, True, 1.0
+    small = comm.total(int(np.count_nonzero(~(weights > 0))))
+    most = float(np.abs(weights.astype(np.float64)).max(initial=0.0))
+    return not small, weights.dtype.kind == "i", float(comm.allreduce(np.array([most]), "max")[0])
+
+
+def _arcs(distributed: DistributedColumns) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield all arcs of all ranks in pieces, by ascending target: sources, targets, weights; collective."""
+    block, comm = distributed.block, distributed.comm
+    targets = np.asarray(block.targets)
+    for turn in range(comm.largest(-(-len(targets) // ARCS))):
+        at = slice(min(turn * ARCS, len(targets)), min((turn + 1) * ARCS, len(targets)))
+        numbers = np.arange(at.start, at.stop)
+        source = block.first + np.searchsorted(block.offsets, numbers, side="right") - 1
+        weight = np.ones(len(numbers)) if block.weights is None else block.weights[at].astype(np.float64)
+        src, dst, weight = (
+            np.concatenate(comm.allgatherv(each)) for each in (source, targets[at].astype(np.int64), weight)
+        )
+        order = np.argsort(dst, kind="stable")
+        yield src[order], dst[order], weight[order]
+
+
+def _offers(rows: np.ndarray, src: np.ndarray, dst: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the least that arcs, by ascending target, give from these rows: inf where no arc enters."""
+    out = np.full(rows.shape, np.inf, rows.dtype)
+    heads, begins = np.unique(dst, return_index=True)
+    step = max(ENTRIES // max(len(dst), 1), 1)
+    for at in range(0, len(rows), step):
+        part = rows[at : at + step]
+        out[at : at + step, heads] = np.minimum.reduceat(part[:, src] + weight.astype(rows.dtype), begins, axis=1)
+    return out
+
+
+def _computed(distributed: DistributedColumns, low: int, high: int) -> np.ndarray:
+    """Return rows of distances in float64, by Bellman and Ford's rounds."""
+    rows = np.full((high - low, distributed.block.n), np.inf)
+    rows[np.arange(high - low), np.arange(low, high)] = 0
+    while True:
+        lower = rows
+        for src, dst, weight in _arcs(distributed):
+            lower = np.minimum(lower, _offers(rows, src, dst, weight))
+        changed = int(not np.array_equal(lower, rows))
+        rows = lower
+        if not distributed.comm.total(changed):
+            return rows
+
+
+def _led(distributed: DistributedColumns, rows: np.ndarray, own: tuple, slack: float, most: float) -> np.ndarray:
+    """Return which entries a search over tight arcs from the diagonal reaches."""
+    lead = np.zeros(rows.shape, bool)
+    lead[own] = True
+    near = slack * (np.where(rows < np.inf, np.abs(rows), 0.0) + most)
+    while True:
+        before = int(lead.sum())
+        from_lead = np.where(lead, rows, np.inf)
+        for src, dst, weight in _arcs(distributed):
+            offered = _offers(from_lead, src, dst, weight)
+            with np.errstate(invalid="ignore"):
+                lead |= (offered < np.inf) & (np.abs(offered - rows) <= near)
+        if not distributed.comm.total(int(lead.sum()) - before):
+            return lead

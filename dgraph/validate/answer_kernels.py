@@ -1,0 +1,169 @@
+"""Kernels of the certificates of cc, color, kcore, mis and pagerank on CPU threads, for one range of rows each.
+
+``offsets``, ``targets``, ``first`` and ``table`` are the rows, see ``host_rows.py``; columns are extended.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.validate.host.host_rows import local, violated
+
+
+@njit(cache=True, nogil=True)
+def unequal_arcs(low, high, found, offsets, targets, first, table, column, equal):
+    """Count arcs whose ends have different values; with ``equal``, arcs between two vertices that have equal ones."""
+    rows = offsets.size - 1
+    for row in range(low, high):
+        here = column[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            v = local(targets[i], first, rows, table)
+            if (here == column[v]) == equal and not (equal and v == row):
+                violated(found, 0, row, targets[i])
+
+
+@njit(cache=True, nogil=True)
+def member_arcs(low, high, found, offsets, targets, first, table, member, covered):
+    """Count arcs between two members of a set, and mark the rows that have a member as neighbour."""
+    rows = offsets.size - 1
+    for row in range(low, high):
+        for i in range(offsets[row], offsets[row + 1]):
+            v = local(targets[i], first, rows, table)
+            if member[v]:
+                covered[row] = True
+                if member[row] and v != row:
+                    violated(found, 0, row, targets[i])
+
+
+@njit(cache=True, nogil=True)
+def join_arcs(low, high, offsets, targets, first, both, parent):
+    """Set the larger root under the smaller for arcs between rows of this rank; return True if roots differed.
+
+    Threads share ``parent``. One may overwrite another's hook, so the arcs are visited again until all roots are equal.
+    A hooked row never is a root again, so that ends; and every parent is smaller, and joined to its child, in any case.
+    """
+    rows = offsets.size - 1
+    hooked = False
+    for row in range(low, high):
+        for i in range(offsets[row], offsets[row + 1]):
+            v = np.int64(targets[i]) - first
+            if not 0 <= v < rows or (v > row and not both):
+                continue
+            u = row
+            while parent[u] != u:
+                parent[u] = parent[parent[u]]
+                u = parent[u]
+            while parent[v] != v:
+                parent[v] = parent[parent[v]]
+                v = parent[v]
+            if u != v:
+                parent[max(u, v)] = min(u, v)
+                hooked = True
+    return hooked
+
+
+@njit(cache=True, nogil=True)
+def flatten(parent):
+    """Replace each parent by the root."""
+    for row in range(parent.size):
+        parent[row] = parent[parent[row]]  # a parent is a smaller row, so its entry is final
+
+
+@njit(cache=True, nogil=True)
+def count_neighbours(low, high, offsets, targets, first, table, core, degree):
+    """Count each row's neighbours of as large a core; return the arcs between equal ones that leave the range."""
+    rows = offsets.size - 1
+    leaving = 0
+    for row in range(low, high):
+        least, many = core[row], 0
+        for i in range(offsets[row], offsets[row + 1]):
+            v = local(targets[i], first, rows, table)
+            many += core[v] >= least
+            leaving += core[v] == least and not low <= v < high
+        degree[row] = many
+    return leaving
+
+
+@njit(cache=True, nogil=True)
+def peel(low, high, offsets, targets, first, table, core, degree, removed, stack, top, outbox):
+    """Remove rows ``stack[:top]`` and the rows of this range that become removable.
+
+    Args:
+        low: first row of the range.
+        high: end of the range.
+        offsets: row offsets, int64 (rows + 1,).
+        targets: gids of the arcs' targets.
+        first: gid of the first row of this rank.
+        table: position of each ghost.
+        core: claimed core numbers, extended; only arcs between equal ones count.
+        degree: remaining neighbours of each row; decreased here.
+        removed: bool by row; set here.
+        stack: rows to remove, with room for all rows of the range.
+        top: number of rows on the stack.
+        outbox: receives one gid per arc to a vertex outside of the range that loses a neighbour.
+
+    Returns:
+        Number of gids written to ``outbox``.
+    """
+    rows, sent = offsets.size - 1, 0
+    while top:
+        top -= 1
+        row = stack[top]
+        for i in range(offsets[row], offsets[row + 1]):
+            v = local(targets[i], first, rows, table)
+            if core[v] != core[row]:
+                continue
+            if not low <= v < high:
+                outbox[sent] = targets[i]
+                sent += 1
+                continue
+            degree[v] -= 1
+            if not removed[v] and degree[v] <= core[v]:
+                removed[v] = True
+                stack[top] = v
+                top += 1
+    return sent
+
+
+@njit(cache=True, nogil=True)
+def receive(low, high, first, outbox, starts, sent, core, degree, removed, stack, top):
+    """Decrease ``degree`` of this range's rows by the gids in all outboxes; return the rows on the stack then.
+
+    ``outbox``: ``sent[i]`` gids from ``starts[i]`` on of each range ``i``. Other arguments: as of :func:`peel`.
+    """
+    for box in range(sent.size):
+        for i in range(starts[box], starts[box] + sent[box]):
+            v = np.int64(outbox[i]) - first
+            if low <= v < high:
+                degree[v] -= 1
+                if not removed[v] and degree[v] <= core[v]:
+                    removed[v] = True
+                    stack[top] = v
+                    top += 1
+    return top
+
+
+@njit(cache=True, nogil=True)
+def sum_weights(low, high, found, offsets, targets, weights, leaving):
+    """Add up the weights of each row's arcs, and count negative ones."""
+    for row in range(low, high):
+        total = 0.0
+        for i in range(offsets[row], offsets[row + 1]):
+            if not weights[i] >= 0:
+                violated(found, 0, row, targets[i])
+            total += weights[i]
+        leaving[row] = total
+
+
+@njit(cache=True, nogil=True)
+def flow(low, high, offsets, targets, weights, first, table, share, inflow):
+    """Add ``share`` of each row, times the arc's weight, to its targets in ``inflow``; no weights: times 1."""
+    rows = offsets.size - 1
+    for row in range(low, high):
+        x = share[row]
+        if x == 0:
+            continue
+        for i in range(offsets[row], offsets[row + 1]):
+            v = local(targets[i], first, rows, table)
+            inflow[v] += x * weights[i] if weights.size else x

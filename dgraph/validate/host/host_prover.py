@@ -1,0 +1,237 @@
+"""Prover on the CPUs: counts violations of rules in the rows as they were loaded, by all threads of a rank.
+
+Methods return rule → (violations on this rank, place of the first), see :class:`dgraph.validate.violation.Finding`. All
+are collective.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dgraph.validate import answer_kernels, tree_kernels
+from dgraph.validate.component_forest import ComponentForest
+from dgraph.validate.host.host_peel import HostPeel
+from dgraph.validate.host.host_ranks import HostRanks
+from dgraph.validate.host.host_rows import HostRows
+from dgraph.validate.rule import UNREACHED
+
+Found = dict[str, tuple[int, Any]]
+
+
+class HostProver:
+    """Rows of every rank. ``threads``: of this rank; None: its share of the cores."""
+
+    def __init__(self, distributed: Any, threads: int | None = None):
+        self._distributed, self.block, self.comm = distributed, distributed.block, distributed.comm
+        self._threads = threads
+        self._rows: HostRows | None = None
+
+    @property
+    def rows(self) -> HostRows:
+        """The rows; collective at first use."""
+        if self._rows is None:
+            self._rows = HostRows(self._distributed, self._threads)
+        return self._rows
+
+    def weight(self, u: int, v: int, dtype: np.dtype, weighted: bool) -> np.generic:
+        """Return the smallest weight of an arc u → v of this rank; not collective."""
+        block = self.block
+        if not weighted:
+            return dtype.type(1)
+        piece = slice(*block.offsets[u - block.first : u - block.first + 2].tolist())
+        return block.weights[piece][block.targets[piece] == v].min().astype(dtype)
+
+    def prove_tree(
+        self,
+        distance: np.ndarray,
+        parent: np.ndarray | None,
+        source: int,
+        cutoff: float | None,
+        weighted: bool,
+        signed: bool = False,
+    ) -> Found:
+        """Check distances and the gids of predecessors; ``signed``: weights may be negative."""
+        block, rows, kernels = self.block, self.rows, tree_kernels
+        real = distance.dtype.kind == "f"
+        far = distance.dtype.type(np.inf) if real else np.int64(UNREACHED)
+        here = source - block.first
+        signed = signed and self.comm.total(bool((block.weights < 0).any())) > 0
+        limit, least = _limit(cutoff, real), (-math.inf if real else np.iinfo(np.int64).min) if signed else 0
+        parents = np.zeros(0, np.int64) if parent is None else parent
+        before = distance[:0] if parent is None else self._before(distance, parent, far)
+        found = rows.count(
+            kernels.VERTEX_RULES,
+            lambda low, high, out: kernels.tree_vertices(
+                low, high, out, distance, far, here, limit, parents, before, block.n, least
+            ),
+        )
+        joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
+        weights = _weights(block.weights if weighted else None, distance.dtype)
+        distances, pointers = rows.extended(distance), parents if parent is None else rows.extended(parent)
+        found |= rows.count(
+            kernels.ARC_RULES,
+            lambda low, high, out: kernels.tree_arcs(
+                low, high, out, block.offsets, block.targets, weights, block.first, rows.table, distances, far, real,
+                limit, pointers, joined, tight,
+            ),
+        )  # fmt: skip
+        joined, tight = (rows.returned(marks, np.logical_or) for marks in (joined, tight))
+        is_child = (distance != far) & (np.arange(block.rows) != here)
+        plateaus = self.comm.total(found.pop("plateaus")[0]) > 0 or signed
+        if plateaus and not self.comm.total(found["short"][0]):
+            if parent is None:
+                tight &= not signed
+                tight[(distance == 0) & ~is_child] = True  # the source
+                self._follow_tight(distance, weights, far, tight, signed)
+            else:
+                found["circle"] = self._circles(parent, is_child & (before != far if signed else before == distance))
+        found["plateaus"] = 0, -1
+        return found | rows.count(
+            kernels.END_RULES,
+            lambda low, high, out: kernels.tree_ends(
+                low, high, out, distance, far, here, parent is not None, joined, tight
+            ),
+        )
+
+    def _before(self, distance: np.ndarray, parent: np.ndarray, far: np.generic) -> np.ndarray:
+        """Return the distance of each row's predecessor; ``far`` without one."""
+        before = np.full(distance.size, far, distance.dtype)
+        named = (parent >= 0) & (parent < self.block.n)
+        before[named] = self._distributed.fetch(parent[named], distance)[0]
+        return before
+
+    def _circles(self, parent: np.ndarray, level: np.ndarray) -> tuple[int, int]:
+        """Test that predecessors contain no cycle, by pointer jumping.
+
+        A predecessor outside a plateau of equal distances is strictly nearer, so a cycle lies within a plateau: among
+        the ``level`` rows, whose predecessor has the same distance. A chain of k rows leaves its plateau after log2(k)
+        jumps; a cycle never does. With negative weights all rows with a predecessor are ``level``.
+        """
+        distributed = self._distributed
+        pointer = np.where(level, parent, distributed.gids)
+        inside, total = np.flatnonzero(level), distributed.comm.total(int(level.sum()))
+        for _ in range(total.bit_length() + 1 if total else 0):
+            next_pointer, level_there = distributed.fetch(pointer[inside], pointer, level)
+            pointer[inside] = next_pointer
+            inside = inside[level_there]
+            if not distributed.comm.total(inside.size):
+                break
+        return inside.size, int(inside[0]) + self.block.first if inside.size else -1
+
+    def _follow_tight(
+        self, distance: np.ndarray, weights: np.ndarray, far: np.generic, settled: np.ndarray, signed: bool
+    ) -> None:
+        """Mark vertices to which tight arcs lead from a settled vertex, of the same distance unless ``signed``."""
+        distributed, block = self._distributed, self.block
+        rows, targets = [], []
+        for piece in distributed.pieces(distance):
+            here, there = distance[piece.rows], piece.there[0]
+            weight = weights[piece.start : piece.stop] if weights.size != 1 else weights[0]
+            follows = ((here == there) | signed) & (here != far) & (here + weight == there)
+            rows.append(piece.rows[follows].astype(piece.dst.dtype))
+            targets.append(piece.dst[follows])
+        source = np.concatenate([np.empty(0, block.targets.dtype), *rows])
+        target = np.concatenate([np.empty(0, block.targets.dtype), *targets])
+        while distributed.comm.total(source.size):
+            ready = settled[source]
+            if not distributed.comm.total(int(ready.sum())):
+                break
+            distributed.mark(target[ready], settled)
+            source, target = source[~ready], target[~ready]
+
+    def prove_colors(self, color: np.ndarray) -> tuple[Found, int]:
+        """Check colours, and return the smallest colour that no vertex has."""
+        block = self.block
+        most = min(int(self.comm.largest(int(color.max(initial=-1)))), block.n)
+        used = np.zeros(max(most, 0) + 2, np.bool_)
+        used[color[(color >= 0) & (color <= most)]] = True
+        used = self.comm.allreduce(used.astype(np.int64)) > 0
+        gap = int(np.argmin(used))
+        found = {"given": self._vertices(color < 0), "beyond": self._vertices(color > gap)}
+        return found | self._unequal("differ", color, True), gap
+
+    def _unequal(self, rule: str, column: np.ndarray, equal: bool) -> Found:
+        block, rows, extended = self.block, self.rows, self.rows.extended(column)
+        return rows.count(
+            (rule,),
+            lambda low, high, out: answer_kernels.unequal_arcs(
+                low, high, out, block.offsets, block.targets, block.first, rows.table, extended, equal
+            ),
+        )
+
+    def _vertices(self, bad: np.ndarray) -> tuple[int, int]:
+        hits = int(np.count_nonzero(bad))
+        return hits, self.block.first + int(np.argmax(bad)) if hits else -1
+
+    def prove_set(self, inside: np.ndarray) -> Found:
+        """Check membership of a maximal independent set."""
+        block, rows = self.block, self.rows
+        member, covered = inside == 1, np.zeros(block.rows, np.bool_)
+        extended = rows.extended(member)
+        found = rows.count(
+            ("apart",),
+            lambda low, high, out: answer_kernels.member_arcs(
+                low, high, out, block.offsets, block.targets, block.first, rows.table, extended, covered
+            ),
+        )
+        found["decided"] = self._vertices(~member & (inside != 0))
+        found["maximal"] = self._vertices(~member & ~covered)
+        return found
+
+    def prove_labels(self, label: np.ndarray, claimed: np.ndarray) -> tuple[Found, Any]:
+        """Check labels (gids); return also a function that returns the smallest original id joined to a gid."""
+        block, distributed = self.block, self._distributed
+        found: Found = {"vertex": self._vertices(label < 0)}
+        if self.comm.total(found["vertex"][0]):
+            return found, None
+        found["own"] = self._vertices(distributed.fetch(label, label)[0] != label)
+        found |= self._unequal("equal", label, False)
+        lowest = ComponentForest(distributed, self.rows).lowest()
+        if not block.ids.ascending:
+            label = claimed
+        found |= {"under": self._vertices(lowest < label), "apart": self._vertices(lowest > label)}
+
+        def smallest(gid: int | None) -> np.generic:
+            lowest_there = distributed.read(lowest, gid)
+            if not block.ids.ascending:
+                return lowest_there
+            return np.append(block.ids.to_original(np.array([lowest_there]), self.comm), 0)[0]
+
+        return found, smallest
+
+    def prove_cores(self, core: np.ndarray, k: int = -1) -> tuple[Found, int]:
+        """Check core numbers, or membership of the ``k``-core; return also how many the first that lacks any has."""
+        block = self.block
+        values = core.astype(np.int64, copy=False)
+        first = second = np.ones(block.rows, np.bool_)
+        if k >= 0:
+            first, second, values = values == 1, values == 0, k - 1 + values
+        found: Found = {"flag": self._vertices(~(first | second)), "larger": (0, -1)}
+        peeling = HostPeel(self._distributed, self.rows, values)
+        degree = peeling.degree
+        found["few"] = lacks, at = self._vertices(first & (degree < values))
+        if self.comm.total(lacks + found["flag"][0]):
+            return found, int(degree[at - block.first]) if lacks else 0
+        found["larger"] = self._vertices(second & ~peeling.peeled(second & (degree <= values)))
+        return found, 0
+
+    def prove_ranks(self, rank: np.ndarray, alpha: float, jump: np.ndarray | None, single: bool) -> HostRanks:
+        """Check ranks one by one, and return the iterations' steps."""
+        claimed = rank.astype(np.float64, copy=False)
+        return HostRanks(self._distributed, self.rows, claimed, alpha, jump, single)
+
+
+def _limit(cutoff: float | None, real: bool) -> np.generic:
+    if real:
+        return np.float64(math.inf if cutoff is None else cutoff)
+    return np.int64(UNREACHED if cutoff is None or cutoff >= UNREACHED else math.floor(cutoff))
+
+
+def _weights(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+    """Return weights whose sums with distances have the distances' dtype; one for all if there are none."""
+    if weights is None:
+        return np.ones(1, np.int32 if dtype.kind == "i" else dtype)
+    return weights if weights.dtype.kind == dtype.kind == "i" else weights.astype(dtype, copy=False)

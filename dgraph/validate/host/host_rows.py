@@ -1,0 +1,136 @@
+"""This rank's rows for the provers of the CPU: ranges of rows for threads, and values of targets on other ranks.
+
+Columns are *extended*: values of this rank's rows, then those of its ghosts, the targets on other ranks in ascending
+order. A kernel finds the target ``v`` at ``v - first`` or, outside of the rows, at ``table[v]``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.comm.hosts import ranks_here
+
+PIECES = 8
+"""Ranges of rows a thread, so that threads end at about the same time."""
+
+LEAST = 1 << 16
+"""Fewest arcs and rows of a range."""
+
+
+class HostRows:
+    """Rows of this rank.
+
+    Attributes:
+        block: the rows.
+        threads: threads that work on them.
+        ghosts: gids of targets on other ranks, ascending.
+        size: length of an extended column.
+        table: position of each ghost in an extended column, by gid; empty on one rank.
+    """
+
+    def __init__(self, distributed: Any, threads: int | None = None):
+        self.block, self.comm = distributed.block, distributed.comm
+        block, comm = self.block, self.comm
+        self.threads = threads or default_threads(comm)
+        self.ghosts, self.table = np.zeros(0, np.int64), np.zeros(0, np.uint32)
+        self._requested: list[np.ndarray] = []
+        self._cuts = np.zeros(0, np.int64)
+        pieces = max(1, min(PIECES * self.threads, (len(block.targets) + block.rows) // LEAST))
+        work = np.linspace(0, len(block.targets) + block.rows, pieces + 1).astype(np.int64)
+        self.bounds = np.searchsorted(block.offsets + np.arange(block.rows + 1), work)
+        self.bounds[-1] = block.rows
+        if comm.size > 1:
+            self._find_ghosts(distributed.starts)
+        self.size = block.rows + self.ghosts.size
+
+    def _find_ghosts(self, starts: np.ndarray) -> None:
+        block = self.block
+        there = np.zeros(block.n, np.bool_)
+        there[block.targets] = True
+        there[block.first : block.first + block.rows] = False
+        self.ghosts = np.flatnonzero(there)
+        self._cuts = np.searchsorted(self.ghosts, starts)
+        wide = block.rows + self.ghosts.size >= 1 << 32
+        self.table = np.zeros(block.n, np.int64 if wide else np.uint32)
+        self.table[self.ghosts] = np.arange(block.rows, block.rows + self.ghosts.size)
+        requests = self.comm.alltoallv([self.ghosts[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
+        self._requested = [gids - block.first for gids in requests]
+
+    def extended(self, column: np.ndarray) -> np.ndarray:
+        """Return a column with the values of ghosts behind it; collective."""
+        if self.comm.size == 1:
+            return column
+        parts = self.comm.alltoallv([column[rows] for rows in self._requested])
+        return np.concatenate([column, *parts])
+
+    def returned(self, extended: np.ndarray, combine: Any) -> np.ndarray:
+        """Return a column to which the values of ghosts were combined at their owners (``np.add``); collective."""
+        column = extended[: self.block.rows]
+        if self.comm.size == 1:
+            return column
+        behind = extended[self.block.rows :]
+        parts = self.comm.alltoallv([behind[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
+        for rows, values in zip(self._requested, parts, strict=True):
+            column[rows] = combine(column[rows], values)  # a peer's rows are distinct
+        return column
+
+    def one_a_thread(self) -> np.ndarray:
+        """Return bounds of one range of rows a thread."""
+        pieces = len(self.bounds) - 1
+        return self.bounds[np.linspace(0, pieces, min(self.threads, pieces) + 1).astype(np.int64)]
+
+    def each(
+        self, work: Callable[[int, int, int], Any], threads: int | None = None, bounds: np.ndarray | None = None
+    ) -> list[Any]:
+        """Call ``work(number, low, high)`` for each range of rows, by several threads; return the results in order."""
+        ends = (self.bounds if bounds is None else bounds).tolist()
+        calls = list(zip(range(len(ends) - 1), ends[:-1], ends[1:], strict=True))
+        threads = min(threads or self.threads, len(calls))
+        if threads == 1:
+            return [work(*call) for call in calls]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda call: work(*call), calls))
+
+    def count(self, rules: tuple[str, ...], work: Callable[[int, int, np.ndarray], None]) -> dict[str, Any]:
+        """Call ``work(low, high, found)`` for each range, and return each rule's violations and the first place.
+
+        ``found`` is int64 (rules, 3), zeros: violations, and the first one's row and target (-1 at a vertex).
+        """
+        found = np.zeros((len(self.bounds) - 1, len(rules), 3), np.int64)
+        self.each(lambda number, low, high: work(low, high, found[number]))
+        return {rule: self._first(found[:, at]) for at, rule in enumerate(rules)}
+
+    def _first(self, found: np.ndarray) -> tuple[int, Any]:
+        total = int(found[:, 0].sum())
+        if not total:
+            return 0, -1
+        row, target = found[int(np.argmax(found[:, 0] > 0)), 1:].tolist()
+        gid = self.block.first + row
+        return total, gid if target < 0 else (gid, target)
+
+
+def default_threads(comm: Any) -> int:
+    """Return the cores that this process may use, its share of them if ranks of one host may use the same ones."""
+    cores = len(os.sched_getaffinity(0))
+    return max(cores // len(ranks_here(comm)), 1) if cores == os.cpu_count() else cores
+
+
+@njit(inline="always")
+def violated(found, rule, row, target):
+    """Count a violation of a rule, and keep the first one of this range."""
+    if found[rule, 0] == 0:
+        found[rule, 1], found[rule, 2] = row, target
+    found[rule, 0] += 1
+
+
+@njit(inline="always")
+def local(v, first, rows, table):
+    """Return the position of target ``v`` in an extended column."""
+    position = np.int64(v) - first
+    return position if 0 <= position < rows else np.int64(table[v])

@@ -1,0 +1,82 @@
+"""Certificate of hubs and authorities.
+
+One iteration is a = Aᵀh, h' = Aa, each divided by its sum; no weight is negative. A run that stopped has h equal to Aa
+within rounding, and the last change of h in L1 was below tol. The certificate computes Aa again, and runs one more
+iteration, which may change h by 2 tol: near its end the change shrinks by the square of the ratio of the two largest
+singular values in each iteration. This proves a fixed point within tol, not that it is the one of the largest singular
+value: that holds if the start is not orthogonal to it, which positive starts never are.
+
+Rounding. A sum of k numbers ≥ 0 has a relative error of at most (k - 1) 2^-53, so each vector is right within
+(n + arcs + 16) 2^-53 in L1, four times over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.validate.certificate_register import certifies
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rule import Rule
+
+
+@certifies("hits")
+def hits(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check columns ``authorities`` and ``hubs``; collective.
+
+    Raises:
+        ValidationFailed: a score is negative, hubs do not follow from authorities, or are no fixed point.
+    """
+    authorities, hubs = columns["authorities"], columns["hubs"]
+    for name in ("authorities", "hubs"):
+        shares = Rule("scores are shares", f"vertex {{v}} has {name} {{x}}")
+        shares.test(~((columns[name] >= 0) & (columns[name] <= 1)), {"v": distributed.gids}, {"x": columns[name]})
+        distributed.judge(shares)
+    slack = 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+    _near(distributed, hubs, _hubs(distributed, authorities), slack, "hubs follow from authorities")
+    tol = parameters["tol"]
+    again = _hubs(distributed, _authorities(distributed, hubs))
+    change = _near(distributed, hubs, again, 2 * tol + slack, "the residual")
+    return ["hubs follow from authorities", f"one more iteration changes {change:.3g} of at most {2 * tol:.3g} (L1)"]
+
+
+def _near(distributed, found: np.ndarray, wanted: np.ndarray, bound: float, name: str) -> float:
+    """Return the L1 difference; raise if it exceeds the bound."""
+    apart = np.abs(found - wanted)
+    change = distributed.sum(apart)
+    if not change <= bound:
+        text = f"hubs are off by {change:.3g} in L1, more than {bound:.3g}; {{v}} has {{x}}, and {{y}} was computed"
+        rule, most = Rule(name, text), distributed.comm.allgather(np.array([apart.max(initial=-1.0)])).max()
+        rule.test(apart == most, {"v": distributed.gids}, {"x": found, "y": wanted})
+        distributed.judge(rule)
+    return change
+
+
+def _hubs(distributed, authorities: np.ndarray) -> np.ndarray:
+    """Return the hubs of these authorities; collective."""
+    sums = np.zeros(distributed.block.rows)
+    for piece in distributed.pieces(authorities):
+        there = piece.there[0] * _weights(distributed.block, piece)
+        sums += np.bincount(piece.rows, there, len(sums))
+    return _scaled(distributed, sums)
+
+
+def _authorities(distributed, hubs: np.ndarray) -> np.ndarray:
+    """Return the authorities of these hubs; collective."""
+    sums = np.zeros(distributed.block.rows)
+    for piece in distributed.pieces():
+        distributed.add(piece.dst, hubs[piece.rows] * _weights(distributed.block, piece), sums)
+    return _scaled(distributed, sums)
+
+
+def _weights(block, piece) -> np.ndarray | float:
+    return 1.0 if block.weights is None else np.asarray(block.weights[piece.start : piece.stop], np.float64)
+
+
+def _scaled(distributed, sums: np.ndarray) -> np.ndarray:
+    whole = distributed.sum(sums)
+    return sums / whole if whole else sums

@@ -1,0 +1,44 @@
+"""Certificate of a maximal independent set: members are not neighbours, and every other vertex has a member as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.errors import UsageError
+from dgraph.validate.certificate_register import certifies
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rule import Rule
+from dgraph.validate.violation import Finding, decide
+
+
+@certifies("mis", proved=True)
+def mis(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check column ``in_set``; collective.
+
+    Raises:
+        UsageError: the graph is directed.
+        ValidationFailed: the set is not independent, or not maximal.
+    """
+    if distributed.block.directed:
+        raise UsageError("independent sets are of undirected graphs; pass the block of graph.undirected()")
+    inside = columns["in_set"]
+    found = distributed.prover.prove_set(inside)
+    decided = Rule("every vertex is in or out", "vertex {v} has {x}")
+    apart = Rule("members are not neighbours", "{u} and {v} are joined, and both are in the set")
+    maximal = Rule("no vertex can be added", "neither vertex {v} nor a neighbour of it is in the set")
+
+    def at_vertex(u, v):
+        return {"x": distributed.read(inside, v)}
+
+    decide(
+        distributed,
+        Finding(decided, found["decided"], at_vertex),
+        Finding(apart, found["apart"], at_vertex, arc=True),
+        Finding(maximal, found["maximal"], at_vertex),
+    )
+    return ["no two members are neighbours", "every other vertex has a neighbour in the set"]

@@ -1,0 +1,222 @@
+"""Certificates of searches from many sources: some are made again on the graph as it was loaded.
+
+Searches. Each column has the certificate of bfs or sssp (``tree.py``). Reachability is searched again along the arcs,
+from all sources.
+
+Closeness. The definition is evaluated for up to ``CHECKED`` vertices, evenly spaced over the ids (all, if there are not
+more), by weights for ``AGAIN``: a search against the edges finds their distances from the sources. Other values are
+only tested to be in the range.
+
+Betweenness. Theorem. Let δ_s(v) be the dependency of source s on v [Brandes 2001]. Then the sum of δ_s(v) over all v
+other than s equals the sum of d(s, t) - 1 over the vertices t that s reaches. Proof: exchange the sums over v and over
+shortest paths; a path of length d has d - 1 inner vertices. All δ are at least 0, so a sum over some sources is a lower
+bound. Checked are the total, by breadth-first searches from all sources of the answer, and the lower bound from up to
+``AGAIN`` of them; it is the value itself if these are all. An error at several vertices that keeps the total, and no
+value below the bound, is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.errors import ValidationFailed
+from dgraph.validate.certificate_register import Certificate, certifies
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.path_dependencies import PathDependencies
+from dgraph.validate.rule import Rule
+from dgraph.validate.searched_arcs import AGAIN, NEAR, Arcs, chosen_sources
+from dgraph.validate.tree import bfs, sssp
+
+CHECKED = 64
+"""Vertices whose closeness is computed again: a bit for each."""
+
+
+@certifies("closeness")
+def closeness(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check column ``closeness``; collective.
+
+    Raises:
+        ValidationFailed: a value is not a share, or not that of the distances.
+    """
+    found, comm, n = columns["closeness"], distributed.comm, int(distributed.starts[-1])
+    share = Rule("closeness is a share", "vertex {v} has {x}")
+    most = np.inf if parameters["weighted"] else 1
+    share.test(~((found >= 0) & (found <= most)), {"v": distributed.gids}, {"x": found})
+    distributed.judge(share)
+    sources = chosen_sources(distributed, parameters)
+    count = AGAIN if parameters["weighted"] else CHECKED
+    again = np.unique(np.linspace(0, max(n - 1, 0), min(n, count)).astype(np.int64))
+    mine = np.isin(distributed.gids, sources)
+    arcs = Arcs(distributed)
+    if parameters["weighted"]:
+        far, reached = arcs.by_weights(again, mine)
+    else:
+        far, reached = np.zeros(CHECKED, np.int64), np.zeros(CHECKED, np.int64)
+        for depth, new in arcs.against(again):
+            bits = np.unpackbits(new[mine].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little").sum(
+                axis=0, dtype=np.int64
+            )
+            far += depth * bits
+            reached += bits
+        far, reached = comm.allreduce(far)[: len(again)], comm.allreduce(reached)[: len(again)]
+    others = len(sources) - np.isin(again, sources)
+    wanted = np.divide(reached, far, out=np.zeros(len(again)), where=far > 0)
+    if parameters["wf_improved"]:
+        wanted *= np.divide(reached, others, out=np.zeros(len(again)), where=others > 0)
+    here = (again >= distributed.block.first) & (again < distributed.block.first + distributed.block.rows)
+    values, wanted, at = found[again[here] - distributed.block.first], wanted[here], again[here]
+    equal = Rule("closeness is of the distances", "vertex {v} has {x}, and {y} was computed")
+    equal.test(~(np.abs(values - wanted) <= NEAR * wanted), {"v": at}, {"x": values, "y": wanted})
+    distributed.judge(equal)
+    return [f"closeness of {len(again)} of {n} vertices was computed again"]
+
+
+@certifies("multi_source_bfs")
+def multi_source_bfs(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the column of each source as levels of bfs; collective.
+
+    Raises:
+        ValidationFailed: a value is wrong, or the columns are not those of the sources.
+    """
+    return _each_column(bfs, distributed, columns, parameters, rounds)
+
+
+@certifies("multi_source_sssp")
+def multi_source_sssp(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the column of each source as distances of sssp; collective.
+
+    Raises:
+        ValidationFailed: a value is wrong, or the columns are not those of the sources.
+    """
+    return _each_column(sssp, distributed, columns, parameters, rounds)
+
+
+def _each_column(
+    check: Certificate, distributed: DistributedColumns, columns: Mapping, parameters: Mapping, rounds: int
+) -> list[str]:
+    """Check the column of each source by the certificate of a single search."""
+    named = _named(distributed, columns, parameters)
+    checked: list[str] = []
+    for source, column in zip(named, columns.values(), strict=True):
+        checked = check(distributed, {"distance": column}, {**parameters, "source": source}, rounds) or []
+    return [f"{len(named)} sources: {each}" for each in checked]
+
+
+@certifies("reachability")
+def reachability(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the column of each source against a search; collective.
+
+    Raises:
+        ValidationFailed: a value is wrong, or the columns are not those of the sources.
+    """
+    named, limit = _named(distributed, columns, parameters), parameters["depth_limit"]
+    gids, found = distributed.block.ids.to_gid(np.array(named, np.int64), distributed.comm), list(columns.values())
+    arcs, rule = Arcs(distributed), Rule("a path leads where the answer says", "vertex {v} has {x} from {s}")
+    for first in range(0, len(gids), 64):
+        seen = np.zeros(len(distributed.gids), np.uint64)
+        for depth, new in arcs.along(gids[first : first + 64]):
+            if limit is not None and depth > limit:
+                break
+            seen |= new
+        for i, gid in enumerate(gids[first : first + 64].tolist()):
+            column, source = found[first + i], np.full(len(seen), gid)
+            rule.test(
+                column != (seen >> np.uint64(i) & np.uint64(1)), {"v": distributed.gids, "s": source}, {"x": column}
+            )
+    distributed.judge(rule)
+    return [f"the vertices that {len(named)} sources reach were found again"]
+
+
+def _named(distributed: DistributedColumns, columns: Mapping, parameters: Mapping) -> list[int]:
+    """Return the original ids of the sources, a column each; collective."""
+    named = parameters["sources"]
+    if named is None:
+        gids = chosen_sources(distributed, parameters)
+        named = distributed.block.ids.to_original(gids, distributed.comm).tolist()
+    if len(named) != len(columns):
+        raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(named)} sources")
+    return list(named)
+
+
+@certifies("bc")
+def bc(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check column ``bc``; collective.
+
+    Raises:
+        ValidationFailed: the total is wrong, or a value is below what some sources give.
+    """
+    found, gids = columns["bc"], distributed.gids
+    sources, arcs = chosen_sources(distributed, parameters), Arcs(distributed)
+    n, directed, endpoints = int(distributed.starts[-1]), distributed.block.directed, parameters["endpoints"]
+    scale = np.where(np.isin(gids, sources), *_scales(n, len(sources), directed, parameters))
+    known = ~np.isnan(scale)
+    sums = np.where(known, found / np.where(known, scale, 1.0), 0.0)
+    least = Rule("betweenness is at least 0", "vertex {v} has {x}")
+    least.test((np.isnan(found) == known) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": found})
+    distributed.judge(least)
+    if parameters["weighted"]:
+        return _by_weights(arcs, sources, endpoints, sums, found, known, scale)
+    again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
+    part, counted = np.zeros(len(gids)), 0
+    for source in again.tolist():
+        dependencies = arcs.dependencies(source, endpoints)
+        if dependencies is not None:
+            part += dependencies
+            counted += 1
+    if counted == len(sources):
+        equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
+        equal.test(known & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": gids}, {"x": found, "y": part * scale})
+        distributed.judge(equal)
+        return [f"dependencies of all {counted} sources were computed again"]
+    bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
+    bound.test(known & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": found, "y": part * scale})
+    distributed.judge(bound)
+    wanted = float(sum(arcs.inner(sources[at : at + 64], 2 * endpoints) for at in range(0, len(sources), 64)))
+    total = distributed.sum(sums)
+    off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and distributed.comm.rank == 0])
+    whole = Rule("the total is that of the distances", "dependencies sum to {x}, and distances to {y}")
+    whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])})
+    distributed.judge(whole)
+    return ["dependencies sum to the distances less one", f"those of {counted} of {len(sources)} sources are a bound"]
+
+
+def _by_weights(arcs: Arcs, sources, endpoints: bool, sums, found, known, scale) -> list[str]:
+    """Check sums of dependencies by weights against those of some sources."""
+    part, _, counted = PathDependencies(arcs.distributed, arcs, True).summed(sources, endpoints)
+    bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
+    values = {"x": found, "y": part * scale}
+    bound.test(known & ~(sums >= part - NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
+    arcs.distributed.judge(bound)
+    if counted < len(sources):
+        return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
+    equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
+    equal.test(known & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
+    arcs.distributed.judge(equal)
+    return [f"dependencies of all {counted} sources were computed again"]
+
+
+def _scales(n: int, k: int, directed: bool, parameters: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the factor of a source and of another vertex; NaN where no pair of vertices is left."""
+    ends = n if parameters["endpoints"] else n - 1
+    if ends < 2:
+        return 1.0, 1.0
+    own = not parameters["endpoints"] and k < n
+    counts = (k - 1 if own else min(k, ends), k if k < n else ends)
+    if parameters["normalized"]:
+        source, other = (1 / (c * (ends - 1)) if c else np.nan for c in counts)
+    else:
+        source, other = (ends / (c * (1 if directed else 2)) if c else np.nan for c in counts)
+    return source, other

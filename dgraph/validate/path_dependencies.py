@@ -1,0 +1,203 @@
+"""Certificates of betweenness by weights and of edges: dependencies are computed again on the graph as it was loaded.
+
+Distances from a source are found by Bellman and Ford's rounds. Numbers of paths and dependencies are the fixed points
+of Brandes' equations over the arcs that lie on shortest paths, an acyclic graph, so rounds end after its depth.
+Dependencies are at least 0, so those of some sources are a lower bound of a sum; it is the sum if these are all.
+By hops, the dependencies of all edges on a source also sum to its distances: every arc of a path counts it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.errors import ValidationFailed
+from dgraph.validate.certificate_register import certifies
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rule import Rule
+from dgraph.validate.searched_arcs import AGAIN, NEAR, Arcs, chosen_sources
+
+
+class PathDependencies:
+    """Dependencies of one source after the other, of this rank's rows and arcs; every method is collective."""
+
+    def __init__(self, distributed: DistributedColumns, arcs: Arcs, weighted: bool):
+        self.distributed, self.arcs = distributed, arcs
+        self.weights = arcs.weights if weighted else np.ones(len(arcs.rows))
+        self.by_target = np.argsort(arcs.targets, kind="stable")
+
+    def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return dependencies of rows and of arcs, and the distances; None if numbers of paths overflow."""
+        distributed, rows, targets = self.distributed, self.arcs.rows, self.arcs.targets
+        comm, n = distributed.comm, distributed.block.rows
+        here = distributed.gids == source
+        distance = np.where(here, 0.0, np.inf)
+        while True:
+            lower = self._relaxed(distance)
+            changed = comm.total(int(not np.array_equal(lower, distance)))
+            distance = lower
+            if not changed:
+                break
+        (there,) = distributed.fetch(targets, distance)
+        length = distance[rows] + self.weights
+        tight = np.flatnonzero((length == there) & (length < np.inf))
+        rows, targets = rows[tight], targets[tight]
+        paths = here.astype(np.float64)
+        while True:
+            more = here.astype(np.float64)
+            with np.errstate(over="ignore"):
+                distributed.add(targets, paths[rows], more)
+            changed = comm.total(int(not np.array_equal(more, paths)))
+            paths = more
+            if not changed:
+                break
+        if comm.total(int(not np.isfinite(paths).all())):
+            return None
+        dependency = np.zeros(n)
+        while True:
+            (share,) = distributed.fetch(targets, (1 + dependency) / np.maximum(paths, 1.0))
+            parts = paths[rows] * share
+            more = np.bincount(rows, parts, n)
+            changed = comm.total(int(not np.array_equal(more, dependency)))
+            dependency = more
+            if not changed:
+                break
+        of_arcs = np.zeros(len(self.arcs.rows))
+        of_arcs[tight] = parts
+        return dependency, of_arcs, distance
+
+    def _relaxed(self, distance: np.ndarray) -> np.ndarray:
+        """Return the least of each distance and what its in-arcs give."""
+        entered, starts = self.arcs.entered, self.arcs.entries
+        offers = (distance[self.arcs.rows] + self.weights)[self.by_target]
+        offers = np.minimum.reduceat(offers, starts) if len(starts) else offers
+        rows, received = self.distributed.send(entered, offers)
+        lower = distance.copy()
+        np.minimum.at(lower, rows, received)
+        return lower
+
+    def summed(self, sources: np.ndarray, endpoints: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the sums of rows and arcs over up to ``AGAIN`` of the sources, and their number."""
+        again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
+        of_rows, of_arcs, counted = np.zeros(self.distributed.block.rows), np.zeros(len(self.arcs.rows)), 0
+        for source in again.tolist():
+            found = self.of(source)
+            if found is not None:
+                dependency, arcs, distance = found
+                reached = distance < np.inf
+                dependency[reached] += endpoints
+                others = self.distributed.comm.total(int(reached.sum())) - 1
+                dependency[self.distributed.gids == source] = others * endpoints
+                of_rows += dependency
+                of_arcs += arcs
+                counted += 1
+        return of_rows, of_arcs, counted
+
+
+@certifies("edge_bc")
+def edge_bc(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the values of edges, and the columns ``edge_bc`` and ``target``; collective.
+
+    Raises:
+        ValidationFailed: an edge is missing, or its value is wrong or below what some sources give.
+    """
+    arcs, n, comm = Arcs(distributed), int(distributed.starts[-1]), distributed.comm
+    undirected, weighted = not distributed.block.directed, parameters["weighted"]
+    sources = chosen_sources(distributed, parameters)
+    ends = max(n * (n - 1), 1)
+    scale = (1 if parameters["normalized"] else ends / (2 if undirected else 1)) * n / (max(len(sources), 1) * ends)
+    source, target = arcs.rows + distributed.block.first, arcs.targets
+    _, part, counted = PathDependencies(distributed, arcs, weighted).summed(sources)
+    if undirected:
+        part = part + arcs.of_reverse(part)
+    part *= scale
+    if distributed.edges is None:
+        return _vertices_alone(distributed, columns, arcs, part, counted == len(sources))
+    values = _placed(distributed, arcs, undirected)
+    _figures(distributed, columns, arcs, values)
+    pair = {"u": source, "v": target}
+    least = Rule("betweenness is at least that of some sources", "edge {u} → {v} has {x}, and some alone give {y}")
+    least.test(~(values >= part - NEAR * (1 + part)), pair, {"x": values, "y": part})
+    distributed.judge(least)
+    if counted == len(sources):
+        equal = Rule("betweenness is of the dependencies", "edge {u} → {v} has {x}, and {y} was computed")
+        equal.test(~(np.abs(values - part) <= NEAR * (1e-3 + part)), pair, {"x": values, "y": part})
+        distributed.judge(equal)
+        return [f"dependencies of all {counted} sources were computed again"]
+    if weighted and distributed.block.weights is not None:
+        return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
+    wanted = scale * (1 + undirected) * sum(arcs.inner(sources[at : at + 64], 1) for at in range(0, len(sources), 64))
+    total = distributed.sum(values)
+    whole = Rule("the total is that of the distances", "values sum to {x}, and distances to {y}")
+    off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and comm.rank == 0])
+    whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])})
+    distributed.judge(whole)
+    return ["values sum to the distances", f"those of {counted} of {len(sources)} sources are a bound"]
+
+
+def _placed(distributed: DistributedColumns, arcs: Arcs, undirected: bool) -> np.ndarray:
+    """Return the value of each arc of this rank; an undirected edge gives it to both arcs."""
+    given, ids, comm = distributed.edges, distributed.block.ids, distributed.comm
+    source, target = (ids.to_gid(each, comm) for each in (given.source, given.target))
+    unknown = Rule("edges are of vertices", "the answer has an edge of {id}, which is not a vertex of the graph")
+    for gids, known in ((source, given.source), (target, given.target)):
+        unknown.test(gids < 0, {}, {"id": known})
+    distributed.judge(unknown)
+    values = given.values
+    if undirected:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        values = np.tile(values, 2)
+    order = np.argsort(source, kind="stable")
+    rows, ends, values = distributed.send(source[order], target[order], values[order])
+    order = np.lexsort((ends, rows))
+    rows, ends, values = rows[order], ends[order], values[order]
+    same = len(rows) == len(arcs.rows) and np.array_equal(rows, arcs.rows) and np.array_equal(ends, arcs.targets)
+    if comm.total(int(not same)):
+        raise ValidationFailed("the answer is wrong: its edges are not those of the graph, each once")
+    return values
+
+
+def _figures(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, values: np.ndarray) -> None:
+    """Compare the columns of vertices with the values of their edges."""
+    most = _largest(arcs, values)
+    largest = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")
+    largest.test(columns["edge_bc"] != most, {"v": distributed.gids}, {"x": columns["edge_bc"], "y": most})
+    found = np.full(distributed.block.rows, distributed.block.n)
+    best = values == most[arcs.rows]
+    np.minimum.at(found, arcs.rows[best], arcs.targets[best])
+    wanted = np.where(found < distributed.block.n, found, -1)
+    named = distributed.block.ids.to_gid(columns["target"], distributed.comm)
+    named[columns["target"] < 0] = -1
+    other = Rule("target is the other end of that edge", "vertex {v} names another edge")
+    other.test(named != wanted, {"v": distributed.gids}, {})
+    distributed.judge(largest, other)
+
+
+def _largest(arcs: Arcs, values: np.ndarray) -> np.ndarray:
+    """Return the largest value of each row's arcs, infinite without arcs."""
+    most = np.full(arcs.distributed.block.rows, -np.inf)
+    np.maximum.at(most, arcs.rows, values)
+    most[most == -np.inf] = np.inf
+    return most
+
+
+def _vertices_alone(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, part, known: bool) -> list[str]:
+    """Check the columns of an answer without values of edges; ``part`` are the values if they are ``known``."""
+    found, most = columns["edge_bc"], _largest(arcs, part)
+    rule = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")
+    below = NEAR * (1e-3 + np.where(most < np.inf, most, 0.0))
+    with np.errstate(invalid="ignore"):
+        wrong = ~((found == most) | (found > most - below)) | (known & (found > most + below))
+    rule.test(wrong | ((found == np.inf) != (most == np.inf)), {"v": distributed.gids}, {"x": found, "y": most})
+    target = Rule("a vertex with edges names one of them", "vertex {v} names no edge of it")
+    named = distributed.block.ids.to_gid(columns["target"], distributed.comm)
+    has = np.zeros(distributed.block.rows, bool)
+    has[arcs.rows[arcs.targets == named[arcs.rows]]] = True
+    has |= (columns["target"] == -1) & (most == np.inf)
+    target.test(~has, {"v": distributed.gids}, {})
+    distributed.judge(rule, target)
+    return ["columns of vertices have the largest values of their edges"]

@@ -1,0 +1,157 @@
+"""Searches and dependencies on the graph as it was loaded, for certificates of answers from many sources."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.validate.distributed_columns import DistributedColumns
+
+AGAIN = 16
+"""Sources whose dependencies are computed again."""
+
+NEAR = 1e-9
+"""Relative difference of sums that rounding may cause."""
+
+
+def chosen_sources(distributed: DistributedColumns, parameters: Mapping[str, Any]) -> np.ndarray:
+    """Return the gids of the sources, ascending: all, the named ones, or the ``k`` of smallest SplitMix64 hash."""
+    gids, k, named = distributed.gids, parameters["k"], parameters.get("sources")
+    if named is not None:
+        return np.sort(distributed.block.ids.to_gid(np.array(list(named), np.int64), distributed.comm))
+    n = int(distributed.starts[-1])
+    epsilon = parameters.get("epsilon")
+    if epsilon is not None:
+        k = 1 + math.ceil(math.log(2 * max(n, 1) / parameters["delta"]) / (2 * epsilon**2))
+    if k is None or k >= n:
+        return np.arange(n)
+    key = distributed.block.ids.to_original(gids, distributed.comm).astype(np.uint64)
+    key += np.uint64((parameters["random_state"] + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
+    key ^= key >> np.uint64(31)
+    few = np.argsort(key)[:k]
+    keys, gids = (np.concatenate(distributed.comm.allgatherv(each[few])) for each in (key, gids))
+    return np.sort(gids[np.argsort(keys)[:k]])
+
+
+class Arcs:
+    """Arcs of this rank's rows without loops and repetitions, with their least weights; every method is collective."""
+
+    def __init__(self, distributed: DistributedColumns):
+        self.distributed, block = distributed, distributed.block
+        rows, targets = np.repeat(np.arange(block.rows), np.diff(block.offsets)), np.asarray(block.targets)
+        kept = rows + block.first != targets
+        first = np.ones(len(rows), bool)
+        first[1:] = (targets[1:] != targets[:-1]) | (rows[1:] != rows[:-1])
+        weights = np.ones(len(rows)) if block.weights is None else block.weights.astype(np.float64)
+        weights = np.minimum.reduceat(weights, np.flatnonzero(first)) if len(rows) else weights
+        self.weights = weights[kept[first]]
+        kept &= first
+        self.rows, self.targets = rows[kept], targets[kept].astype(np.int64)
+        self.filled, self.starts = np.unique(self.rows, return_index=True)
+        self.order = np.argsort(self.targets, kind="stable")
+        self.entered, self.entries = np.unique(self.targets[self.order], return_index=True)
+
+    def of_reverse(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of each arc's reverse, in an undirected graph."""
+        (order, source) = (np.lexsort((self.rows, self.targets)), self.rows + self.distributed.block.first)
+        rows, ends, came = self.distributed.send(self.targets[order], source[order], values[order])
+        return came[np.lexsort((ends, rows))]
+
+    def _begin(self, gids: np.ndarray) -> np.ndarray:
+        """Return a column in which vertex ``gids[i]`` has bit i."""
+        block, column = self.distributed.block, np.zeros(self.distributed.block.rows, np.uint64)
+        here = (gids >= block.first) & (gids < block.first + block.rows)
+        column[gids[here] - block.first] = np.uint64(1) << np.flatnonzero(here).astype(np.uint64)
+        return column
+
+    def against(self, gids: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield, by distance, the rows from which a shortest path of this length leads to ``gids``, as bits."""
+        new = self._begin(gids)
+        seen, depth = new.copy(), 0
+        while self.distributed.comm.total(int(np.count_nonzero(new))):
+            (there,) = self.distributed.fetch(self.targets, new)
+            new = np.zeros_like(seen)
+            if len(self.starts):
+                new[self.filled] = np.bitwise_or.reduceat(there, self.starts)
+            new &= ~seen
+            seen |= new
+            depth += 1
+            yield depth, new
+
+    def by_weights(self, gids: np.ndarray, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of the distances to ``gids`` from rows in ``mine``, and how many others reach them.
+
+        Distances are found by Bellman and Ford's rounds against the arcs.
+        """
+        distributed, far, reached = self.distributed, np.zeros(len(gids)), np.zeros(len(gids), np.int64)
+        for i, gid in enumerate(gids.tolist()):
+            distance = np.where(distributed.gids == gid, 0.0, np.inf)
+            while True:
+                (there,) = distributed.fetch(self.targets, distance)
+                lower = distance.copy()
+                if len(self.starts):
+                    least = np.minimum.reduceat(there + self.weights, self.starts)
+                    lower[self.filled] = np.minimum(distance[self.filled], least)
+                changed = distributed.comm.total(int(not np.array_equal(lower, distance)))
+                distance = lower
+                if not changed:
+                    break
+            here = mine & (distance < np.inf) & (distributed.gids != gid)
+            far[i], reached[i] = distributed.sum(distance[here]), distributed.comm.total(int(here.sum()))
+        return far, reached
+
+    def inner(self, gids: np.ndarray, more: int = 0) -> int:
+        """Return the number of inner vertices, and ``more``, of shortest paths from ``gids``, a path a pair."""
+        total = sum(
+            (depth - 1 + more) * int(np.unpackbits(new.view(np.uint8)).sum(dtype=np.int64))
+            for depth, new in self.along(gids)
+            if depth
+        )
+        return self.distributed.comm.total(total)
+
+    def along(self, gids: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield, by distance from 0 on, the rows to which a shortest path of it leads from ``gids``, as bits."""
+        new = self._begin(gids)
+        seen, depth = new.copy(), 0
+        while self.distributed.comm.total(int(np.count_nonzero(new))):
+            yield depth, new
+            bits = new[self.rows[self.order]]
+            bits = np.bitwise_or.reduceat(bits, self.entries) if len(self.entries) else bits
+            rows, received = self.distributed.send(self.entered, bits)
+            new = np.zeros_like(seen)
+            np.bitwise_or.at(new, rows, received)
+            new &= ~seen
+            seen |= new
+            depth += 1
+
+    def dependencies(self, source: int, endpoints: bool) -> np.ndarray | None:
+        """Return the dependencies of one source by Brandes' recursion; None if numbers of paths overflow."""
+        distributed, first = self.distributed, self.distributed.block.first
+        level, paths = np.full(distributed.block.rows, -1), np.zeros(distributed.block.rows)
+        if 0 <= source - first < len(level):
+            level[source - first], paths[source - first] = 0, 1.0
+        depth = 0
+        while distributed.comm.total(int(np.count_nonzero(level == depth))):
+            taken = level[self.rows] == depth
+            rows, added = self.rows[taken], np.zeros(len(level))
+            distributed.add(self.targets[taken], paths[rows], added)
+            depth += 1
+            new = (added > 0) & (level < 0)
+            level[new], paths[new] = depth, added[new]
+        if distributed.comm.total(int(not np.isfinite(paths).all())):
+            return None
+        dependency = np.zeros(len(level))
+        for d in range(depth - 2, -1, -1):
+            there, below = distributed.fetch(self.targets, level, (1 + dependency) / np.maximum(paths, 1.0))
+            taken = (level[self.rows] == d) & (there == d + 1)
+            dependency += paths * np.bincount(self.rows[taken], below[taken], len(level))
+        reached = level > 0
+        ends = distributed.comm.total(int(np.count_nonzero(reached)))
+        dependency[reached] += endpoints
+        dependency[level == 0] = ends * endpoints
+        return dependency

@@ -1,0 +1,90 @@
+"""Kernels of the certificate of bfs and sssp on CPU threads, for one range of rows each."""
+
+from __future__ import annotations
+
+from dgraph._support.compiled import njit
+from dgraph.validate.host.host_rows import local, violated
+
+VERTEX_RULES = ("source", "negative", "beyond", "root", "out", "none", "lost")
+ARC_RULES = ("short", "plateaus")
+END_RULES = ("arc", "tight", "alone")
+
+
+@njit(cache=True, nogil=True)
+def tree_vertices(low, high, found, distance, far, source, cutoff, parent, before, n, least):
+    """Test the rules that need no arcs; ``source``: row of the source. ``parent`` and ``before`` may be empty.
+
+    ``least``: lower bound of distances.
+    """
+    for row in range(low, high):
+        d = distance[row]
+        here, reached = row == source, d != far
+        child = reached and not here
+        if here and d != 0:
+            violated(found, 0, row, -1)
+        if not d >= least:
+            violated(found, 1, row, -1)
+        if child and d > cutoff:
+            violated(found, 2, row, -1)
+        if not parent.size:
+            continue
+        p = parent[row]
+        if here and p != -1:
+            violated(found, 3, row, -1)
+        if not reached and p != -1:
+            violated(found, 4, row, -1)
+        if child and not 0 <= p < n:
+            violated(found, 5, row, -1)
+        elif child and before[row] == far:
+            violated(found, 6, row, -1)
+
+
+@njit(cache=True, nogil=True)
+def tree_arcs(low, high, found, offsets, targets, weights, first, table, distance, far, real, cutoff, parent, joined,
+              tight):  # fmt: skip
+    """Test that no arc is a short cut, and mark tree arcs and tight arcs.
+
+    ``weights``: by arc, or one for all; their sums with distances have the distances' dtype. ``distance``, ``parent``
+    (gids; empty: there are none), ``joined`` and ``tight`` (bool) are extended. ``far``: distance of unreached
+    vertices; ``real``: it is infinity. Threads write nothing but True to the shared marks.
+    """
+    rows = offsets.size - 1
+    for row in range(low, high):
+        du = distance[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            v = local(targets[i], first, rows, table)
+            tree = parent.size > 0 and parent[v] == row + first
+            if tree and not joined[v]:
+                joined[v] = True
+            if du == far:
+                continue
+            dv = distance[v]
+            weight = weights[i] if weights.size > 1 else weights[0]
+            if not real and weight > 0 and du > far - weight:  # the sum would overflow 64 bits
+                most = far
+            elif not real and weight < 0 and du < -far - 1 - weight:
+                most = -far - 1
+            else:
+                most = du + weight
+            if dv > most and not most > cutoff:
+                violated(found, 0, row, targets[i])
+            if most != dv or dv == far or (parent.size > 0 and not tree):
+                continue
+            if (tree or du < dv) and not tight[v]:
+                tight[v] = True
+            if du == dv:
+                violated(found, 1, row, -1)
+
+
+@njit(cache=True, nogil=True)
+def tree_ends(low, high, found, distance, far, source, with_parents, joined, tight):
+    """Test that every vertex has the arcs that it needs."""
+    for row in range(low, high):
+        if distance[row] == far or row == source:
+            continue
+        if with_parents and not joined[row]:
+            violated(found, 0, row, -1)
+        if with_parents and not tight[row]:
+            violated(found, 1, row, -1)
+        if not with_parents and not tight[row]:
+            violated(found, 2, row, -1)

@@ -1,0 +1,128 @@
+"""Certificate of trusses: all edges are peeled again on the graph as it was loaded.
+
+Theorem [Cohen 2008]. Remove edges in fewer than k - 2 triangles until none is left to remove. The rest is the k-truss,
+whatever the order: a subgraph whose edges all lie in k - 2 of its triangles loses none of them. So an edge that goes at
+level k, and did not at level k - 1, has trussness k - 1.
+
+All triangles are listed first, by wedges as in ``triangle_counts.py``, and kept: 24 bytes each. That suits graphs up to
+about R-MAT 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dgraph.errors import UsageError
+from dgraph.validate.certificate_register import certifies
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rule import Rule
+
+STEP = 1 << 22
+"""Pairs of neighbours that are looked up at a time."""
+
+
+@certifies("ktruss")
+def ktruss(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check column ``truss`` or ``in_truss``; collective.
+
+    Raises:
+        UsageError: the graph is directed.
+        ValidationFailed: a value is wrong.
+    """
+    wanted, k = _peeled(distributed), parameters.get("k")
+    name = "truss" if k is None else "in_truss"
+    if k is not None:
+        wanted = (wanted >= k).astype(np.int64)
+    equal = Rule("values are those of a peel", f"vertex {{v}} has {name} {{x}}, and peeling gives {{y}}")
+    equal.test(columns[name] != wanted, {"v": distributed.gids}, {"x": columns[name], "y": wanted})
+    distributed.judge(equal)
+    return ["edges were peeled again by their triangles"]
+
+
+def _peeled(distributed: DistributedColumns) -> np.ndarray:
+    """Return the largest trussness of an edge at each row of this rank, 0 without edges: int64; collective."""
+    comm = distributed.comm
+    rows, targets, triangles = _listed(distributed)
+    first, second, corner, third = triangles
+    truss, left = np.full(len(rows), 2, np.int64), np.ones(len(rows), np.bool_)
+    k = 2
+    while comm.total(int(np.count_nonzero(left))):
+        support = np.bincount(first, minlength=len(rows)) + np.bincount(second, minlength=len(rows))
+        distributed.ask(corner, third, partial(_counted, support))
+        least = int(comm.allreduce(np.array([support[left].min(initial=np.iinfo(np.int64).max)]), "min")[0])
+        k = max(k, least + 2)
+        gone = left & (support <= k - 2)
+        truss[gone], left[gone] = k, False
+        kept = left[first] & left[second] & distributed.ask(corner, third, partial(_read, left))
+        first, second, corner, third = (each[kept] for each in (first, second, corner, third))
+    most = np.zeros(distributed.block.rows, np.int64)
+    np.maximum.at(most, rows, truss)
+    distributed.ask(targets, truss, partial(_raised, most))
+    return most
+
+
+def _counted(support: np.ndarray, _, edges: np.ndarray) -> np.ndarray:
+    np.add.at(support, edges, 1)
+    return edges
+
+
+def _read(column: np.ndarray, _, edges: np.ndarray) -> np.ndarray:
+    return column[edges]
+
+
+def _raised(most: np.ndarray, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    np.maximum.at(most, rows, values)
+    return rows
+
+
+def _listed(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """List the triangles whose lowest corner this rank has; collective.
+
+    Returns:
+        Row of each edge's lower end and gid of its higher end. Of each triangle: both edges at its lowest corner, the
+        gid of its middle corner, and the number of the third edge on that corner's rank.
+    """
+    block, comm = distributed.block, distributed.comm
+    if block.directed:
+        raise UsageError("trusses are of undirected graphs; pass the block of graph.undirected()")
+    rows, targets = np.repeat(np.arange(block.rows), np.diff(block.offsets)), np.asarray(block.targets)
+    kept = rows + block.first != targets
+    kept[1:] &= (targets[1:] != targets[:-1]) | (rows[1:] != rows[:-1])
+    rows, targets = rows[kept], targets[kept].astype(np.int64)
+    degree = np.bincount(rows, minlength=block.rows)
+    (there,) = distributed.fetch(targets, degree)
+    rises = (degree[rows] < there) | ((degree[rows] == there) & (rows + block.first < targets))
+    rows, targets, there = rows[rises], targets[rises], there[rises]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=block.rows))])
+
+    def place(at: np.ndarray, sought: np.ndarray) -> np.ndarray:
+        low, high = offsets[at], offsets[at + 1]
+        while np.any(low < high):
+            middle = (low + high) // 2
+            less = (low < high) & (targets[np.minimum(middle, len(targets) - 1)] < sought)
+            low, high = np.where(less, middle + 1, low), np.where(less | (low == high), high, middle)
+        if not len(targets):
+            return np.full(len(at), -1)
+        found = (low < offsets[at + 1]) & (targets[np.minimum(low, len(targets) - 1)] == sought)
+        return np.where(found, low, -1)
+
+    ends = np.cumsum(offsets[rows + 1] - np.arange(len(rows)) - 1)
+    whole = int(ends[-1]) if len(ends) else 0
+    parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in range(4)]
+    for turn in range(comm.largest(-(-whole // STEP))):
+        pair = np.arange(min(turn * STEP, whole), min((turn + 1) * STEP, whole))
+        one = np.searchsorted(ends, pair, side="right")
+        two = one + ends[one] - pair
+        swap = (there[one] > there[two]) | ((there[one] == there[two]) & (targets[one] > targets[two]))
+        low, high = np.where(swap, two, one), np.where(swap, one, two)
+        third = distributed.ask(targets[low], targets[high], place)
+        closed = third >= 0
+        for part, values in zip(parts, (one, two, targets[low], third), strict=True):
+            part.append(values[closed])
+    return rows, targets, [np.concatenate(part) for part in parts]

@@ -1,0 +1,65 @@
+"""Decision from counted violations: the first broken rule, with the violation of the smallest ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.validate.rule import Rule, printed
+
+Place = int | tuple[int, int]
+"""A gid, or an arc: (source, target), or both as 32 bits of one number."""
+
+Found = tuple[int, Place]
+"""Number of violations on this rank, and the place of the first."""
+
+NOWHERE: Found = (0, -1)
+
+
+@dataclass
+class Finding:
+    """Violations of one rule on this rank.
+
+    Attributes:
+        rule: the rule.
+        found: violations and the place of the first, a vertex ``v`` or an arc ``u → v``.
+        values: returns values of the message by name, from ``u`` and ``v``; collective, both are None on ranks without
+            a violation, and ``u`` is None at a vertex.
+        arc: the place is an arc.
+    """
+
+    rule: Rule
+    found: Found
+    values: Callable[[int | None, int | None], Mapping[str, np.generic]]
+    arc: bool = False
+
+    def place(self) -> tuple[int | None, int | None]:
+        """Return ``u`` and ``v``."""
+        count, place = self.found
+        if not count:
+            return None, None
+        if isinstance(place, tuple):
+            return place
+        return (place >> 32, place & (1 << 32) - 1) if self.arc else (None, place)
+
+
+def decide(distributed: Any, *findings: Finding) -> None:
+    """Raise for the first rule that is broken on any rank; collective.
+
+    Raises:
+        ValidationFailed: on every rank, with the same message.
+    """
+    totals = distributed.comm.allreduce(np.array([finding.found[0] for finding in findings], np.int64))
+    for finding, total in zip(findings, totals.tolist(), strict=True):
+        if not total:
+            continue
+        u, v = finding.place()
+        values = finding.values(u, v)
+        rule = finding.rule
+        rule.count = finding.found[0]
+        rule.gids = {name: gid for name, gid in (("u", u), ("v", v)) if gid is not None}
+        rule.values = {name: printed(value) for name, value in values.items()} if rule.count else {}
+        distributed.judge(rule)

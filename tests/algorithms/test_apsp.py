@@ -1,0 +1,235 @@
+"""All pairs on any number of ranks and policies, against SciPy's and NetworkX's distances."""
+
+import itertools
+
+import emulated
+import networkx as nx
+import numpy as np
+import pytest
+from battery import CASES
+from flat_run import flat_run
+from scipy.sparse import csgraph, csr_array
+from test_battery import combinations, solve
+
+import dgraph
+from dgraph.algorithms.apsp import VARIANTS
+from dgraph.comm import SerialComm, world
+from dgraph.errors import DataError, OutOfMemory, UsageError, ValidationFailed
+from dgraph.validate import validate
+
+METHODS = VARIANTS[1:]
+
+
+def check(matrix, wanted, what, rtol=0.0):
+    """Compare this rank's rows; all ranks raise together."""
+    with world().together():
+        rows = wanted[matrix.first : matrix.first + len(matrix.here)]
+        np.testing.assert_allclose(matrix.here, rows, rtol=rtol, err_msg=str(what))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_battery(name):
+    case = CASES[name]
+    dtype = case.dtypes[0]
+    n, src, dst, weights = case.arcs(dtype)
+    wanted = csgraph.dijkstra(csr_array((weights.astype(float), (src, dst)), (n, n)))
+    for step, chosen in enumerate(combinations(name)):
+        method = METHODS[(step + world().size + len(name)) % len(METHODS)]
+        given = {} if method == "johnson" else {"block": 7}
+        result, at = solve("apsp", name, dtype, chosen, variant=method, **given)
+        check(result.matrix, wanted, (chosen, method), 0 if dtype.startswith("int") else 1e-6)
+        with world().together():
+            np.testing.assert_array_equal(result.columns["reached"], np.isfinite(wanted).sum(axis=1)[at])
+            assert result.matrix.ids.tolist() == case.vertices.tolist()
+
+
+def signed(n=40, seed=5):
+    """Return arcs with negative weights and no negative cycle, by potentials."""
+    rng = np.random.default_rng(seed)
+    src, dst = rng.integers(0, n, (2, 6 * n))
+    height = rng.integers(-50, 50, n)
+    return n, src, dst, rng.integers(0, 20, 6 * n) + height[dst] - height[src]
+
+
+def graph(n, src, dst, weights, comm=None, **options):
+    comm = comm or world()
+    mine = slice(comm.rank, None, comm.size)
+    return dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, comm=comm, **options)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("kind", [np.int32, np.float64])
+def test_every_method_takes_negative_weights(kind):
+    n, src, dst, weights = signed()
+    apart = src != dst
+    wanted = csgraph.johnson(dense(n, src[apart], dst[apart], weights[apart]))
+    scale = 1 if kind is np.int32 else 0.1
+    given = graph(n, src, dst, (weights * scale).astype(kind))
+    for method in METHODS:
+        result = dgraph.apsp(given, variant=method, block=None if method == "johnson" else 9, validate=True)
+        with world().together():
+            rows = wanted[result.matrix.first :][: len(result.matrix.here)] * scale
+            near = {"rtol": 0} if scale == 1 else {"rtol": 1e-12, "atol": 1e-12}
+            np.testing.assert_allclose(result.matrix.here, rows, **near)
+            assert result.matrix.dtype == ("float32" if scale == 1 else "float64")
+
+
+def dense(n, src, dst, weights):
+    """Return SciPy's matrix with the least of parallel arcs; explicit zeros are arcs."""
+    order = np.lexsort((weights, dst, src))
+    key = (src * n + dst)[order]
+    first = order[np.concatenate([[True], key[1:] != key[:-1]])]
+    return csr_array((weights[first].astype(float), (src[first], dst[first])), (n, n))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("method", METHODS)
+def test_a_negative_cycle_is_named(method):
+    src, dst = np.array([0, 1, 2, 3, 4, 3]), np.array([1, 2, 3, 4, 2, 5])
+    with pytest.raises(DataError, match="negative cycle, 2 → 3 → 4 → 2: "):
+        dgraph.apsp(graph(6, src, dst, np.array([1, 1, 2, -4, 1, 1])), variant=method)
+
+
+@pytest.mark.mpi
+def test_paths_are_shortest():
+    n, src, dst, weights = signed()
+    result = dgraph.apsp(graph(n, src, dst, weights))
+    known = nx.MultiDiGraph()
+    known.add_nodes_from(range(n))
+    known.add_weighted_edges_from(zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True))
+    for u, v in ((0, 7), (3, 39), (5, 5), (11, 2)):
+        path, length = result.matrix.path(u, v), result.matrix.value(u, v)
+        with world().together():
+            assert length == nx.bellman_ford_path_length(known, u, v)
+            assert (path[0], path[-1]) == (u, v)
+            steps = itertools.pairwise(path)
+            assert sum(min(arc["weight"] for arc in known[x][y].values()) for x, y in steps) == length
+    rows = result.matrix.rows([4, 0, 4])
+    whole = result.matrix.gather()
+    with world().together():
+        assert whole is None or np.array_equal(rows, whole[[4, 0, 4]])
+    with pytest.raises(UsageError, match="99 is not a vertex"):
+        result.matrix.path(0, 99)
+
+
+@pytest.mark.mpi
+def test_names_and_missing_paths(tmp_path_factory):
+    comm = world()
+    folder = comm.bcast_json(str(tmp_path_factory.mktemp("names")) if comm.rank == 0 else None)
+    if comm.rank == 0:
+        with open(f"{folder}/g.csv", "w") as file:
+            file.write("b,a\na,d\n")
+    comm.barrier()
+    result = dgraph.apsp(dgraph.Graph.load(f"{folder}/g.csv", ids="string", header=False, directed=True, comm=comm))
+    assert result.matrix.path("b", "d") == ["b", "a", "d"]
+    assert result.matrix.path("d", "b") == []
+    result.save(f"{folder}/d.parquet")
+    result.save(f"{folder}/d.npz")
+    with comm.together():
+        import pyarrow.parquet as parquet
+
+        rows = parquet.read_table(f"{folder}/d.parquet").to_pylist()
+        assert [tuple(row.values()) for row in rows] == [
+            ("a", "a", 0), ("a", "d", 1), ("b", "a", 1), ("b", "b", 0), ("b", "d", 2), ("d", "d", 0),
+        ]  # fmt: skip
+        found = np.load(f"{folder}/d.npz")
+        assert found["vertex"].tolist() == ["a", "b", "d"]
+        assert found["distance"].tolist() == [[0, np.inf, 1], [1, 0, 2], [np.inf, np.inf, 0]]
+
+
+@pytest.mark.mpi
+def test_the_matrix_lies_in_a_file_if_memory_is_short(tmp_path_factory, monkeypatch):
+    comm = world()
+    folder = comm.bcast_json(str(tmp_path_factory.mktemp("short")) if comm.rank == 0 else None)
+    n, src, dst, weights = signed()
+    given = graph(n, src, dst, weights)
+    wanted = dgraph.apsp(given)
+    wanted.save(f"{folder}/saved.npy")
+    monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.beside_matrix", lambda *_: 0)
+    monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.free_memory", lambda: 1000)
+    with pytest.raises(OutOfMemory, match=r"1,?600|bytes on a rank \(4 bytes a pair"):
+        dgraph.apsp(given)
+    for method in ("auto", "johnson", "blocked"):
+        result = dgraph.apsp(given, variant=method, matrix_file=f"{folder}/kept.npy", validate=True)
+        result.save(f"{folder}/kept.npy")
+        with comm.together():
+            np.testing.assert_array_equal(np.load(f"{folder}/kept.npy"), np.load(f"{folder}/saved.npy"))
+            assert isinstance(result.matrix.here, np.memmap)
+    with pytest.raises(UsageError, match=r"not an \.npy file"):
+        dgraph.apsp(given, matrix_file="d.csv")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("spec", "taken"), [("grid:36x36", "separators"), ("complete:300", "blocked"), ("path:900", "johnson")]
+)
+def test_the_method_is_chosen_by_estimates(spec, taken, monkeypatch):
+    """Check that auto takes each method on its kind of graph, and gives the same distances."""
+    monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.SEARCHED", 1e-9 if taken == "johnson" else 30e-9)
+    given = dgraph.Graph.load(spec, weights="1..9", comm=world())
+    result = dgraph.apsp(given)
+    assert {"what": "variant", "taken": taken} in [
+        {name: each[name] for name in ("what", "taken")} for each in result.report["choices"]
+    ]
+    other = dgraph.apsp(given, variant="blocked" if taken == "johnson" else "johnson")
+    with world().together():
+        np.testing.assert_array_equal(result.matrix.here, other.matrix.here)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("zero", [False, True])
+def test_the_certificate_catches_wrong_distances(zero):
+    """Check a distance too long, too short, invented, missing, and one held up by a cycle of weight 0 alone."""
+    src, dst = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 2])
+    given = graph(5, src, dst, np.array([1, 2, 0, 0]) if zero else np.array([1, 2, 3, 4]))
+    result = dgraph.apsp(given, validate=True)
+    columns = dict(result.columns)
+
+    def failure(changes):
+        rows = result.matrix.here.copy()
+        for u, v, value in changes:
+            if result.matrix.first <= u < result.matrix.first + len(rows):
+                rows[u - result.matrix.first, v] = value
+        found = validate("apsp", given.block, columns, world(), parameters={}, rounds=0, matrix=rows)
+        return found.failure or ""
+
+    assert failure([]) == ""
+    assert "from 0 to 2 it is 4.0" in failure([(0, 2, 4)])
+    assert "from 0 to 2 it is 2.0" in failure([(0, 2, 2)])
+    assert "from 0 to 4 it is 7.0" in failure([(0, 4, 7)])
+    assert "from 1 to 3" in failure([(1, 3, np.inf)])
+    assert "the distance from 4 to itself is 1.0" in failure([(4, 4, 1)])
+    assert ("no arcs give 9.0 as the distance from 4 to 2" if zero else "in-arcs") in failure([(4, 2, 9), (4, 3, 9)])
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("method", ["blocked", "separators", "recursive", "squaring", "floyd-warshall"])
+def test_on_an_emulated_gpu(method):
+    n, src, dst, weights = signed(70)
+    given = graph(n, src, dst, weights, SerialComm())
+    dtype = "float64" if method == "recursive" else "auto"
+    found = flat_run("apsp", given, backend=emulated.backend(), variant=method, block=33, dtype=dtype, validate=True)
+    np.testing.assert_array_equal(found.matrix.here, dgraph.apsp(given, variant="johnson").matrix.here)
+
+
+MUTANTS = [
+    ("k + column < env.depth", "k + column + 1 < env.depth"),
+    ("left + column < env.columns;", "left + column + 1 < env.columns;"),
+    ("const int x = threadIdx.x % 16", "const int x = threadIdx.x % 15"),
+    ("buffer ^= 1;", ""),
+]
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutants_of_the_kernel_are_rejected(mutant):
+    n, src, dst, weights = signed(150, seed=3)
+    given = graph(n, src, dst, weights, SerialComm())
+    backend = emulated.backend()
+    backend.device.mutants = (mutant,)
+    with pytest.raises(ValidationFailed):
+        flat_run("apsp", given, backend=backend, variant="blocked", block=33, validate=True)
+    assert backend.device.changed == {mutant}

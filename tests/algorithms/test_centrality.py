@@ -1,0 +1,210 @@
+"""Closeness and betweenness on any number of ranks, against NetworkX; sums have the same bits on all of them."""
+
+import emulated
+import networkx as nx
+import numpy as np
+import pytest
+from battery import CASES
+from flat_run import flat_run
+from test_battery import combinations, equal, solve
+
+import dgraph
+from dgraph.comm import SerialComm, world
+from dgraph.errors import DataError, UsageError
+from dgraph.validate import validate
+
+
+def drawn(name):
+    """Return a case as a graph of NetworkX, without parallel edges."""
+    case = CASES[name]
+    n, src, dst, _ = case.arcs()
+    G = nx.DiGraph() if case.directed else nx.Graph()
+    G.add_nodes_from(range(n))
+    G.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
+    return G
+
+
+def alone(name):
+    """Return a case as a graph of this process."""
+    case = CASES[name]
+    return dgraph.Graph.from_edges(
+        case.src, case.dst, n=case.n, directed=case.directed, sparse_ids=case.n is None, comm=SerialComm()
+    )
+
+
+def close(found, wanted, at, what):
+    """Compare this rank's column with the oracle's whole one, up to rounding."""
+    with world().together():
+        np.testing.assert_allclose(found, np.array([wanted[v] for v in at.tolist()]), 1e-11, 1e-13, err_msg=what)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_closeness(name):
+    wanted = nx.closeness_centrality(drawn(name))
+    wanted = np.array([wanted[v] for v in range(len(wanted))])
+    for chosen in combinations(name)[:2]:
+        result, here = solve("closeness", name, combination=chosen)
+        equal(result.columns["closeness"], wanted, here, f"closeness {chosen}")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_betweenness(name):
+    wanted, bits = nx.betweenness_centrality(drawn(name)), dgraph.run("bc", alone(name)).columns["bc"]
+    for chosen in combinations(name)[:2]:
+        result, here = solve("bc", name, combination=chosen)
+        close(result.columns["bc"], wanted, here, f"bc {chosen}")
+        equal(result.columns["bc"], bits, here, f"bits of bc {chosen}")
+
+
+@pytest.mark.mpi
+def test_drawn_sources_are_those_of_any_number_of_ranks():
+    for name, more in (("bc", {"endpoints": True}), ("bc", {"normalized": False}), ("closeness", {})):
+        for state in (1, -5):
+            settings = more | {"k": 20, "random_state": state}
+            known = dgraph.run(name, alone("skewed"), validate=True, **settings).columns[name]
+            result, here = solve(name, "skewed", validate=True, **settings)
+            equal(result.columns[name], known, here, f"{name} {settings}")
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("endpoints", [False, True])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_named_sources_are_scaled_as_by_networkx(normalized, endpoints, monkeypatch):
+    G, nodes = drawn("skewed"), [3, 17, 40]
+    monkeypatch.setattr("random.Random.sample", lambda self, population, k: nodes)
+    wanted = nx.betweenness_centrality(G, k=3, normalized=normalized, endpoints=endpoints, seed=1)
+    graph = dgraph.Graph.from_networkx(G)
+    found = dgraph.bc(graph, sources=nodes, normalized=normalized, endpoints=endpoints, validate=True)
+    np.testing.assert_allclose(found.columns["bc"], [wanted[v] for v in found.columns["vertex"].tolist()], 1e-12)
+
+
+@pytest.mark.mpi
+def test_paths_of_a_grid_beyond_float64():
+    """From a corner of a long grid, 2^1100 and more paths lead to a vertex: numbers are scaled, shares stay exact."""
+    length, comm = 1600, world()
+    ids = np.arange(2 * length)
+    rungs = np.stack([ids[:-2:2], ids[2::2]]), np.stack([ids[:-2:2], ids[3::2]])
+    more = np.stack([ids[1:-2:2], ids[2::2]]), np.stack([ids[1:-2:2], ids[3::2]])
+    src, dst = np.concatenate([*rungs, *more], axis=1)[:, comm.rank :: comm.size]
+    graph = dgraph.Graph.from_edges(src, dst, n=2 * length, directed=False, comm=comm)
+    found = dgraph.run("bc", graph, sources=[0], normalized=False)
+    level = found.columns["vertex"] // 2
+    n, scale = 2 * length, (2 * length - 1) / 2
+    behind = 2 * (length - 1 - level)  # every path from 0 to them passes one of the two vertices of the level
+    wanted = np.where(level > 0, behind / 2 * scale, 0.0)
+    wanted[found.columns["vertex"] == 1] = 0.0  # at distance 2, behind both vertices of level 1
+    chosen = (level > 1) | (found.columns["vertex"] < 2)
+    with comm.together():
+        assert n == found.columns["vertex"][-1] + 1 or comm.size > 1
+        keep = chosen & (found.columns["vertex"] != 0)
+        np.testing.assert_allclose(found.columns["bc"][keep], wanted[keep], 1e-9)
+
+
+@pytest.mark.mpi_skip
+def test_paths_that_differ_too_much_are_refused():
+    """One of two ways to the same distance doubles its paths at each step, the other has one path."""
+    length = 1100
+    ids = np.arange(2 * length)
+    ladder = [(0, 1)] if False else []
+    src = [*ids[:-2:2], *ids[:-2:2], *ids[1:-2:2], *ids[1:-2:2]]
+    dst = [*ids[2::2], *ids[3::2], *ids[2::2], *ids[3::2]]
+    single = 2 * length + np.arange(length)
+    src += [0, *single[:-1].tolist(), *ladder]
+    dst += [single[0], *single[1:].tolist()]
+    graph = dgraph.Graph.from_edges(src, dst, n=3 * length, directed=True, comm=SerialComm())
+    with pytest.raises(DataError, match=r"differ by a factor of more than 2\^900"):
+        dgraph.run("bc", graph, sources=[0])
+
+
+@pytest.mark.mpi
+def test_the_certificate_of_many_sources():
+    """More sources than are searched again: the total and the bound find a change and an exchange."""
+    result, _ = solve("bc", "skewed")
+    from test_battery import graph_of
+
+    graph, settings = graph_of("skewed", None), dgraph.algorithms.ALGORITHMS["bc"]().settings()
+    vertex, order = result.columns["vertex"], graph.comm.largest(int(result.columns["bc"].argmax()))
+    assert order >= 0
+
+    def verdict(change):
+        columns = {"vertex": vertex, "bc": result.columns["bc"].copy()}
+        change(columns["bc"])
+        return validate("bc", graph.block, columns, graph.comm, parameters=settings, rounds=0)
+
+    assert verdict(lambda column: None).passed
+    most = graph.comm.allreduce(np.array([result.columns["bc"].max()]), "max")[0]
+
+    def raised(column):
+        column[result.columns["bc"] == most] *= 1 + 1e-6
+
+    def lowered(column):
+        column[result.columns["bc"] == most] = 0.0
+
+    assert "'the total is that of the distances'" in verdict(raised).failure
+    assert "'betweenness is at least the dependencies'" in verdict(lowered).failure
+
+
+@pytest.mark.mpi_skip
+def test_what_is_refused():
+    graph = dgraph.Graph.load("path:5", comm=SerialComm())
+    with pytest.raises(UsageError, match="k = 6 sources cannot be drawn from 5 vertices"):
+        dgraph.closeness(graph, k=6)
+    with pytest.raises(UsageError, match="leave one of the two out"):
+        dgraph.bc(graph, k=2, sources=[1])
+    with pytest.raises(UsageError, match="have no weights"):
+        dgraph.bc(graph, sources={1: 2.0})
+    for sources, words in (([], "is empty"), ([1, 9], "source 9 is not a vertex"), ([1, 2, 1], "1 is given twice")):
+        with pytest.raises(UsageError, match=words):
+            dgraph.bc(graph, sources=sources)
+
+
+@pytest.mark.mpi_skip
+def test_parallel_edges_and_loops_count_once():
+    src, dst = np.array([0, 0, 0, 1, 2, 2, 3, 1]), np.array([1, 1, 2, 3, 3, 3, 4, 1])
+    options = {"directed": False, "keep_loops": True, "keep_parallel": True}
+    graph = dgraph.Graph.from_edges(src, dst, n=5, comm=SerialComm(), **options)
+    wanted = nx.betweenness_centrality(nx.Graph(zip(src.tolist(), dst.tolist(), strict=True)))
+    np.testing.assert_allclose(dgraph.bc(graph, validate=True).columns["bc"], [wanted[v] for v in range(5)], 1e-14)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("endpoints", [False, True])
+@pytest.mark.parametrize("name", ["skewed", "two_islands"])
+def test_on_an_emulated_gpu(name, endpoints):
+    G, nodes = drawn(name), [0, 3, 17]
+    G = G.to_undirected() if endpoints else nx.DiGraph(G)
+    directed = not endpoints
+    if directed:  # one way, up to a few edges both ways
+        G.remove_edges_from([(u, v) for u, v in list(G.edges) if u > v and (u + v) % 5])
+    graph = dgraph.Graph.from_edges(*np.array(list(G.edges)).T, n=len(G), directed=directed, comm=SerialComm())
+    wanted = dgraph.bc(graph, sources=nodes, endpoints=endpoints).columns["bc"]
+    found = flat_run(
+        "bc", graph, backend=emulated.backend(), sources=nodes, endpoints=endpoints, normalized=True, validate=True
+    )
+    np.testing.assert_allclose(found.columns["bc"], wanted, 1e-11, 1e-13)
+    twice = dgraph.Graph.from_edges([0, 0, 1], [1, 1, 2], n=3, keep_parallel=True, comm=SerialComm())
+    with pytest.raises(UsageError, match="has parallel edges, which count once"):
+        flat_run("bc", twice, backend=emulated.backend())
+    again = flat_run("bc", graph, backend=emulated.backend(), sources=nodes, endpoints=endpoints)
+    np.testing.assert_array_equal(again.columns["bc"], found.columns["bc"])
+
+
+@pytest.mark.mpi
+def test_ranks_share_out_sources_or_vertices(monkeypatch):
+    """Where the graph fits each rank it takes sources, else vertices; bits are those of one rank both times."""
+    runs = [("bc", "rmat:8", {"endpoints": True}), ("bc", "grid:12x15", {}), ("closeness", "rmat:11", {})]
+    graphs = {spec: dgraph.Graph.load(spec, comm=world()) for _, spec, _ in runs}
+    known = [dgraph.run(name, dgraph.Graph.load(spec, comm=SerialComm()), **more) for name, spec, more in runs]
+    for words, why in (("shared out among ranks", "the graph fits"), ("searched by all ranks", "bytes on a rank")):
+        for (name, spec, more), wanted in zip(runs, known, strict=True):
+            result = dgraph.run(name, graphs[spec], **more)
+            equal(result.columns[name], wanted.columns[name], result.columns["vertex"], f"{name} {words}")
+            assert (result.summary, result.rounds) == (wanted.summary, wanted.rounds)
+            chosen = [each for each in result.report["choices"] if each["what"] == "sources"]
+            with world().together():
+                assert len(chosen) == (world().size > 1)
+                assert all(words in each["taken"] and why in each["reason"] for each in chosen)
+        monkeypatch.setattr("dgraph.algorithms.many_sources.betweenness.replica.free_memory", lambda: 1000)

@@ -1,0 +1,87 @@
+"""Trusses on any number of ranks, against edges peeled one level at a time."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from battery import CASES
+from test_battery import combinations, equal, solve
+
+import dgraph
+from dgraph.comm import SerialComm, world
+
+
+def trusses(n, src, dst):
+    """Return the largest trussness of an edge at each vertex, 0 without edges, and the edges of the largest truss."""
+    neighbours = [set() for _ in range(n)]
+    for u, v in zip(src.tolist(), dst.tolist(), strict=True):
+        if u != v:
+            neighbours[u].add(v)
+            neighbours[v].add(u)
+    largest, k, left = np.zeros(n, np.int64), 2, []
+    while any(neighbours):
+        largest[[bool(each) for each in neighbours]] = k
+        left.append(sum(map(len, neighbours)) // 2)
+        k += 1
+        edges = [(u, v) for u in range(n) for v in neighbours[u] if u < v]
+        while gone := [(u, v) for u, v in edges if len(neighbours[u] & neighbours[v]) < k - 2]:
+            for u, v in gone:
+                neighbours[u].discard(v)
+                neighbours[v].discard(u)
+            edges = [(u, v) for u in range(n) for v in neighbours[u] if u < v]
+    return largest, left
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_values(name):
+    n, src, dst, _ = CASES[name].arcs(directed=False)
+    wanted, left = trusses(n, src, dst)
+    for chosen in combinations(name):
+        result, here = solve("ktruss", name, combination=chosen)
+        equal(result.columns["truss"], wanted, here, f"truss {chosen}")
+        assert result.summary == {"k": len(left) + 1 if left else 0, "edges": left[-1] if left else 0}
+        result, here = solve("ktruss", name, combination=chosen, k=3)
+        equal(result.columns["in_truss"], wanted >= 3, here, f"in_truss {chosen}")
+        assert result.summary == {"members": (wanted >= 3).sum(), "edges": left[1] if len(left) > 1 else 0}
+
+
+@pytest.mark.mpi
+def test_rows_of_others_come_some_at_a_time(monkeypatch):
+    monkeypatch.setattr("dgraph.algorithms.edge_triangles.full_rows.FEWEST", 10)
+    comm, made = world(), nx.gnp_random_graph(90, 0.2, seed=2)
+    made.add_edges_from(nx.complete_graph(12).edges)
+    graph = dgraph.Graph.from_networkx(made if comm.rank == 0 else None, comm=comm)
+    src, dst = np.array(list(made.edges)).T
+    wanted, left = trusses(90, src, dst)
+    for policy in ("oec", "cvc"):
+        result = dgraph.run("ktruss", graph.on(policy=policy), validate=True)
+        equal(result.columns["truss"], wanted, result.columns["vertex"], policy)
+        assert result.summary == {"k": len(left) + 1, "edges": left[-1]}
+    result = dgraph.run("ktruss", graph, k=6)
+    assert result.summary["edges"] == nx.k_truss(made, 6).number_of_edges()
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_share_large_rounds(threads):
+    made = nx.barabasi_albert_graph(600, 12, seed=3)
+    graph = dgraph.Graph.from_networkx(made, comm=SerialComm(), device=dgraph.Cpu(threads=threads))
+    wanted, left = trusses(600, *np.array(made.edges).T)
+    result = dgraph.run("ktruss", graph)
+    assert (result.columns["truss"] == wanted).all()
+    assert result.summary == {"k": len(left) + 1, "edges": left[-1]}
+    for k in (3, 5):
+        result = dgraph.run("ktruss", graph, k=k)
+        assert (result.columns["in_truss"] == (wanted >= k)).all()
+        assert result.summary["edges"] == left[k - 2]
+    with pytest.warns(dgraph.errors.ConvergenceWarning):
+        short = dgraph.run("ktruss", graph, options=dgraph.Options(max_rounds=5))
+    assert short.rounds == 5
+    assert (short.columns["truss"] <= wanted).all()
+
+
+@pytest.mark.mpi_skip
+def test_a_round_limit():
+    graph = dgraph.Graph.load("rmat:7", comm=SerialComm())
+    with pytest.warns(dgraph.errors.ConvergenceWarning, match="ktruss did not converge: it was stopped after 1 rounds"):
+        assert not dgraph.run("ktruss", graph, options=dgraph.Options(max_rounds=1)).converged

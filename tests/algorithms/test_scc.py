@@ -1,0 +1,144 @@
+"""Strongly connected components on any number of ranks are SciPy's, and programs walk edges backwards."""
+
+import emulated
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from battery import CASES
+from flat_run import flat_run
+from test_battery import combinations, equal, solve
+
+import dgraph
+from dgraph.comm import SerialComm
+from dgraph.program import ADD, Field, Program
+
+
+def components(n, src, dst):
+    """Return the first vertex of each vertex's component, and the size of the largest."""
+    matrix = sparse.csr_matrix((np.ones(src.size), (src, dst)), shape=(n, n))
+    _, labels = sparse.csgraph.connected_components(matrix, connection="strong")
+    _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
+    return first[labels], int(sizes.max(initial=0))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_labels(name):
+    n, src, dst, _ = CASES[name].arcs()
+    first, largest = components(n, src, dst)
+    for chosen in combinations(name):
+        result, here = solve("scc", name, combination=chosen)
+        equal(result.columns["labels"], CASES[name].vertices[first], here, f"labels {chosen}")
+        assert result.summary == {"components": np.unique(first).size, "largest": largest}
+        assert result.converged
+
+
+def serial(src, dst, n):
+    return dgraph.Graph.from_edges(np.array(src, np.int64), np.array(dst, np.int64), n=n, comm=SerialComm())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("seed", range(3))
+def test_many_components_of_many_sizes(seed):
+    draw = np.random.default_rng(seed)
+    n, size = 4000, 25
+    src = draw.integers(0, n, 3 * n)
+    dst = np.where(
+        draw.random(3 * n) < 0.97, src // size * size + draw.integers(0, size, 3 * n), draw.integers(0, n, 3 * n)
+    )
+    keep = draw.permutation(n)
+    graph = serial(keep[src], keep[dst], n)
+    first, largest = components(n, keep[src], keep[dst])
+    result = dgraph.run("scc", graph, validate=True)
+    np.testing.assert_array_equal(result.columns["labels"], first)
+    assert result.summary["largest"] == largest
+    assert result.report["outcome"]["validation"]["passed"] is True
+
+
+def clusters(n, size):
+    """Return arcs of which most lie inside clusters, and a few vertices have many."""
+    draw = np.random.default_rng(2)
+    src = np.append(draw.integers(0, n, 5 * n // 2), np.repeat([3, n // 2], 60))
+    near = src // size * size + draw.integers(0, size, src.size)
+    return src, np.where(draw.random(src.size) < 0.97, near, draw.integers(0, n, src.size)) % n
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("renumber", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        None,
+        ("i < count && name != env.out_of[v]", "false"),
+        pytest.param(("lane_id() == 0 && least", "false && least"), marks=pytest.mark.exhaustive),
+    ],
+)
+def test_kernels_of_a_gpu(renumber, mutant):
+    """Check parts, trimmed vertices, and components that names decide."""
+    n = 700
+    src, dst = clusters(n, 25)
+    backend = emulated.backend(renumber=renumber)
+    backend.device.mutants = () if mutant is None else (mutant,)
+    result = flat_run("scc", serial(src, dst, n), backend=backend)
+    first, largest = components(n, src, dst)
+    assert ((result.columns["labels"] == first).all()) == (mutant is None)
+    if mutant is None:
+        assert result.summary == {"components": np.unique(first).size, "largest": largest}
+
+
+@pytest.mark.mpi_skip
+def test_chains_take_few_passes():
+    n = 3000
+    for order in (np.arange(n), np.arange(n)[::-1], np.random.default_rng(1).permutation(n)):
+        result = dgraph.run("scc", serial(order[:-1], order[1:], n))
+        np.testing.assert_array_equal(result.columns["labels"], np.arange(n))
+
+
+@pytest.mark.mpi_skip
+def test_a_round_limit_leaves_vertices_undecided():
+    ring = np.arange(60)
+    with pytest.warns(dgraph.errors.ConvergenceWarning, match="scc did not converge"):
+        result = dgraph.run("scc", serial(ring, np.roll(ring, -1), 60), options=dgraph.Options(max_rounds=2))
+    assert (result.columns["labels"] == -1).any()
+
+
+class InDegree(Program):
+    """In-degree counted along in-edges from their targets, beside the one that the graph has."""
+
+    reverse = True
+
+    out = Field("int64", reduce=ADD)
+    degree = Field("int64")
+
+    def init(self, v, g):
+        return {"degree": v.out_degree, "active": True}
+
+    def edge(self, u, e, v):
+        return {"out": 1}
+
+    def step(self, g):
+        return {"done": True}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["skewed", "shifted_ids", "plateaus"])
+def test_reversed_programs(name):
+    n, src, dst, _ = CASES[name].arcs()
+    if not CASES[name].directed:
+        pytest.skip("an undirected graph is its own reverse")
+    for chosen in combinations(name)[:3]:
+        result, here = solve(InDegree(), name, combination=chosen)
+        equal(result.columns["out"], np.bincount(src, minlength=n), here, f"out {chosen}")
+        equal(result.columns["degree"], np.bincount(dst, minlength=n), here, f"degree {chosen}")
+
+
+@pytest.mark.mpi_skip
+def test_networkx_agrees():
+    graph = nx.gnp_random_graph(60, 0.03, seed=4, directed=True)
+    src, dst = np.array(list(graph.edges)).T
+    result = dgraph.run("scc", serial(src, dst, 60))
+    wanted = {min(part) for part in nx.strongly_connected_components(graph)}
+    assert set(result.columns["labels"].tolist()) == wanted

@@ -1,0 +1,118 @@
+"""Triangles and clustering coefficients on any number of ranks, against products of SciPy's sparse matrices."""
+
+import emulated
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from battery import CASES
+from flat_run import flat_run
+from test_battery import combinations, equal, graph_of, solve
+
+import dgraph
+from dgraph.algorithms.kernels import wedges_cuda
+from dgraph.comm import SerialComm, world
+from dgraph.errors import ValidationFailed
+from dgraph.validate import validate
+
+
+def counted(n, src, dst):
+    """Return triangles and distinct neighbours of every vertex."""
+    apart = src != dst
+    joined = sparse.csr_array((np.ones(apart.sum(), np.int64), (src[apart], dst[apart])), (n, n))
+    joined.data[:] = 1
+    joined.sum_duplicates()
+    joined.data[:] = 1
+    return np.asarray((joined @ joined).multiply(joined).sum(axis=1)).ravel() // 2, np.diff(joined.indptr)
+
+
+def wanted(name):
+    n, src, dst, _ = CASES[name].arcs(directed=False)
+    return counted(n, src, dst)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", CASES)
+def test_counts(name):
+    triangles, degree = wanted(name)
+    for chosen in combinations(name):
+        result, here = solve("triangles", name, combination=chosen)
+        equal(result.columns["triangles"], triangles, here, f"triangles {chosen}")
+        assert result.summary == {"triangles": triangles.sum() // 3}
+        result, here = solve("lcc", name, combination=chosen)
+        shares = np.where(degree > 1, 2 * triangles / np.maximum(degree * (degree - 1), 1), 0.0)
+        equal(result.columns["lcc"], shares, here, f"lcc {chosen}")
+        assert result.summary["mean"] == pytest.approx(shares.mean())
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("policy", ["oec", "cvc", "hvc,threshold=3"])
+def test_rows_of_others_come_some_at_a_time(policy, monkeypatch):
+    """Check many turns, loops and parallel edges."""
+    monkeypatch.setattr("dgraph.algorithms.oriented_rows.FEWEST", 10)
+    comm = world()
+    rng = np.random.default_rng(4)
+    src, dst = rng.integers(0, 60, (2, 900))
+    triangles, _ = counted(60, np.concatenate([src, dst]), np.concatenate([dst, src]))
+    mine = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(
+        src[mine], dst[mine], n=60, directed=False, keep_loops=True, keep_parallel=True, policy=policy, comm=comm
+    )
+    result = dgraph.run("triangles", graph, validate=True)
+    equal(result.columns["triangles"], triangles, result.columns["vertex"], policy)
+
+
+@pytest.mark.mpi
+def test_the_certificate_catches_wrong_counts(monkeypatch):
+    """Check that a missing and an invented triangle are seen, whichever pairs are asked about together."""
+    monkeypatch.setattr("dgraph.validate.triangle_counts.STEP", 7)
+    graph = dgraph.Graph.load("complete:6", comm=world())
+    for name, wrong in (("triangles", 9), ("triangles", 11), ("lcc", 0.9), ("lcc", np.nan)):
+        result = dgraph.run(name, graph, validate=True)
+        values = np.where(result.columns["vertex"] == 3, wrong, result.columns[name])
+        columns = {"vertex": result.columns["vertex"], name: values}
+        found = validate(name, graph.block, columns, world(), parameters={}, rounds=0)
+        assert found.passed is False
+        assert "vertex 3 has" in found.failure
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("hubs", [1 << 18, 8])
+@pytest.mark.parametrize("name", ["skewed", "plateaus"])
+def test_on_an_emulated_gpu(name, hubs, monkeypatch):
+    monkeypatch.setattr(wedges_cuda, "MOST_HUBS", hubs)
+    triangles, _ = wanted(name)
+    backend = emulated.backend()
+    if hubs == 8:  # rows beyond the first and targets beyond the first, too
+        backend.device.mutants = (("ROWS_ALONE 65536", "ROWS_ALONE 9"), ("ROW_HELD 512", "ROW_HELD 4"))
+    found = flat_run("triangles", graph_of(name, None), backend=backend)
+    np.testing.assert_array_equal(found.columns["triangles"], triangles)
+
+
+MUTANTS = [
+    ("once && env.neighbours[e] < u", "once && env.neighbours[e] + 1 < u"),
+    ("at < j + k", "true"),
+    ("env.neighbours[e - 1] != v", "true"),
+    ("hub_word(high, low)] >>", "hub_word(high, low / 2)] >>"),
+    ("+ (v >> 5)", "+ (v >> 6)"),
+    ("row[low] == v", "row[low] >= v"),
+    ("1u << (v & 31)", "1u << (u & 31)"),
+]
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutants_of_the_kernel_are_rejected(mutant, monkeypatch):
+    monkeypatch.setattr(wedges_cuda, "MOST_HUBS", 40)
+    rng = np.random.default_rng(4)
+    src, dst = rng.integers(0, 90, (2, 900)) ** 2 // 90
+    graph = dgraph.Graph.from_edges(
+        src, dst, n=90, directed=False, keep_loops=True, keep_parallel=True, comm=SerialComm()
+    )
+    backend = emulated.backend()
+    flat_run("triangles", graph, backend=backend, validate=True)
+    backend.device.mutants = (mutant,)
+    with pytest.raises(ValidationFailed):
+        flat_run("triangles", graph, backend=backend, validate=True)
+    assert backend.device.changed == {mutant}

@@ -1,0 +1,53 @@
+"""Rows of equal keys are reduced on the owners of the keys: sums, or the best row."""
+
+import numpy as np
+import pytest
+import simulated
+
+from dgraph.comm.owner_directed import contract
+
+pytestmark = pytest.mark.mpi_skip
+
+
+def rows(rank):
+    """Return keys, weights and values of one rank; rank 1 has none."""
+    draw = np.random.default_rng(rank)
+    count = 0 if rank == 1 else 200
+    weight = np.round(draw.random(count), 1)
+    return draw.integers(-5, 40, count), weight, draw.integers(0, 9, count), draw.integers(0, 9, count)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("best", [0, 1, 3])
+def test_rows_of_a_key_become_one(ranks, best):
+    everywhere = [row for rank in range(ranks) for row in zip(*(each.tolist() for each in rows(rank)), strict=True)]
+    wanted: dict = {}
+    for key, *values in everywhere:
+        known = wanted.setdefault(key, values if best else [0, 0, 0])
+        if not best:
+            wanted[key] = [a + b for a, b in zip(known, values, strict=True)]
+        elif values[:best] < known[:best]:
+            wanted[key] = values
+
+    def work(comm):
+        keys, *columns = rows(comm.rank)
+        return contract(comm, keys % comm.size, keys, *columns, best=best)
+
+    found = {}
+    for rank, (keys, *columns) in enumerate(simulated.succeed(ranks, work)):
+        assert (np.diff(keys) > 0).all()
+        assert (keys % ranks == rank).all()
+        found |= {key: list(values) for key, *values in zip(keys.tolist(), *columns, strict=True)}
+    assert found.keys() == wanted.keys()
+    for key, values in wanted.items():
+        assert found[key][: best or 3] == pytest.approx(values[: best or 3])
+
+
+def test_no_rows():
+    def work(comm):
+        nothing = np.zeros(0, np.int64)
+        return [contract(comm, nothing, nothing, nothing.astype(float), best=best) for best in (0, 1)]
+
+    for (keys, values), (best_keys, _) in simulated.succeed(2, work):
+        assert keys.size == values.size == best_keys.size == 0
+        assert values.dtype == np.float64

@@ -1,0 +1,187 @@
+"""Array rounds: NumPy answers on small graphs what compiled rounds would answer."""
+
+import itertools
+import os
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import oracles
+import pytest
+from devices import local_graph
+
+import dgraph
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.backend.cpu.codegen import generated_module
+from dgraph.backend.cpu.round import array_rounds
+from dgraph.backend.cpu.round.interpreted import InterpretedMachine
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.comm import world
+from dgraph.graph.stored_graph import Graph
+from dgraph.program import INF, MIN, Field, Program, trace, where
+
+N = 300
+
+
+def arcs(seed=3, count=1500):
+    """Return random arcs with loops and parallel ones, and integer weights with zeros."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, N, count), rng.integers(0, N, count), rng.integers(0, 9, count)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Make every run use array rounds, and count the machines."""
+    made = []
+
+    class Counted(array_rounds.ArrayMachine):
+        def __init__(self, traced, local, team):
+            made.append(type(traced.program).__name__)
+            super().__init__(traced, local, team)
+
+    monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
+    monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny=False: True)
+    monkeypatch.setattr(array_rounds, "spend", lambda stem, seconds: None)
+    monkeypatch.setattr("dgraph.backend.cpu.backend.ArrayMachine", Counted)
+    return made
+
+
+def columns(name, graph, **given):
+    result = dgraph.run(name, graph.on(device=dgraph.Cpu()), **given)
+    return result, result.gather()
+
+
+def graph_of(src, dst, weights=None, **options):
+    return Graph.from_edges(src, dst, weights, vertices=np.arange(N), comm=world(), **options)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_levels_and_parents_are_those_of_igraph(policy, at_once):
+    src, dst, _ = arcs()
+    mine = slice(world().rank, None, world().size)
+    result, found = columns("bfs", graph_of(src[mine], dst[mine]).on(policy=policy), source=7)
+    assert {"Levels"} <= set(at_once)
+    assert {"what": "rounds", "taken": "NumPy", "reason": array_rounds.REMARK} in result.report["choices"]
+    if found is not None:
+        levels = oracles.bfs(N, src, dst, 7)
+        assert np.array_equal(found["distance"], np.where(levels < 0, np.iinfo(np.int64).max, levels))
+        reached = np.flatnonzero(levels > 0)
+        parents = found["predecessor"][reached]
+        assert np.array_equal(levels[parents], levels[reached] - 1)
+        assert set(zip(parents, reached, strict=True)) <= set(zip(src, dst, strict=True))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("delta", [1.0, 20.0])
+def test_distances_are_those_of_dijkstra(dtype, delta, at_once):
+    src, dst, weights = arcs()
+    weights = weights.astype(dtype) if dtype is np.int32 else weights / 7
+    mine = slice(world().rank, None, world().size)
+    graph = graph_of(src[mine], dst[mine], weights[mine])
+    _, found = columns("sssp", graph, source=7, delta=delta, validate=True)
+    assert at_once[0] == "Distances"
+    if found is not None:
+        wanted = oracles.sssp(N, src, dst, weights, 7)
+        none = np.inf if dtype is np.float64 else np.iinfo(np.int64).max
+        assert found["distance"].tolist() == [none if d is None else d for d in wanted]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("calls", [1, 2, 3, 4, 5, 20])
+def test_many_rounds_are_compiled_after_all(calls, at_once, monkeypatch):
+    """The rounds are compiled after that many calls of phases, on each rank after one more: also within a round."""
+    seconds = itertools.count()  # two for each call, by the clock's three readings
+    monkeypatch.setattr(array_rounds, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr(array_rounds, "PATIENCE", 2 * (calls + world().rank) - 1)
+    graph = Graph.load("path:3000", weights="1..9", comm=world())
+    result, found = columns("sssp", graph, source=0, delta=1.0, validate=True)
+    assert "Distances" in at_once
+    assert result.summary["reached"] == 3000
+    assert found is None or np.all(np.diff(found["distance"]) > 0)
+
+
+class Nearest(Program):
+    """Smallest id that reaches a vertex along arcs to larger hashes; saturates, hashes and selects."""
+
+    best = Field("int64", reduce=MIN)
+    far = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        """Start everywhere."""
+        return {"best": v.id, "far": where(v.id < 5, 0, INF), "active": True}
+
+    def edge(self, u, e, v):
+        """Propose both."""
+        return {"best": where(u.best < v.best, u.best, INF), "far": u.far + 1}
+
+
+def test_several_fields_and_infinity_are_combined_as_by_compiled_rounds(at_once, monkeypatch):
+    src, dst, _ = arcs(count=500)
+    local = local_graph(N, src, dst, directed=True)
+    traced = trace(Nearest(), None)
+    found = []
+    for machine in (
+        array_rounds.ArrayMachine(traced, local, Team(1)),
+        InterpretedMachine(traced, local, Team(1), "push"),
+    ):
+        machine.start({})
+        machine.apply_totals(*machine.totals(), starting=True)
+        machine.fused(1000)
+        assert machine.done
+        found.append({name: values.copy() for name, values in machine.fields().items()})
+    for name in ("best", "far"):
+        assert np.array_equal(found[0][name], found[1][name])
+    assert found[0]["far"].max() == np.iinfo(np.int64).max
+
+
+def test_sums_saturate():
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    a, b = np.array([most, least, 5, most]), np.array([1, -1, 6, least])
+    assert array_rounds.saturating_add(a, b).tolist() == [most, least, 11, -1]
+    assert array_rounds.saturating_subtract(a, b).tolist() == [most - 1, least + 1, -1, most]
+
+
+def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
+    monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
+    monkeypatch.setattr(generated_module, "folder", lambda: tmp_path)
+    monkeypatch.setattr(generated_module, "_modules", {})
+    monkeypatch.setattr(generated_module, "_spent", {})
+    stem = generated_module.stem_of(trace(Levels(source=0, limit=9), None), True)
+    assert generated_module.uncompiled(stem)
+    for _ in range(3):
+        generated_module.spend(stem, 0.3)
+        assert generated_module.uncompiled(stem)
+    generated_module.spend(stem, 0.3)
+    assert not generated_module.uncompiled(stem)  # the next run of this process compiles
+    generated_module._spent.clear()
+    assert generated_module.uncompiled(stem)  # another rank of the same job
+    (slow,) = tmp_path.iterdir()
+    os.utime(slow, (time.time() - 3600,) * 2)
+    assert not generated_module.uncompiled(stem)  # a later job
+    assert not generated_module.uncompiled(stem, tiny=True)
+    slow.unlink()
+    assert generated_module.uncompiled(stem)
+    compiled = tmp_path / f"{stem}.py"
+    compiled.touch()
+    os.utime(compiled, (time.time() - 3600,) * 2)
+    assert not generated_module.uncompiled(stem)
+    monkeypatch.setitem(sys.modules, "numba", sys)
+    assert not generated_module.uncompiled(stem, tiny=True)
+    monkeypatch.delitem(sys.modules, "numba")
+    assert generated_module.uncompiled(stem, tiny=True)
+    monkeypatch.setenv("DGRAPH_COMPILE", "always")
+    assert not generated_module.uncompiled(stem)
+
+
+def test_large_graphs_and_programs_that_apply_are_compiled(at_once, monkeypatch):
+    local = local_graph(N, *arcs()[:2], directed=True)
+    levels = trace(Levels(source=0, limit=9), None)
+    assert array_rounds.answers_at_once(levels, local)
+    monkeypatch.setattr(array_rounds, "FEW", local.m - 1)
+    assert not array_rounds.answers_at_once(levels, local)
+    monkeypatch.undo()
+    assert not array_rounds.answers_at_once(trace(PageRank(), None), local)

@@ -1,0 +1,38 @@
+"""Compiled rounds answer what interpreted ones answer; the default session interprets rounds everywhere else."""
+
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.comm import SerialComm
+
+RUNS = {
+    "bfs": {"source": 1},
+    "sssp": {"source": 1},
+    "cc": {},
+    "kcore": {},
+    "pagerank": {"max_iter": 20, "tol": 0},
+    "color": {"variant": "jones-plassmann"},
+    "scc": {},
+    "hits": {"tol": 1e-6},
+    "cdlp": {},
+    "mis": {},
+}
+QUICK = ("sssp", "pagerank")
+"""Algorithms of the default session: a program that pushes into buckets, and one that pulls and adds."""
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [pytest.param(name, marks=getattr(pytest.mark, "quick" if name in QUICK else "exhaustive")) for name in RUNS],
+)
+def test_answers_are_those_of_interpreted_rounds(algorithm, monkeypatch):
+    answers = []
+    for mode in ("never", "always"):
+        monkeypatch.setenv("DGRAPH_COMPILE", mode)
+        graph = dgraph.Graph.load("rmat:8,symmetric", weights="1..9", comm=SerialComm(), device=dgraph.Cpu(threads=1))
+        answers.append(dgraph.run(algorithm, graph, **RUNS[algorithm]).gather())
+    interpreted, compiled = answers
+    assert interpreted.keys() == compiled.keys()
+    for name, values in interpreted.items():
+        np.testing.assert_allclose(compiled[name], values, rtol=1e-13 if values.dtype.kind == "f" else 0)

@@ -1,0 +1,108 @@
+"""NumPy versions of compiled functions for small arrays do what the compiled ones do."""
+
+import numpy as np
+import pytest
+
+from dgraph._support import compiled
+from dgraph.engine.rounds import field_figures
+from dgraph.graph import rows
+from dgraph.graph.build import clean, fingerprint, weights
+from dgraph.graph.generators import random_graphs
+from dgraph.graph.generators.counter import key, scramble_keys
+from partitioning.arrays.lazy_numba import Deferred
+
+N, FIRST = 40, 7
+
+
+def unsorted_rows(seed, count, kind):
+    """Return offsets, targets with repetitions and loops, and weights."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.sort(rng.integers(0, count + 1, N - 1)), [count]]).astype(np.int64)
+    targets = rng.integers(0, N, count).astype(np.uint32)
+    kinds = {"none": None, "int": rng.integers(0, 5, count).astype(np.int32)}
+    kinds["float"] = rng.choice([0.0, -0.0, 0.5, 2.0], count)
+    return offsets, targets, kinds[kind]
+
+
+def calls(seed, count, kind):
+    """Yield a compiled function, its version for few elements, arguments, and the positions of those it changes."""
+    rng = np.random.default_rng(seed)
+    offsets, targets, of_edges = unsorted_rows(seed, count, kind)
+    scratch = np.empty(count, np.uint32), None if of_edges is None else np.empty_like(of_edges), np.empty(257, np.int64)
+    yield rows._sort, rows._sort_few, (offsets, targets, of_edges, *scratch), (1, 2)
+    longer = offsets, np.append(targets, np.arange(5, dtype=np.uint32))
+    yield rows._sort, rows._sort_few, (*longer, None, scratch[0], None, scratch[2]), (1,)
+    yield rows._merge, rows._merge_few, (*longer, None, FIRST), (0, 1)
+    yield fingerprint.arc_sums, fingerprint._few_arc_sums, (*longer, fingerprint.UNIT, FIRST), ()
+    order = np.lexsort((targets, rows._rows_of(offsets)))
+    in_order = offsets, targets[order], None if of_edges is None else of_edges[order]
+    yield rows._merge, rows._merge_few, (*in_order, FIRST), (0, 1, 2)
+    yield clean.count_loops, clean._count_few_loops, (*in_order[:2], FIRST), ()
+    bits = fingerprint.weight_bits(of_edges)
+    yield fingerprint.arc_sums, fingerprint._few_arc_sums, (offsets, targets, bits, FIRST), ()
+    sources = (targets + FIRST).astype(np.uint32)
+    yield rows._count, rows._count_few, (sources, FIRST, np.zeros(N + 1, np.int64)), (2,)
+    cursor = np.concatenate([[0], np.cumsum(np.bincount(targets, minlength=N))[:-1]])
+    put = np.empty(count, np.uint32), None if of_edges is None else np.empty_like(of_edges)
+    yield rows._place, rows._place_few, (sources, targets[::-1].copy(), of_edges, FIRST, cursor, *put), (4, 5, 6)
+    if kind != "none":
+        return
+    ends = targets, targets[::-1].copy()
+    for directed in (True, False):
+        rule = directed, key(seed, 3), -4, np.uint64(9), np.empty(count, np.int32)
+        yield weights._fill_integers, weights._fill_few_integers, (*ends, *rule), (6,)
+    for permute in (True, False):
+        drawn = 5, 6, 0.57, 0.76, 0.95, key(seed, 1), permute, scramble_keys(seed, 2), *np.empty((2, count), np.uint32)
+        yield random_graphs._fill_rmat, random_graphs._fill_few_rmat, drawn, (8, 9)
+    values = rng.choice([3, 9, 2**31 - 1], count).astype(np.int32)
+    end, degrees = np.iinfo(np.int32).max, rng.integers(0, 9, count)
+    yield field_figures._below, field_figures._below_few, (values, end, degrees), ()
+
+
+@pytest.mark.parametrize("kind", ["none", "int", "float"])
+@pytest.mark.parametrize("count", [0, 1, 300])
+def test_both_versions_agree(kind, count):
+    for function, few, given, changed in calls(count + 1, count, kind):
+        first, second = (tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in given) for _ in range(2))
+        found = compiled_result(function, first)
+        assert few(*second) == found, function.__name__
+        for at in changed:
+            if given[at] is not None:
+                length = count - found[0] if function is rows._merge and at else given[at].size
+                assert first[at][:length].tobytes() == second[at][:length].tobytes(), (function.__name__, at)
+
+
+def compiled_result(function, given):
+    """Call the compiled function, also where the arrays are small."""
+    function = function.numba() if isinstance(function, Deferred) else function
+    usual = vars(function).pop("_compile_for_args", None)
+    try:
+        return function(*given)
+    finally:
+        if usual is not None:
+            function._compile_for_args = usual
+
+
+def test_few_elements_are_not_compiled(monkeypatch):
+    called = []
+
+    def few(a, b):
+        called.append(a.size)
+        return int(a.sum()) + b
+
+    monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
+    monkeypatch.setattr(compiled, "FEW", 4)
+
+    @compiled.njit(few=few)
+    def total(a, b):
+        found = b
+        for x in a:
+            found += x
+        return found
+
+    assert total(np.arange(4), 1) == 7
+    assert total.made is None
+    assert total(np.arange(5), 1) == 11
+    assert called == [4]
+    assert total(np.arange(3), 1) == 4  # compiled by now
+    assert called == [4]

@@ -1,0 +1,127 @@
+"""Row reducers on one to three emulated GPUs: rows of all lengths fold to what loops over lists find."""
+
+import gpu_ranks
+import numpy as np
+import pytest
+import simulated
+from emulated import needs_compiler
+from row_models import Folded, Largest, Smallest, edges, folded, greedy, hindex, mex, mode, propagated
+
+from dgraph.algorithms.cdlp import Labels
+from dgraph.algorithms.color import Greedy
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.program import ALL, Field
+from dgraph.program.row_reducers import MODE
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+SIZE = 700, 6000
+RANKS = [1, pytest.param(2, marks=pytest.mark.exhaustive), 3]
+
+
+class Everywhere(Folded):
+    """All vertices fold in each of two rounds, other keys in the second, so tables must be empty in between."""
+
+    domain = ALL
+
+    found = Field("int64", reduce=MODE)
+
+    def init(self, v, g):
+        return {"key": (v.id >> 2) - (v.id >> 4), "kept": -5}
+
+    def apply(self, v, g):
+        return {"kept": v.found, "key": v.key >> 1}
+
+    def step(self, g):
+        return {"done": g.round >= 2}
+
+
+KINDS = [(Folded, mode), (Largest, hindex), (Smallest, mex)]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_rows_of_all_lengths(ranks):
+    """A thread, a warp, and several warps fold a row; the longest have several chunks."""
+    n, src, dst = edges(*SIZE)
+    assert ((np.bincount(dst) > 32) & (np.bincount(dst) <= 128)).any()
+    assert np.bincount(dst).max() > control_block.FOLD_CHUNK
+    graph = simulated.graph(n, src, dst, directed=True)
+    results = gpu_ranks.run(ranks, graph, [kind() for kind, _ in KINDS], policy="iec")
+    for (_, fold), result in zip(KINDS, results, strict=True):
+        np.testing.assert_array_equal(gpu_ranks.field(result, "kept", n), folded(fold, n + 1, src + 1, dst + 1)[1:])
+
+
+FULL_TABLES = "env.fold_counts[at] = 0;", "if (!KNOWN(&env.control->round)) env.fold_counts[at] = 0;"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "mutant"),
+    [
+        (1, None),
+        *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in ((2, None), (1, FULL_TABLES))),
+        (3, None),
+    ],
+)
+def test_all_vertices_fold_again(ranks, mutant):
+    """Check that tables are empty before each round; a mutant that leaves them full fails."""
+    n, src, dst = edges(*SIZE)
+    graph = simulated.graph(n, src, dst, directed=True)
+    (result,) = gpu_ranks.run(ranks, graph, [Everywhere()], policy="iec", mutant=mutant)
+    wanted = folded(mode, n + 1, src + 1, dst + 1, halved=1)[1:]
+    wanted[np.bincount(dst, minlength=n) == 0] = 2**63 - 1
+    assert np.array_equal(gpu_ranks.field(result, "kept", n), wanted) == (mutant is None)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("options", [None, Options(), Options(schedule="twc")], ids=["host", "auto", "schedule"])
+def test_labels_and_colors(ranks, options):
+    """Ten rounds of labels, and colours in as many rounds as it takes, where a third of all edges meet at hubs."""
+    n, src, dst = edges(*SIZE)
+    both = np.unique(np.concatenate([src * n + dst, dst * n + src]))
+    src, dst = both // n, both % n
+    half = src < dst
+    graph = simulated.graph(n, src[half], dst[half], directed=False)
+    labels, colors = gpu_ranks.run(ranks, graph, [Labels(), Greedy()], options=options)
+    ids = np.arange(1, n + 1)
+    np.testing.assert_array_equal(gpu_ranks.field(labels, "label", n), propagated(n, src, dst, ids))
+    np.testing.assert_array_equal(gpu_ranks.field(colors, "color", n), greedy(n, src, dst, ids))
+
+
+def two_cliques(own=64, path=6):
+    """Return edges of a vertex whose neighbours are a clique and a path that leads to a smaller clique of smaller ids.
+
+    The path's last vertex and the one with many neighbours swap labels, which decides between the cliques, until the
+    smaller clique's label has walked along the path, a vertex a round. Few other vertices change in these rounds.
+    """
+    low, high = np.arange(own), np.arange(own, 2 * own + 1)
+    last = 2 * own + 1
+    ends = [[np.repeat(each, each.size), np.tile(each, each.size)] for each in (low, high)]
+    walk = np.concatenate([[0], last + 1 + np.arange(path), [last]])
+    ends += [[walk[:-1], walk[1:]], [np.full(2 * own + 1, last), np.concatenate([low, high])]]
+    src, dst = np.concatenate(ends, axis=1)
+    return last + path + 1, src[src != dst], dst[src != dst]
+
+
+MUTANTS = [
+    ("2 * (u64)env.fold_votes[begin] > degree()", "2 * (u64)env.fold_votes[begin] > degree() / 2"),
+    ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", ""),
+    ("e = env.out_offsets[queue[i]] + lane_id(); e < last", "e = env.out_offsets[queue[i]] + lane_id(); e < last - 1"),
+    ("put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; }",
+     "put = [&](u64 begin) { env.fold_stamps[begin] = stamp; }"),
+    ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)", "if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > 0)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", [None, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in MUTANTS)])
+def test_a_long_row_changes_in_a_small_round(mutant):
+    """Check rounds that mark rows; mutants of votes, marks, stamps and tables fail, if not on one graph on another."""
+    right = True
+    for (n, src, dst), rounds in ((two_cliques(), 6), (two_cliques(20), 6), (edges(*SIZE), 10)):
+        both = np.unique(np.concatenate([src * n + dst, dst * n + src]))
+        src, dst = both // n, both % n
+        half = src < dst
+        graph = simulated.graph(n, src[half], dst[half], directed=False)
+        (labels,) = gpu_ranks.run(1, graph, [Labels(rounds=rounds)], options=Options(), mutant=mutant)
+        wanted = propagated(n, src, dst, np.arange(1, n + 1), rounds)
+        right &= np.array_equal(gpu_ranks.field(labels, "label", n), wanted)
+    assert right == (mutant is None)

@@ -1,0 +1,111 @@
+"""METIS, and the policy that ``auto`` chooses."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+from placements import balance, placed
+from simulated import battery, graph, grid, on_ranks, skewed, star
+
+from partitioning import PolicyError, plan
+from partitioning.policies import automatic, metis
+from partitioning.policies import gather_root as whole
+
+GRAPHS = battery()
+
+
+def test_metis_cuts_little_evenly_and_the_same_every_time():
+    given = grid(40, seed=5)
+    src, dst, _ = given.arcs()
+    first, again = placed(given, "metis", 4)[0], placed(given, "metis", 4)[0]
+    owner = first.owner(np.arange(given.n))
+    assert np.mean(owner[src] != owner[dst]) < 0.06
+    assert balance(np.bincount(owner[src], minlength=4)) < 1.05
+    assert np.array_equal(owner, again.owner(np.arange(given.n)))
+
+
+def test_metis_weighs_vertices_by_their_arcs():
+    given = skewed(600, 6000, directed=True)
+    held = np.bincount(placed(given, "metis", 4)[0].edge_owner(*given.arcs()[:2]), minlength=4)
+    assert balance(held) < 1.15
+
+
+def test_metis_gets_an_undirected_graph_without_loops_or_parallel_edges():
+    starts, neighbours = metis.adjacency(4, np.array([3, 1, 0, 2]), np.array([0, 1, 1, 0, 3, 0]), directed=True)
+    rows = [neighbours[a:b].tolist() for a, b in itertools.pairwise(starts)]
+    assert rows == [[1, 3], [0], [], [0]]
+    starts, neighbours = metis.adjacency(3, np.array([3, 2, 0]), np.array([0, 1, 1, 0, 0]), directed=False)
+    assert (starts.tolist(), neighbours.tolist()) == ([0, 1, 2, 2], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda patch: patch.setattr(whole, "free_memory", lambda: 1000.0), "need about"),
+        (lambda patch: patch.setitem(sys.modules, "pymetis", None), "pip install pymetis"),
+        (lambda patch: patch.setattr(metis, "_partition", lambda *_, **__: 1 // 0), "METIS gave up (ZeroDivisionError"),
+    ],
+)
+def test_metis_refuses_on_every_rank(change, text, monkeypatch):
+    change(monkeypatch)
+    for error in on_ranks(3, lambda comm: plan("metis", GRAPHS["mesh"].block(comm), comm.size, comm)):
+        assert isinstance(error, PolicyError)
+        assert text in str(error)
+        assert "take 'oec'" in str(error)
+
+
+def communities():
+    """Return a hundred cliques of 20, each joined to the next, with permuted ids."""
+    inside = np.array([(20 * c + u, 20 * c + v) for c in range(100) for u in range(20) for v in range(u)])
+    between = np.array([(20 * c, 20 * c + 21) for c in range(99)])
+    ids = np.random.default_rng(3).permutation(2000)
+    return graph(2000, *ids[np.concatenate([inside, between])].T, directed=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks", "taken", "reason"),
+    [
+        (grid(40, seed=5), 4, "metis", "blocks would cut"),
+        (graph(3000, np.arange(2999), np.arange(1, 3000)), 4, "oec", "near ids"),
+        (skewed(3000, 60_000, directed=True), 4, "oec", "not a road's or a mesh's"),
+        (communities(), 4, "ldg", "LDG cuts"),
+        (star(1000, directed=True), 4, "hvc", "1000 of 1000 arcs"),
+        (star(1000, directed=False), 4, "hvc", "1000 of 2000 arcs"),
+        (star(1000, directed=False), 5, "hvc", "1000 of 2000 arcs"),
+        (star(90, directed=True), 4, "cvc", "90 of 90 arcs"),
+        (star(2, directed=True), 4, "oec", "would not improve it"),
+        (graph(1001, np.arange(1, 1001), np.zeros(1000)), 4, "oec", "largest 1000"),
+        (graph(5, [], []), 4, "oec", "near ids"),
+        (grid(40, seed=5), 1, "oec", "one rank"),
+    ],
+    ids=[
+        "mesh",
+        "path",
+        "skewed",
+        "communities",
+        "hub",
+        "hub both ways",
+        "hub, prime P",
+        "small hub",
+        "two arcs",
+        "into a hub",
+        "no arcs",
+        "one rank",
+    ],
+)
+def test_auto(given, ranks, taken, reason):
+    first = placed(given, "auto", ranks)[0]
+    assert first.policy == taken
+    assert reason in first.reason
+    assert bool(first.warning) == reason.endswith((" arcs", "improve it"))
+
+
+def test_auto_does_without_metis(monkeypatch):
+    monkeypatch.setattr(automatic, "MOST", 100)
+    first = placed(grid(40, seed=5), "auto", 4)[0]
+    assert (first.policy, "too large to wait" in first.reason) == ("oec", True)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    first = placed(grid(40, seed=5), "auto", 4)[0]
+    assert (first.policy, "pip install pymetis" in first.reason) == ("oec", True)

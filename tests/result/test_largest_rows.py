@@ -1,0 +1,74 @@
+"""Rows of the largest values, in pieces and on an emulated GPU, against a full sort by pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from emulated import Device, needs_compiler
+from flat_run import flat_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dgraph
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.comm import SerialComm
+from dgraph.result import largest_rows as module
+from dgraph.result.columns import UNREACHED, Columns
+
+pytestmark = pytest.mark.mpi_skip
+
+NUMBERS = st.one_of(
+    st.lists(st.sampled_from([-3, 0, 1, 2, UNREACHED - 1, UNREACHED])).map(lambda some: np.array(some, np.int64)),
+    st.lists(st.sampled_from([0, 7, 2**32 - 1])).map(lambda some: np.array(some, np.uint32)),
+    st.lists(st.sampled_from([0.5, 0.25, -1e300, np.inf, np.nan])).map(lambda some: np.array(some, np.float64)),
+)
+
+
+def wanted(values, k):
+    column = pd.Series(values)
+    known = column.notna() & ~column.isin([np.inf, -np.inf]) if column.dtype.kind == "f" else column != UNREACHED
+    column = column[known].sort_values(ascending=False, kind="stable")
+    return column.index.to_numpy()[:k]
+
+
+@given(NUMBERS, st.integers(0, 6), st.integers(1, 4))
+def test_pieces_give_what_a_sort_gives(values, k, first):
+    before, module.FIRST = module.FIRST, first
+    try:
+        found = module.largest_rows(Columns({"vertex": np.arange(len(values)), "x": values}), "x", k)
+    finally:
+        module.FIRST = before
+    np.testing.assert_array_equal(found, wanted(values, k))
+
+
+@pytest.mark.parametrize("values", [np.arange(200_000), np.arange(200_000)[::-1], np.arange(200_000) % 7])
+def test_columns_longer_than_a_piece(values):
+    np.testing.assert_array_equal(module.largest_rows({"x": values}, "x", 5), wanted(values, 5))
+
+
+@needs_compiler
+@pytest.mark.parametrize("renumbered", [False, True])
+def test_the_top_rows_of_a_gpu_need_no_copy_of_the_column(renumbered, monkeypatch):
+    monkeypatch.setattr(module, "FIRST", 16)
+    graph = dgraph.Graph.load("rmat:9", comm=SerialComm())
+    device, asked = Device(), []
+    monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
+    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    top, value = found.top(3), found.value(7)
+    assert max(asked) < graph.n // 4, "a column was copied"
+    distances = found.columns["distance"]
+    assert value == distances[7]
+    np.testing.assert_array_equal(top["vertex"], wanted(distances, 3))
+    np.testing.assert_array_equal(top["distance"], distances[top["vertex"]])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "cc", "pagerank", "kcore"])
+def test_top_rows_on_a_gpu(algorithm):
+    pytest.importorskip("cupy")
+    graph = dgraph.Graph.load("rmat:18", weights="1..255", device="cuda", comm=SerialComm())
+    found = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
+    top = found.top(20)
+    name = next(each for each in found.columns if each != "vertex")
+    np.testing.assert_array_equal(top["vertex"], wanted(found.columns[name], 20))
+    np.testing.assert_array_equal(top[name], found.columns[name][top["vertex"]])

@@ -1,0 +1,92 @@
+"""A patient client waits while the service or its ranks restart; another reports it at once."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from live_service import started
+
+import dgraph
+from dgraph.errors import OutputError
+from dgraph.service.client.http_link import Link
+
+pytestmark = pytest.mark.mpi_skip
+
+AWAY = b'HTTP/1.1 503 X\r\nContent-Length: 29\r\n\r\n{"detail": "the ranks start"}'
+assert len(AWAY.partition(b"\r\n\r\n")[2]) == 29
+HERE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def lines(path):
+    """Return the text of a file of /proc; nothing if the process has ended."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def serving(path, answers, after=0.0):
+    """Answer one request after the other, on connections as they come; the socket appears after some seconds."""
+
+    def serve():
+        time.sleep(after)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+            for answer in answers:
+                with server.accept()[0] as connection:
+                    connection.recv(4096)
+                    connection.sendall(answer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3])
+def test_requests_are_sent_again(tmp_path, after):
+    path = str(tmp_path / "s")
+    thread = serving(path, [AWAY, AWAY, HERE], after)
+    while not after and not os.path.exists(path):
+        time.sleep(0.01)
+    link = Link(f"unix:{path}", None, 5.0, patience=20.0)
+    assert link.call("GET", "/v1/graphs") == {}
+    thread.join()
+    link.close()
+
+
+def test_patience_ends(tmp_path):
+    began = time.monotonic()
+    with pytest.raises(OutputError, match="does not answer"):
+        Link(f"unix:{tmp_path}/s", None, 5.0, patience=0.3).call("GET", "/")
+    assert 0.3 <= time.monotonic() - began < 5
+    path = str(tmp_path / "s")
+    thread = serving(path, [AWAY])
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    with pytest.raises(OutputError, match="the ranks start"):
+        Link(f"unix:{path}", None, 5.0).call("GET", "/")
+    thread.join()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.starts_children
+def test_a_run_goes_on_after_a_rank_was_killed(tmp_path):
+    def kill():
+        time.sleep(1)
+        os.kill(rank, signal.SIGKILL)
+
+    with started(tmp_path, "--device", "cpu") as live, dgraph.connect(live.unix, patience=60) as client:
+        graph = client.load("g", "grid:40x40")
+        words = str(tmp_path / "state" / "ranks.sock").encode()
+        (rank,) = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/cmdline") if words in lines(each)]
+        killer = threading.Thread(target=kill)
+        killer.start()
+        slow = dgraph.pagerank(graph, tol=0.0, max_iter=200_000)
+        killer.join()
+        assert slow.rounds == 200_000
+        assert dgraph.bfs(graph, 0).value(1599) == 78

@@ -1,0 +1,20 @@
+"""What tests need to know of each algorithm: a module for each, of the algorithm's name.
+
+``TINY``: parameters, and the columns of the answer on the six vertices of ``test_tiny.py``.
+``STOPPED``: label → spec of a graph and parameters, for runs that are stopped and go on.
+``VALID``: parameters of runs that the certificate accepts; a ``source`` is added where one is needed.
+``WRONG``: parameters, changes of columns (column → {vertex: value}), the rule that they break, words of the message;
+on the graph that ``test_validate.py`` has for directed or undirected algorithms.
+``NUDGED``: parameters, column and step: changes that certificates on the GPU and on the CPU judge alike.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+KNOWN = {each.name: import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)}
+"""Algorithm → its module."""
+
+
+def rows(what):
+    """Return the rows of all algorithms, each with the algorithm's name before it."""
+    return [(name, *row) for name, module in KNOWN.items() for row in getattr(module, what, ())]

@@ -1,0 +1,75 @@
+"""New algorithms on real graphs, on the ranks of this job and under every policy, against one rank and certificates.
+
+    mpirun -n 3 python tests/support/rank_checks.py --backend cpu --data FOLDER --done FILE
+
+``FILE`` lists the runs that were right; a job that is started again leaves them out. Ranks 1 to 4 are four jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import dgraph
+from dgraph.comm import Comm, SerialComm
+from dgraph.errors import ValidationFailed
+
+ALGORITHMS = ("triangles", "lcc", "ktruss", "cdlp", "mst", "scc", "mis", "color", "hits")
+SUFFIXES = (".txt", ".cedge", ".mtx", ".col", ".gr", ".e")
+DIRECTED = ("scc", "hits", "cdlp")
+"""Algorithms that follow directions; others run on undirected graphs."""
+
+
+def runs(asked, comm: Comm) -> Iterator[tuple[str, bool]]:
+    """Yield for each run that is left its description, and True if it is right; note those that are."""
+    done = set(asked.done.read_text().splitlines()) if asked.done.exists() else set()
+    comm.barrier()
+    for file in sorted(each for each in asked.data.iterdir() if each.suffix in SUFFIXES):
+        graphs: dict[bool, dict] = {}
+        for algorithm in asked.algorithms:
+            left = [policy for policy in asked.policies if f"{comm.size} {policy} {algorithm} {file.name}" not in done]
+            if not left:
+                continue
+            follows = algorithm in DIRECTED
+            if follows not in graphs:
+                graphs[follows] = _loaded(file, comm, follows)
+            graph, alone = graphs[follows]["ranks"], graphs[follows]["alone"]
+            wanted = _columns(dgraph.run(algorithm, alone)) if comm.rank == 0 else {}
+            for policy in left:
+                told = f"{comm.size} {policy} {algorithm} {file.name}"
+                good = _is_right(algorithm, graph.on(policy=policy), wanted, comm)
+                if good and comm.rank == 0:
+                    with asked.done.open("a") as noted:
+                        noted.write(f"{told}\n")
+                yield told, good
+
+
+def _loaded(file: Path, comm: Comm, follows: bool) -> dict[str, dgraph.Graph]:
+    """Return the graph on all ranks, and on this one alone."""
+    found = {"ranks": dgraph.Graph.load(str(file), comm=comm), "alone": dgraph.Graph.load(str(file), comm=SerialComm())}
+    return {name: each if follows or not each.directed else each.undirected() for name, each in found.items()}
+
+
+def _is_right(algorithm: str, graph: dgraph.Graph, wanted: dict[str, np.ndarray], comm: Comm) -> bool:
+    """Return True if the certificate holds and the columns are those of one rank: integers bit by bit; collective."""
+    try:
+        found = _columns(dgraph.run(algorithm, graph, validate=True))
+    except ValidationFailed as wrong:
+        print(f"rank {comm.rank}: {wrong}", flush=True)
+        return False
+    equal = found.keys() == wanted.keys() and all(
+        np.allclose(found[name], values, rtol=1e-9, atol=1e-9)
+        if values.dtype.kind == "f"
+        else np.array_equal(found[name], values)
+        for name, values in wanted.items()
+    )
+    return comm.total(int(comm.rank == 0 and not equal)) == 0
+
+
+def _columns(result: dgraph.Result) -> dict[str, np.ndarray]:
+    """Return the columns of all ranks on rank 0, by vertex; {} on others."""
+    found = result.gather() or {}
+    order = np.argsort(np.asarray(found["vertex"]), kind="stable") if found else None
+    return {name: np.asarray(values)[order] for name, values in found.items()}

@@ -1,0 +1,109 @@
+"""Programs with row reducers, and what they find: loops over lists and dictionaries, vertex by vertex."""
+
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+from colored import splitmix
+
+from dgraph.program import HINDEX, INF, MEX, MODE, Field, Program, where
+
+
+class Folded(Program):
+    """One round over keys that depend on both ends; edges from every other 32 vertices are left out."""
+
+    directions = ("pull",)
+
+    key = Field("int64")
+    found = Field("int64", reduce=MODE)
+    kept = Field("int64")
+
+    def init(self, v, g):
+        return {"key": (v.id >> 2) - (v.id >> 4), "kept": -5, "active": True}
+
+    def edge(self, u, e, v):
+        out = (u.id >> 5) - (u.id >> 6) - (u.id >> 6) == 1
+        return {"found": where(out, INF, u.key + v.id - (v.id >> 1) - (v.id >> 1))}
+
+    def apply(self, v, g):
+        return {"kept": v.found, "active": False}
+
+
+class Largest(Folded):
+    found = Field("int64", reduce=HINDEX)
+
+
+class Smallest(Folded):
+    found = Field("int64", reduce=MEX)
+
+
+def mode(keys):
+    counted = Counter(keys)
+    return min(counted, key=lambda key: (-counted[key], key)) if counted else 2**63 - 1
+
+
+def mex(keys):
+    return next(x for x in range(len(keys) + 1) if x not in set(keys))
+
+
+def hindex(keys):
+    return max(h for h in range(len(keys) + 1) if sum(key >= h for key in keys) >= h)
+
+
+def folded(fold, n, src, dst, halved=0):
+    """Return the fold of each vertex's keys, halved so often; -5 for vertices without in-edges."""
+    key = [(v >> 2) - (v >> 4) >> halved for v in range(n)]
+    rows = [[] for _ in range(n)]
+    for u, v in zip(src.tolist(), dst.tolist(), strict=True):
+        rows[v].append(None if u >> 5 & 1 else key[u] + v % 2)
+    return np.array([fold([k for k in row if k is not None]) if row else -5 for row in rows])
+
+
+def edges(n=300, m=2500, seed=5):
+    """Return distinct directed edges without loops, of which a third enters three hubs and a sixth ten smaller ones."""
+    rng = np.random.default_rng(seed)
+    src, dst = rng.integers(0, n, m), rng.integers(0, n, m)
+    dst[: m // 3] = rng.integers(0, 3, m // 3)
+    dst[m // 3 : m // 2] = rng.integers(3, 13, m // 2 - m // 3)
+    both = np.unique(src * n + dst)
+    src, dst = both // n, both % n
+    return n, src[src != dst], dst[src != dst]
+
+
+def propagated(n, src, dst, ids, rounds=10):
+    """Return the labels after so many rounds; the smallest of equally frequent labels wins."""
+    neighbours = [[] for _ in range(n)]
+    for u, v in zip(src.tolist(), dst.tolist(), strict=True):
+        neighbours[v].append(u)
+    label = ids.tolist()
+    for _ in range(rounds):
+        counted = [Counter(label[u] for u in row) for row in neighbours]
+        label = [min(c, key=lambda x: (-c[x], x)) if c else label[v] for v, c in enumerate(counted)]
+    return np.array(label, np.int64)
+
+
+def greedy(n, src, dst, ids, state=1):
+    """Return the smallest free colours of the sequential algorithm: largest degree first, then the largest key."""
+    degree, keys = np.bincount(src, minlength=n), [splitmix(x, state) for x in ids.tolist()]
+    neighbours = [[] for _ in range(n)]
+    for u, v in zip(src.tolist(), dst.tolist(), strict=True):
+        neighbours[u].append(v)
+    colors = [-1] * n
+    for v in sorted(range(n), key=lambda v: (-degree[v], -keys[v])):
+        taken = {colors[u] for u in neighbours[v]}
+        colors[v] = next(color for color in range(n) if color not in taken)
+    return np.array(colors, np.int64)
+
+
+def two_colored(n, src, dst, ids, colors):
+    """Return colours with the sides of bipartite components instead, while the highest of 4 to 8 is in such a one."""
+    graph, colors = nx.empty_graph(n), colors.copy()
+    graph.add_edges_from((u, v) for u, v in zip(src.tolist(), dst.tolist(), strict=True) if u != v)
+    while 3 <= colors.max(initial=-1) < 8:
+        source = min(np.flatnonzero(colors == colors.max()).tolist(), key=lambda v: ids[v])
+        hops = nx.single_source_shortest_path_length(graph, source)
+        if not nx.is_bipartite(graph.subgraph(hops)):
+            break
+        for v, count in hops.items():
+            colors[v] = count % 2
+    return colors
