@@ -99,13 +99,11 @@ class Searches:
         passes = self._passes(ctx, sources, name, exact=False)
         if passes is None:
             return SearchesByPrograms(None).distances(ctx, sources, name)
-        out, base = [np.empty(0)] * len(sources), 0
+        out: list[np.ndarray] = []
         for first in passes.turns:
             passes.search(first)
             for part in passes.replica.to_owners(passes.distances()):
-                for i, row in enumerate(part[: len(sources) - base]):
-                    out[base + i] = passes.column(row)
-                base += len(part)
+                out.extend(map(passes.column, part[: max(0, len(sources) - len(out))]))
         return out
 
     def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
