@@ -31,7 +31,7 @@ LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
 ALGORITHMS = (
     "bfs", "bfs tree", "sssp", "sssp tree", "sssp buckets",
     "cc", "pagerank", "pagerank single", "kcore", "kcore peeling",
-    "kcore estimates",
+    "kcore estimates", "color", "scc", "mst", "mis", "triangles", "cdlp",
 )  # fmt: skip
 """Names, some with a variant.
 
@@ -55,7 +55,7 @@ VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}}
 ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp")}
 """Options that affect only some algorithms → these algorithms; keys are names without digits."""
 
-SYMMETRIC = ("cc", "kcore")
+SYMMETRIC = ("cc", "kcore", "color", "mst", "mis", "triangles", "cdlp")
 """Algorithms skipped on the peers' directed graphs, for which there are no figures."""
 
 PARTS = ("compute", "pack", "exchange", "unpack", "idle")

@@ -1,8 +1,10 @@
 """New algorithms on real graphs, on the ranks of this job and under every policy, against one rank and certificates.
 
     mpirun -n 3 python tests/support/rank_checks.py --backend cpu --data FOLDER --done FILE
+    mpirun -n 4 python tests/support/rank_checks.py --data FOLDER --algorithms bfs,mst  # with a GPU each
 
-``FILE`` lists the runs that were right; a job that is started again leaves them out. Ranks 1 to 4 are four jobs.
+The one rank runs on a CPU. ``FILE`` lists the runs that were right; a job that is started again leaves them out. Ranks
+1 to 4 are four jobs.
 """
 
 from __future__ import annotations
@@ -17,8 +19,19 @@ from dgraph.comm import Comm, SerialComm
 from dgraph.errors import ValidationFailed
 
 ALGORITHMS = ("triangles", "lcc", "ktruss", "cdlp", "mst", "scc", "mis", "color", "hits")
+SETTINGS: dict[str, dict] = {
+    "bc": {"k": 3},
+    "closeness": {"k": 20},
+    "multi_source_bfs": {"k": 70},
+    "multi_source_sssp": {"k": 3},
+    "pagerank": {"tol": 0.0, "max_iter": 10},
+}
+"""Parameters of other algorithms that can be asked for."""
+
 SUFFIXES = (".txt", ".cedge", ".mtx", ".col", ".gr", ".e")
-DIRECTED = ("scc", "hits", "cdlp")
+DIRECTED = (
+    "scc", "hits", "cdlp", "bfs", "sssp", "pagerank", "bc", "closeness", "multi_source_bfs", "multi_source_sssp",
+)  # fmt: skip
 """Algorithms that follow directions; others run on undirected graphs."""
 
 
@@ -34,28 +47,35 @@ def runs(asked, comm: Comm) -> Iterator[tuple[str, bool]]:
                 continue
             follows = algorithm in DIRECTED
             if follows not in graphs:
-                graphs[follows] = _loaded(file, comm, follows)
+                graphs[follows] = _loaded(file, comm, follows, asked)
             graph, alone = graphs[follows]["ranks"], graphs[follows]["alone"]
-            wanted = _columns(dgraph.run(algorithm, alone)) if comm.rank == 0 else {}
+            settings = dict(SETTINGS.get(algorithm, {}))
+            if algorithm in ("bfs", "sssp"):
+                settings["source"] = alone.hub()
+            wanted = _columns(dgraph.run(algorithm, alone, **settings)) if comm.rank == 0 else {}
             for policy in left:
                 told = f"{comm.size} {policy} {algorithm} {file.name}"
-                good = _is_right(algorithm, graph.on(policy=policy), wanted, comm)
+                good = _is_right(algorithm, settings, graph.on(policy=policy), wanted, comm)
                 if good and comm.rank == 0:
                     with asked.done.open("a") as noted:
                         noted.write(f"{told}\n")
                 yield told, good
 
 
-def _loaded(file: Path, comm: Comm, follows: bool) -> dict[str, dgraph.Graph]:
-    """Return the graph on all ranks, and on this one alone."""
-    found = {"ranks": dgraph.Graph.load(str(file), comm=comm), "alone": dgraph.Graph.load(str(file), comm=SerialComm())}
+def _loaded(file: Path, comm: Comm, follows: bool, asked) -> dict[str, dgraph.Graph]:
+    """Return the graph on all ranks, and on a CPU of this one alone."""
+    device = dgraph.Cuda(share=asked.allow_gpu_sharing) if asked.backend == "cuda" else "cpu"
+    found = {
+        "ranks": dgraph.Graph.load(str(file), comm=comm, device=device),
+        "alone": dgraph.Graph.load(str(file), comm=SerialComm(), device="cpu"),
+    }
     return {name: each if follows or not each.directed else each.undirected() for name, each in found.items()}
 
 
-def _is_right(algorithm: str, graph: dgraph.Graph, wanted: dict[str, np.ndarray], comm: Comm) -> bool:
+def _is_right(algorithm: str, settings: dict, graph: dgraph.Graph, wanted: dict[str, np.ndarray], comm: Comm) -> bool:
     """Return True if the certificate holds and the columns are those of one rank: integers bit by bit; collective."""
     try:
-        found = _columns(dgraph.run(algorithm, graph, validate=True))
+        found = _columns(dgraph.run(algorithm, graph, validate=True, **settings))
     except ValidationFailed as wrong:
         print(f"rank {comm.rank}: {wrong}", flush=True)
         return False

@@ -129,7 +129,7 @@ def main() -> int:
     parser.add_argument("--ways", type=words, default=list(WAYS))
     parser.add_argument("--transports", type=words, default=["auto"])
     parser.add_argument("--algorithms", type=words)
-    parser.add_argument("--data", type=Path, help="folder of graphs to run the new algorithms on, on CPUs")
+    parser.add_argument("--data", type=Path, help="folder of graphs to run the algorithms of data_checks.py on")
     parser.add_argument(
         "--done", type=Path, default=Path("done.txt"), help="of --data: file of the runs that were right"
     )
@@ -137,9 +137,8 @@ def main() -> int:
     asked, comm = parser.parse_args(), world()
     asked.policies = asked.policies or (sorted(POLICIES) if asked.data else ["oec", "cvc"])
     asked.algorithms = asked.algorithms or list(data_checks.ALGORITHMS if asked.data else ALGORITHMS)
-    if asked.data and asked.backend != "cpu":
-        parser.error("--data runs on CPUs; add --backend cpu")
-    engine = backend("cuda", comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
+    on_gpus = asked.backend == "cuda" and not asked.data
+    engine = backend("cuda", comm.size, comm.rank, comm.size == 1) if on_gpus else None
     count = wrong = 0
     for told, good in data_checks.runs(asked, comm) if asked.data else runs(asked, engine, comm):
         count, wrong = count + 1, wrong + (not good)
