@@ -11,6 +11,7 @@ import copy
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -243,6 +244,12 @@ class Program:
         self.fields: dict[str, Field] = dict(fields)
         self.globals: dict[str, Global] = dict(totals)
 
+    def __copy__(self) -> Program:
+        """Return a shallow copy; algorithms make several in a call, and ``copy`` itself would take the slow way."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return the parameters and their default values, base classes first."""
@@ -292,8 +299,7 @@ class Program:
         for name, dtype in dtypes.items():
             if name not in self.fields:
                 raise unknown(f"field of {type(self).__name__}", name, self.fields)
-            old = self.fields[name]
-            out.fields[name] = replace(old, dtype=dtype)
+            out.fields[name] = _retyped(self.fields[name], dtype)
         return out
 
     def init(self, v, g) -> Mapping[str, Any]:
@@ -339,6 +345,12 @@ def extended(program: Program, fields: Mapping[str, Field], parameters: Mapping[
     made = copy.copy(program)
     made.fields, made.parameters = {**program.fields, **fields}, {**parameters, **program.parameters}
     return made
+
+
+@cache
+def _retyped(field: Field, dtype: Any) -> Field:
+    """Return a field of another dtype."""
+    return replace(field, dtype=dtype)
 
 
 _OWN: dict[type, tuple[dict[str, Any], dict[str, Field], dict[str, Global]]] = {}

@@ -130,6 +130,7 @@ class BuiltLocal(LocalGraph):
     """
 
     in_edges: Rows | None = None
+    _asked: tuple[int, int] | None = None
 
     def __init__(
         self, whole: GraphFacts | LocalGraph, built: BuiltCsr, vertices: Vertices, degree, device, planned: int
@@ -220,7 +221,10 @@ class BuiltLocal(LocalGraph):
 
     def degree_of(self, lid: int) -> int:
         """Return the out-degree of a vertex in the whole graph."""
-        return int(self.degree[lid if self.vertices.place is None else int(self.vertices.place[lid])])
+        if self._asked is None or self._asked[0] != lid:  # each call asks for its source's, and the GPU answers slowly
+            place = self.vertices.place
+            self._asked = lid, int(self.degree[lid if place is None else int(place[lid])])
+        return self._asked[1]
 
     @cached_property
     def largest_degree(self) -> int:
