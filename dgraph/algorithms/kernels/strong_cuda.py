@@ -81,7 +81,7 @@ class Search:
 
     def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
         """Find the components; see :meth:`GpuStrong.found`."""
-        xp, out, into = self.device.xp, self.arrays["offsets"], self.arrays["incoming_offsets"]
+        out, into = self.arrays["offsets"], self.arrays["incoming_offsets"]
         degrees = (out[1:] - out[:-1]).astype(np.int64) * (into[1:] - into[:-1])
         pivot = self.numbers["pivot"] = int(degrees.argmax())
         del degrees
