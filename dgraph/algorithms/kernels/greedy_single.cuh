@@ -7,7 +7,6 @@
 // goes on until these are coloured. All blocks of that launch must be resident; the first uncoloured vertex waits for none.
 
 #define ALONE_EDGES 32 // of a row that a thread colours: one bit each
-#define POLLS 64 // of a four's neighbours before a thread goes on to its next
 #define WINDOW_WORDS 64 // of colours that a warp looks for at a time
 
 struct Env {
@@ -105,37 +104,23 @@ DEVICE bool still_waits(u32 v, u32& waits, u32& taken) {
     return false;
 }
 
-// Vertices of short rows: a thread owns every n-th four vertices. All blocks must be resident at once. Fours in flight lie
-// side by side, so most neighbours are coloured while their numbers are in registers; the others are looked at again later.
+// Vertices of short rows: a thread owns every n-th four vertices. All blocks must be resident at once.
 KERNEL color_short(i64) {
     const u64 fours = ((u64)env.n + 3) / 4;
     bool again = false;
     for (u64 i = thread_rank(); i < fours; i += threads()) {
-        u32 waits[4], taken[4];
-        bool waiting = false;
-        for (u32 k = 0; k < 4; k++) {
-            const u64 v = 4 * i + k;
-            waits[k] = taken[k] = 0;
-            if (v >= (u64)env.n) continue;
+        for (u64 v = 4 * i; v < smaller(4 * i + 4, (u64)env.n); v++) {
             const offset_t first = env.offsets[v], last = env.offsets[v + 1];
             if (last - first > ALONE_EDGES) continue;
             const degree_t own = env.degree[v];
+            u32 waits = 0, taken = 0;
             for (offset_t e = first; e < last; e++) {
                 const u32 u = env.neighbours[e];
-                if (is_ahead(u, (u32)v, own, env.degree[u])) waits[k] |= 1u << (e - first);
+                if (is_ahead(u, (u32)v, own, env.degree[u])) waits |= 1u << (e - first);
             }
-            if (waits[k]) waiting |= still_waits((u32)v, waits[k], taken[k]);
-            else *(volatile int*)(env.color + v) = 0;
+            if (!still_waits((u32)v, waits, taken)) continue;
+            env.waits[v] = waits, env.taken[v] = taken, again = true;
         }
-        for (u32 poll = 0; poll < POLLS && waiting; poll++) {
-            WAIT();
-            waiting = false;
-            for (u32 k = 0; k < 4; k++)
-                if (waits[k]) waiting |= still_waits((u32)(4 * i + k), waits[k], taken[k]);
-        }
-        for (u32 k = 0; k < 4; k++)
-            if (waits[k]) env.waits[4 * i + k] = waits[k], env.taken[4 * i + k] = taken[k];
-        again |= waiting;
     }
     while (again) {
         WAIT();
