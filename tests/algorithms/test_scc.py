@@ -65,21 +65,34 @@ def clusters(n, size):
     return src, np.where(draw.random(src.size) < 0.97, near, draw.integers(0, n, src.size)) % n
 
 
+def roads(side):
+    """Return arcs of a grid without 4 edges of 10 and 2 arcs of 10, so that most neighbours have arcs to each other."""
+    draw = np.random.default_rng(4)
+    grid = np.arange(side * side).reshape(side, side)
+    pairs = [np.stack([grid[:, 1:], grid[:, :-1]]), np.stack([grid[1:], grid[:-1]])]
+    src, dst = np.concatenate([each.reshape(2, -1) for each in pairs], axis=1)
+    kept = np.tile(draw.random(src.size) < 0.6, 2) & (draw.random(2 * src.size) < 0.8)
+    return np.append(src, dst)[kept], np.append(dst, src)[kept]
+
+
 @emulated.needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("renumber", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(
-    "mutant",
+    ("arcs", "mutant"),
     [
-        None,
-        ("i < count && name != env.out_of[v]", "false"),
-        pytest.param(("lane_id() == 0 && least", "false && least"), marks=pytest.mark.exhaustive),
+        ("clusters", None),
+        ("roads", None),
+        ("clusters", ("i < count && name != env.out_of[i]", "false")),
+        pytest.param(
+            "roads", ("back = env.incoming[r] == u", "back = env.part[u] == env.part[v]"), marks=pytest.mark.exhaustive
+        ),
+        pytest.param("clusters", ("lane_id() == 0 && least", "false && least"), marks=pytest.mark.exhaustive),
     ],
 )
-def test_kernels_of_a_gpu(renumber, mutant):
-    """Check parts, trimmed vertices, and components that names decide."""
-    n = 700
-    src, dst = clusters(n, 25)
+def test_kernels_of_a_gpu(renumber, arcs, mutant):
+    """Check parts, trimmed vertices, contracted ones, and components that names decide."""
+    n, (src, dst) = (700, clusters(700, 25)) if arcs == "clusters" else (1600, roads(40))
     backend = emulated.backend(renumber=renumber)
     backend.device.mutants = () if mutant is None else (mutant,)
     result = flat_run("scc", serial(src, dst, n), backend=backend)

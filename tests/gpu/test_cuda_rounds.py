@@ -5,12 +5,14 @@ Covered: all kernels that can walk a round, any number of rounds per call, the r
 
 import itertools
 import time
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import oracles
 import pytest
 from devices import device_of, local_graph, on_devices
+from emulated import needs_compiler
 from flat_run import flat_run
 
 import dgraph
@@ -18,6 +20,7 @@ from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.algorithms.kernels.components import components_cuda
 from dgraph.algorithms.kernels.components.components_cuda import ComponentsSingle
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
@@ -185,21 +188,54 @@ def test_rows_that_nothing_is_behind(device, piece, monkeypatch):
         assert graph.rows_pulled == np.flatnonzero(back)[-1] + 1
 
 
+def components_found(device, src, dst, renumber=False, original=None):
+    local = local_graph(500, src, dst, directed=False)
+    if original is not None:
+        local = replace(local, original=original)
+    graph = device_graph.DeviceGraph(local, device, renumber)
+    found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, Options())
+    found.start({})
+    assert found.fused(1) == 1
+    assert found.done
+    return found.fields()["label"]
+
+
 @on_devices
-def test_components(device):
+@pytest.mark.parametrize("kind", ["windows", "rows", "renumbered"])
+def test_components(device, kind, monkeypatch):
     """Check random graphs, and a path on which every vertex hooks to the one before it."""
+    monkeypatch.setattr(components_cuda, "WINDOW", 50)
+    monkeypatch.setattr(components_cuda, "FEW_EDGES", 8 if kind == "windows" else 0)
     device = device_of(device, 3)
     for edges in (100, 450, 2000, None):
         rng = np.random.default_rng(edges)
         ends = (np.arange(400), np.arange(1, 401)) if edges is None else rng.integers(0, 500, (2, edges))
         src, dst = oracles.symmetric(*ends)
-        for renumber in (False, True):
-            graph = device_graph.DeviceGraph(local_graph(500, src, dst, directed=False), device, renumber)
-            found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, Options())
-            found.start({})
-            assert found.fused(1) == 1
-            assert found.done
-            np.testing.assert_array_equal(found.fields()["label"], oracles.components(500, src, dst))
+        found = components_found(device, src, dst, kind == "renumbered")
+        np.testing.assert_array_equal(found, oracles.components(500, src, dst))
+
+
+@on_devices
+def test_components_by_windows_of_ids_that_do_not_ascend(device):
+    src, dst = oracles.symmetric(*np.random.default_rng(1).integers(0, 500, (2, 300)))
+    ids = np.random.default_rng(2).permutation(500)
+    least = np.full(500, 500)
+    parts = oracles.components(500, src, dst)
+    np.minimum.at(least, parts, ids)
+    np.testing.assert_array_equal(components_found(device_of(device, 3), src, dst, original=ids), least[parts])
+
+
+@needs_compiler
+@pytest.mark.parametrize("mutant", [("several |= bit", "several |= 0"), ("u < first &&", "u + 9 < first &&")])
+def test_components_by_windows_need_every_edge(mutant, monkeypatch):
+    monkeypatch.setattr(components_cuda, "WINDOW", 50)
+    grid = np.arange(400).reshape(20, 20)
+    pairs = [np.stack([grid[:, 1:], grid[:, :-1]]), np.stack([grid[1:], grid[:-1]])]
+    pairs = np.concatenate([each.reshape(2, -1) for each in pairs], axis=1)
+    src, dst = oracles.symmetric(*pairs[:, np.random.default_rng(1).random(pairs.shape[1]) < 0.6])
+    device = device_of("emulated", 3, mutant)
+    assert (components_found(device, src, dst) != oracles.components(500, src, dst)).any()
+    assert device.changed
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ class Device:
                 self.changed.add(mutant)
             text = text.replace(*mutant)
         if text not in self._modules:
-            sizes = re.sub(r"#define (BLOCK|HUB_BLOCK|TILE_BLOCK) [0-9]+", rf"#define \1 {THREADS}", text)
+            sizes = re.sub(r"#define (BLOCK|HUB_BLOCK|TILE_BLOCK|WINDOW_BLOCK) [0-9]+", rf"#define \1 {THREADS}", text)
             self._modules[text] = Module(sizes, self)
         return self._modules[text]
 

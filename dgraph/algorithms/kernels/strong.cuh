@@ -2,7 +2,8 @@
 // [Fleischer, Hendrickson & Pinar 2000; Alabandi, Sands, Biros & Burtscher, SC 2023: ECL-SCC]
 //
 // The component of a pivot is what a search along arcs and one against them reach. Vertices without an arc from or to their
-// part are trimmed. Then every vertex takes the smallest vertex that reaches it and the smallest that it reaches, both at
+// part are trimmed. Vertices that have arcs to each other are contracted by union-find (most of a road network is), and the
+// arcs between the contracted vertices trimmed again. Then every contracted vertex takes the smallest vertex that reaches it and the smallest that it reaches, both at
 // once over a list of arcs, with a look at what those know (path compression). Equal ones name a component; arcs between
 // different pairs leave the list, and the rest begins again. Values only fall and always name a vertex that reaches, so an
 // old value is only less good; a launch that lowered none has read the final ones.
@@ -15,11 +16,12 @@ struct Env {
     const original_t* original;
     const int *ahead, *behind; // levels of the two searches
     u8* part; // DONE, or which of the searches reached the vertex
-    u32* component; // a vertex of it
-    u32 *into, *out_of; // smallest vertex that reaches the vertex, and that it reaches
+    u32* component; // a vertex of it; parents while vertices are contracted
+    u32 *into, *out_of; // by place in ``vertices``: place of the smallest vertex that reaches it, and that it reaches
+    u32* number; // place of a vertex in the list that follows, or NO_HEAD: by vertex, once they are contracted by place
     const u32* vertices; // list of undecided vertices; null: all
     u32* vertices_left;
-    const u32 *from, *to; // list of arcs
+    const u32 *from, *to; // list of arcs, by places of their ends
     u32 *from_left, *to_left;
     u32* sizes;
     i64* labels;
@@ -94,34 +96,89 @@ KERNEL trim(i64) {
     }
 }
 
-// List the arcs inside parts.
-KERNEL list_arcs(i64) {
-    const u64 count = (u64)env.vertex_count;
-    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
-        const u32 v = i < count ? env.vertices[i] : 0;
-        const u8 part = i < count ? env.part[v] : DONE;
-        const offset_t first = part != DONE ? env.offsets[v] : 0, last = part != DONE ? env.offsets[v + 1] : 0;
-        const bool longer = last - first > SHORT_ROW;
-        const auto list = [&](bool mine, u32 row, u32 wanted, offset_t e) {
-            const u32 u = mine ? env.neighbours[e] : row;
-            mine = mine && u != row && env.part[u] == wanted;
-            const u64 at = place_in(ARCS_LEFT, mine);
-            if (mine && at < (u64)env.capacity) env.from_left[at] = row, env.to_left[at] = u;
-        };
-        for (offset_t e = first; ballot(!longer && e < last); e++) list(!longer && e < last, v, part, e);
-        for (u32 left = ballot(longer); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1, row = shuffle(v, lane), wanted = shuffle((u32)part, lane);
-            const offset_t end = shuffle(last, lane);
-            for (offset_t e = shuffle(first, lane) + lane_id(); e - lane_id() < end; e += 32) list(e < end, row, wanted, e);
+// Join vertices of short rows that have arcs to each other.
+KERNEL contract(i64) {
+    for (u64 i = thread_rank(); i < (u64)env.vertex_count; i += threads()) {
+        const u32 v = env.vertices[i];
+        const offset_t first = env.offsets[v], last = env.offsets[v + 1];
+        const offset_t begin = env.incoming_offsets[v], end = env.incoming_offsets[v + 1];
+        if (env.part[v] == DONE || last - first > SHORT_ROW || end - begin > SHORT_ROW) continue;
+        for (offset_t e = first; e < last; e++) {
+            const u32 u = env.neighbours[e];
+            bool back = false;
+            for (offset_t r = begin; u < v && !back && r < end; r++) back = env.incoming[r] == u;
+            if (back) join_in(env.component, u, v);
         }
     }
 }
 
-KERNEL begin_names(i64) {
-    for (u64 i = thread_rank(); i < (u64)env.vertex_count; i += threads()) {
-        const u32 v = env.vertices[i];
-        env.into[v] = v, env.out_of[v] = v;
+// Make every vertex a child of its root, and list the roots. Without path halving, which could undo the store of another thread.
+KERNEL flatten(i64) {
+    const u64 count = (u64)env.vertex_count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.vertices[i] : 0, root = i < count ? root_now_in(env.component, v) : 0;
+        const bool stays = i < count && root == v;
+        if (i < count && !stays) env.component[v] = root;
+        const u64 at = place_in(VERTICES_LEFT, stays);
+        if (stays) env.vertices_left[at] = v, env.number[v] = (u32)at;
     }
+}
+
+// List the arcs inside parts, between roots: by lanes for short rows, whose arcs a bit each stands for, by warps for others.
+KERNEL list_arcs(i64) {
+    const u64 count = (u64)env.vertex_count;
+    const auto store = [](u64 at, u32 from, u32 to) {
+        if (at < (u64)env.capacity) env.from_left[at] = env.number[from], env.to_left[at] = env.number[to];
+    };
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.vertices[i] : 0, root = env.component[v];
+        const u8 part = i < count ? env.part[v] : DONE;
+        const offset_t first = part != DONE ? env.offsets[v] : 0, last = part != DONE ? env.offsets[v + 1] : 0;
+        const bool longer = last - first > SHORT_ROW;
+        u32 kept = 0;
+        for (offset_t e = first; !longer && e < last; e++) {
+            const u32 u = env.neighbours[e];
+            if (env.part[u] == part && env.component[u] != root) kept |= 1u << (e - first);
+        }
+        const u32 through = sum_up_to_lane((u32)__popc(kept)), sum = shuffle(through, 31);
+        u64 at = lane_id() == 0 && sum ? atomicAdd(env.counts + ARCS_LEFT, (u64)sum) : 0;
+        at = shuffle(at, 0) + through - __popc(kept);
+        for (; kept; kept &= kept - 1) store(at++, root, env.component[env.neighbours[first + __ffs(kept) - 1]]);
+        for (u32 left = ballot(longer); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1, from = shuffle(root, lane), wanted = shuffle((u32)part, lane);
+            const offset_t end = shuffle(last, lane);
+            for (offset_t e = shuffle(first, lane) + lane_id(); e - lane_id() < end; e += 32) {
+                const u32 u = e < end ? env.neighbours[e] : 0, to = env.component[u];
+                const bool mine = e < end && env.part[u] == wanted && to != from;
+                const u64 place = place_in(ARCS_LEFT, mine);
+                if (mine) store(place, from, to);
+            }
+        }
+    }
+}
+
+// Note which vertices arcs enter and leave, by the number of the pass.
+KERNEL mark_ends(i64 pass) {
+    for (u64 i = thread_rank(); i < (u64)env.arc_count; i += threads())
+        env.into[env.to[i]] = (u32)pass, env.out_of[env.from[i]] = (u32)pass;
+}
+
+// Keep a vertex of the list, and its number in the next list. By whole warps.
+DEVICE void keep_vertex(u64 i, bool stays) {
+    const u64 at = place_in(VERTICES_LEFT, stays);
+    if (stays) env.vertices_left[at] = env.vertices[i];
+    if (i < (u64)env.vertex_count) env.number[i] = stays ? (u32)at : NO_HEAD;
+}
+
+// Keep vertices with both kinds of arcs; the others are components by themselves.
+KERNEL trim_ends(i64 pass) {
+    const u64 count = (u64)env.vertex_count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads())
+        keep_vertex(i, i < count && env.into[i] == (u32)pass && env.out_of[i] == (u32)pass);
+}
+
+KERNEL begin_names(i64) {
+    for (u64 i = thread_rank(); i < (u64)env.vertex_count; i += threads()) env.into[i] = env.out_of[i] = (u32)i;
 }
 
 // Lower what v knows to what u knows, and what the vertex that u names knows. Returns whether it fell.
@@ -156,27 +213,27 @@ KERNEL propagate(i64) {
     if (ballot(changed) && lane_id() == 0) env.counts[CHANGES] = 1;
 }
 
-// Decide vertices whose two names are equal; list the others.
+// Decide vertices whose two names are equal; keep the others.
 KERNEL decide(i64) {
     const u64 count = (u64)env.vertex_count;
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
-        const u32 v = i < count ? env.vertices[i] : 0, name = i < count ? env.into[v] : 0;
-        const bool stays = i < count && name != env.out_of[v];
-        if (i < count && !stays) env.component[v] = name;
-        const u64 at = place_in(VERTICES_LEFT, stays);
-        if (stays) env.vertices_left[at] = v;
+        const u32 name = i < count ? env.into[i] : 0;
+        const bool stays = i < count && name != env.out_of[i];
+        if (i < count && !stays) env.component[env.vertices[i]] = env.vertices[name];
+        keep_vertex(i, stays);
     }
 }
 
-// Keep the arcs between undecided vertices of equal names.
-KERNEL shrink(i64) {
+// Keep the arcs between remaining vertices; if ``named``, only of equal names.
+KERNEL shrink(i64 named) {
     const u64 count = (u64)env.arc_count;
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
         const u32 u = i < count ? env.from[i] : 0, v = i < count ? env.to[i] : 0;
-        const u32 into = env.into[v], out_of = env.out_of[v];
-        const bool stays = i < count && into != out_of && into == env.into[u] && out_of == env.out_of[u];
+        const u32 from = env.number[u], to = env.number[v];
+        bool stays = i < count && from != NO_HEAD && to != NO_HEAD;
+        stays = stays && (!named || (env.into[u] == env.into[v] && env.out_of[u] == env.out_of[v]));
         const u64 at = place_in(ARCS_LEFT, stays);
-        if (stays) env.from_left[at] = u, env.to_left[at] = v;
+        if (stays) env.from_left[at] = from, env.to_left[at] = to;
     }
 }
 
@@ -189,7 +246,7 @@ KERNEL name_components(i64) {
     u64 components = 0;
     i64 least = 0x7fffffffffffffffll;
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u32 name = env.component[v];
+        const u32 name = env.component[env.component[v]];
         const i64 id = (i64)env.original[v];
         components += name == (u32)v;
         if (name == (u32)env.pivot) least = smaller(least, id);
@@ -204,5 +261,5 @@ KERNEL name_components(i64) {
 }
 
 KERNEL write_labels(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = env.names[env.component[v]];
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = env.names[env.component[env.component[v]]];
 }

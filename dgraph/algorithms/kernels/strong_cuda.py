@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from typing import Any
 
@@ -23,7 +24,8 @@ FEW = 64
 def text(wide: bool, ids: str) -> str:
     """Return the kernels' text. ``wide``: offsets are 64-bit; ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("strong")])
+    files = map(common, ("union_find", "strong"))
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *files])
 
 
 class GpuStrong:
@@ -71,7 +73,7 @@ class Search:
             "offsets": graph.out.offsets, "neighbours": graph.out.neighbours,
             "incoming_offsets": incoming.offsets, "incoming": incoming.neighbours, "original": graph.original,
             "ahead": None, "behind": None, "part": xp.empty(n, np.uint8), "component": xp.empty(n, np.uint32),
-            "into": None, "out_of": None, "vertices": None, "vertices_left": xp.empty(n, np.uint32),
+            "into": None, "out_of": None, "number": None, "vertices": None, "vertices_left": xp.empty(n, np.uint32),
             "from": None, "to": None, "from_left": None, "to_left": None,
             "sizes": None, "labels": None, "names": None, "counts": xp.zeros(5, np.uint64),
         }  # fmt: skip
@@ -79,7 +81,7 @@ class Search:
 
     def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
         """Find the components; see :meth:`GpuStrong.found`."""
-        xp, out, into = self.device.xp, self.arrays["offsets"], self.arrays["incoming_offsets"]
+        out, into = self.arrays["offsets"], self.arrays["incoming_offsets"]
         degrees = (out[1:] - out[:-1]).astype(np.int64) * (into[1:] - into[:-1])
         pivot = self.numbers["pivot"] = int(degrees.argmax())
         del degrees
@@ -91,8 +93,7 @@ class Search:
             self._launch("begin_parts")
             self.arrays["ahead"] = self.arrays["behind"] = None
             if self._trimmed():
-                self._listed()
-                self.arrays |= {name: xp.empty(self.n, np.uint32) for name in ("into", "out_of")}
+                self._contract()
                 while self.numbers["vertex_count"]:
                     self._split()
             return self._answer()
@@ -115,10 +116,28 @@ class Search:
                 break
         return self.numbers["vertex_count"]
 
+    def _contract(self) -> None:
+        """Contract vertices that have arcs to each other, and trim the arcs between the others."""
+        xp = self.device.xp
+        self.arrays |= {"number": xp.empty(self.n, np.uint32)}
+        self._launch("contract")
+        self._launch("flatten")
+        roots = self._counted()[0]
+        self._listed()
+        self._turn_vertices(roots)
+        self.arrays |= {name: xp.zeros(roots, np.uint32) for name in ("into", "out_of")}
+        for trim in itertools.count(1):
+            count = self.numbers["vertex_count"]
+            self._launch("mark_ends", trim)
+            self._launch("trim_ends", trim)
+            self._shrink(False)
+            if FEW * (count - self.numbers["vertex_count"]) <= count:
+                break
+
     def _listed(self) -> None:
         """List the arcs inside parts: first with room for some, then for all."""
         xp = self.device.xp
-        for room in (4 * self.numbers["vertex_count"], self.graph.edges):
+        for room in (self.numbers["vertex_count"], self.graph.edges):
             self.arrays |= dict.fromkeys(("from_left", "to_left"))
             self.arrays |= {name: xp.empty(room, np.uint32) for name in ("from_left", "to_left")}
             self.numbers["capacity"] = room
@@ -137,7 +156,11 @@ class Search:
             self._launch("propagate")
             changed = self._counted()[2]
         self._launch("decide")
-        self._launch("shrink")
+        self._shrink(True)
+
+    def _shrink(self, named: bool) -> None:
+        """Go on with the vertices that are left, and the arcs between them; ``named``: those of equal names."""
+        self._launch("shrink", int(named))
         vertices, arcs, _ = self._counted()
         self._turn_vertices(vertices)
         self._turn_arcs(arcs)
@@ -145,7 +168,7 @@ class Search:
     def _answer(self) -> tuple[FieldColumn, int, int]:
         """Name the components and count them."""
         xp = self.device.xp
-        self.arrays |= dict.fromkeys(("into", "out_of", "from", "to", "from_left", "to_left"))
+        self.arrays |= dict.fromkeys(("into", "out_of", "number", "from", "to", "from_left", "to_left"))
         self.arrays |= {"sizes": xp.empty(self.n, np.uint32)}
         self.arrays |= {name: xp.empty(self.n, np.int64) for name in ("labels", "names")}
         for kernel in ("begin_labels", "name_components", "write_labels"):
@@ -176,8 +199,8 @@ class Search:
         self.device.clear(self.arrays["counts"][:3])
         return found
 
-    def _launch(self, kernel: str) -> None:
+    def _launch(self, kernel: str, argument: int = 0) -> None:
         arrays = self.arrays.values()
         places = [0 if each is None or not len(each) else self.device.address(each) for each in arrays]
         self.module.set_environment(np.array([*places, *self.numbers.values()], np.int64))
-        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel))
+        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument)

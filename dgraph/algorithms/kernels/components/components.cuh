@@ -4,8 +4,7 @@
 // another's, by compare-and-swap; jumping shortens paths to the root. Afforest joins a few edges of every vertex first,
 // which mostly makes the largest component, elects that tree from a sample, and then reads only the edges of vertices
 // outside of it. We hook each vertex to its smallest first neighbour without an atomic, and on several ranks exchange
-// the members of the largest tree (components_multi.cuh). Reads of ``parent`` may be stale: an old parent is still an
-// ancestor, so only compare-and-swap and loads past L1 (FRESH) need be current.
+// the members of the largest tree (components_multi.cuh). Graphs of short rows go another way (components_windows.cuh).
 
 struct Env {
     const offset_t* offsets;
@@ -20,6 +19,7 @@ struct Env {
     const offset_t* chunk_first;
     // Vertices from ``sources`` on have no edges, those from ``ones`` to ``sources`` one each.
     i64 n, masters, sources, ones, long_count, chunk_count;
+    i64 window; // vertices that a block joins in shared memory
 };
 CONSTANT Env env;
 
@@ -78,29 +78,9 @@ DEVICE void list_in(u32* list, int counter, bool mine, u32 v) {
     if (mine) list[at + __popc(found & ((1u << lane_id()) - 1))] = v;
 }
 
-// Root of v's tree, by L1-cached loads, with path halving. An older parent is still an ancestor, so a racing write is
-// harmless.   [Jaiganesh & Burtscher, HPDC 2018: ECL-CC]
-DEVICE u32 root_of(u32 v) {
-    u32 up = env.parent[v], above;
-    for (u32 below = v; up != (above = env.parent[up]); below = up, up = above) env.parent[below] = above;
-    return up;
-}
-
-// Root of v's tree, by loads past the L1 cache.
-DEVICE u32 root_now(u32 v) {
-    for (u32 up; (up = FRESH(env.parent + v)) != v;) v = up;
-    return v;
-}
-
-// Join the trees of u and v: the larger root becomes a child of the smaller one, by compare-and-swap.
-DEVICE void join_trees(u32 u, u32 v) {
-    u32 a = root_of(u), b = root_of(v);
-    while (a != b) {
-        const u32 high = larger(a, b), low = smaller(a, b), above = atomicCAS(env.parent + high, high, low);
-        if (above == high) return;
-        a = root_now(above), b = low;
-    }
-}
+DEVICE u32 root_of(u32 v) { return root_in(env.parent, v); }
+DEVICE u32 root_now(u32 v) { return root_now_in(env.parent, v); }
+DEVICE void join_trees(u32 u, u32 v) { join_in(env.parent, u, v); }
 
 // Note that mirror u is in a tree; only between ranks.
 DEVICE void note_joined(u32 u) {

@@ -33,6 +33,18 @@ BEGINNING_UNORDERED = BEGINNING[0], ("jump", control_block.HOOKING_FIRST), *BEGI
 Paths to local minima are long there, and ``hook_roots`` would walk them without help.
 """
 
+WINDOW = control_block.WINDOW_BYTES // 4
+"""Vertices whose parents a block holds in shared memory."""
+
+FEW_EDGES = 8
+"""Mean degree up to which vertices that are not numbered by degree are joined by windows.
+
+With more edges a vertex, it pays to skip those inside of the largest tree.
+"""
+
+WINDOWS = ("join_windows",), ("join_between",)
+"""Launches that join all edges of a graph of short rows."""
+
 LOWEST = 5
 """Word of :func:`environment` with the address of ``lowest``."""
 
@@ -72,7 +84,8 @@ def text(wide: bool, ids: str = "uint32", several: bool = False) -> str:
         several: the kernels of several GPUs take the place of the last ones of a single GPU.
     """
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    files = map(common, ("components", "components_multi" if several else "components_single"))
+    kinds = ("components_multi",) if several else ("components_single", "components_windows")
+    files = map(common, ("union_find", "components", *kinds))
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *files])
 
 
@@ -103,7 +116,7 @@ def environment(
     size, masters = graph.local.size, graph.local.masters
     sources = graph.rows_with_edges(masters if ends_only else size)
     ones = graph.rows_of_many if ends_only and len(heads) else sources
-    counts = (size, masters, sources, ones, len(rows[0]), len(rows[1]))
+    counts = (size, masters, sources, ones, len(rows[0]), len(rows[1]), WINDOW)
     return np.array([*places, *counts], np.int64)
 
 
@@ -148,8 +161,13 @@ class ComponentsSingle(SingleMachine):
 
     def solve(self) -> None:
         """Join all edges, and name the trees."""
-        beginning = BEGINNING_UNORDERED if self.graph.order is None else BEGINNING
-        launch_all(self.device, self.module, *beginning, ("hook_rest",), *NAMING)
+        graph, local = self.graph, self.graph.local
+        if graph.order is None and graph.edges <= FEW_EDGES * local.size:
+            ascending = local.ascending == local.size
+            launches = *WINDOWS, *((("label_by_root",),) if ascending else NAMING)
+        else:
+            launches = *(BEGINNING_UNORDERED if graph.order is None else BEGINNING), ("hook_rest",), *NAMING
+        launch_all(self.device, self.module, *launches)
 
     def arrays(self) -> dict[str, Any]:
         """Return the smallest original id of each vertex's component: int64."""

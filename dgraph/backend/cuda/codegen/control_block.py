@@ -167,6 +167,9 @@ that the block has claimed.
 TILES_AT_ONCE, TILED_EDGES = 1 << 14, 1 << 18
 """Bins whose edges a block counts in one pass, in 64 KiB; edges of a chunk that a block distributes."""
 
+WINDOW_BLOCK, WINDOW_BYTES = 1024, 1 << 16
+"""Threads of a block that joins consecutive vertices in shared memory, and bytes of that memory."""
+
 OF_ALL, OF_MIRRORS, OF_MASTERS = range(3)
 """Rows that a pull over all vertices takes; as a negative argument of ``edges``, targets of a partial push."""
 

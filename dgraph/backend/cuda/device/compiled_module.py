@@ -17,6 +17,8 @@ def sizes(kernel: str) -> tuple[int, int]:
     """Return (threads of a block, bytes of dynamic shared memory) of a kernel."""
     if kernel == "pull_hubs":
         return at.HUB_BLOCK, at.HUB_BYTES
+    if kernel == "join_windows":
+        return at.WINDOW_BLOCK, at.WINDOW_BYTES
     if kernel == "pull_tiles":
         return at.TILE_BLOCK, at.TILE_BYTES
     if kernel in ("count_tiles", "fill_tiles", "bound_tiles"):
