@@ -3,7 +3,7 @@
 // A byte a vertex: IN, OUT, or while it is undecided a coarse priority, larger first, which the exact order refines: smaller
 // degree, then larger key. A vertex joins once no undecided neighbour precedes it, and puts its neighbours OUT. A thread owns
 // every n-th four vertices and goes on until all of these are decided: all blocks are resident, and the first undecided vertex
-// waits for none. Bytes are read past L1 and written without atomics: each is written OUT by any number of neighbours, or IN
+// waits for none. Bytes are read past L1 to decide, and written without atomics: each is written OUT by any number of neighbours, or IN
 // once by its own thread, never both, and an old value only makes a vertex wait.
 
 struct Env {
@@ -24,7 +24,6 @@ CONSTANT Env env;
 #define EQUAL_DEGREES 48 // priorities of each degree up to 4
 #define HIGH_DEGREES 62 // first priority of larger degrees: two for each power of two
 #define AT_ONCE 4 // neighbours that a thread reads together
-#define HUBS 16384 // first positions, whose bytes lie in a few cache lines that most vertices put OUT
 
 DEVICE i64 key_of(u32 v) { return mixed((i64)env.original[v], env.seed); }
 
@@ -49,10 +48,10 @@ DEVICE bool precedes(u32 u, u32 v, u8 coarse) {
     return u != v && key_of(u) > key_of(v);
 }
 
-// Put v OUT. Hubs are OUT soon, and L2 takes stores to one line in turn: a multiprocessor that has stored one OUT finds it
-// so in its own cache and stores no more.
+// Put v OUT unless this multiprocessor's own cache has it OUT. Most vertices have hubs as neighbours, whose bytes lie in a few
+// lines, and L2 takes stores to one line in turn. An old byte in the cache only stores again.
 DEVICE void put_out(u32 v) {
-    if (v >= HUBS || known(env.status + v) != OUT) *(volatile u8*)(env.status + v) = OUT;
+    if (known(env.status + v) != OUT) *(volatile u8*)(env.status + v) = OUT;
 }
 
 // Decide v unless a neighbour has to be decided before. Returns whether v still waits. A row is read from its end: where rows
