@@ -3,7 +3,7 @@
 // A byte a vertex: IN, OUT, or while it is undecided a coarse priority, larger first, which the exact order refines: smaller
 // degree, then larger key. A vertex joins once no undecided neighbour precedes it, and puts its neighbours OUT. A thread owns
 // every n-th four vertices and goes on until all of these are decided: all blocks are resident, and the first undecided vertex
-// waits for none. Bytes are read past L1 and written without atomics: each is written OUT by any number of neighbours, or IN
+// waits for none. Bytes are read past L1 to decide, and written without atomics: each is written OUT by any number of neighbours, or IN
 // once by its own thread, never both, and an old value only makes a vertex wait.
 
 struct Env {
@@ -48,41 +48,54 @@ DEVICE bool precedes(u32 u, u32 v, u8 coarse) {
     return u != v && key_of(u) > key_of(v);
 }
 
+// Put v OUT unless this multiprocessor's own cache has it OUT. Most vertices have hubs as neighbours, whose bytes lie in a few
+// lines, and L2 takes stores to one line in turn. An old byte in the cache only stores again.
+DEVICE void put_out(u32 v) {
+    if (known(env.status + v) != OUT) *(volatile u8*)(env.status + v) = OUT;
+}
+
 // Decide v unless a neighbour has to be decided before. Returns whether v still waits. A row is read from its end: where rows
-// are sorted the neighbours of small degree are there, and those of larger degree than v's, which all follow v, are not read.
-// AT_ONCE bytes are in flight at once; before the row's first neighbour they are its own.
+// are sorted the neighbours of small degree are there, and bytes of those of larger degree than v's, which all follow v, are
+// not read. AT_ONCE bytes are in flight at once; before the row's first neighbour they are its own.
 DEVICE bool waits(u32 v, u8 own) {
     const offset_t first = env.offsets[v], last = env.offsets[v + 1];
+    const degree_t degree = env.least_to ? env.degree[v] : 0;
     for (offset_t e = last; e > first; e -= smaller((offset_t)AT_ONCE, e - first)) {
         const auto before = [&](u32 k) { return env.neighbours[k < e - first ? e - 1 - k : first]; };
+        const auto follows = [&](u32 u) { return env.least_to && env.least_to[u >> env.tile_bits] > degree; };
         u32 u[AT_ONCE], most = 0, equal = 0;
+        bool after[AT_ONCE];
         for (u32 k = 0; k < AT_ONCE; k++) u[k] = before(k);
+        for (u32 k = 0; k < AT_ONCE; k++) after[k] = follows(u[k]);
         for (u32 k = 0; k < AT_ONCE; k++) {
-            const u32 theirs = fresh(env.status + u[k]);
+            const u32 theirs = after[k] ? OUT : fresh(env.status + u[k]);
             most = larger(most, theirs), equal |= (u32)(theirs == own) << k;
         }
         if (most == IN) *(volatile u8*)(env.status + v) = OUT;
         if (most > own) return most != IN;
         for (; equal; equal &= equal - 1)
             if (precedes(before(__ffs(equal) - 1), v, own)) return true;
-        if (env.least_to && env.least_to[u[AT_ONCE - 1] >> env.tile_bits] > env.degree[v]) break;
+        if (after[AT_ONCE - 1]) break;
     }
     for (offset_t e = first; e < last; e++)
-        if (env.neighbours[e] != v) *(volatile u8*)(env.status + env.neighbours[e]) = OUT;
+        if (env.neighbours[e] != v) put_out(env.neighbours[e]);
     *(volatile u8*)(env.status + v) = IN;
     return false;
 }
 
-// All blocks must be resident at once. A byte that a thread has loaded may be old by the time it comes to its vertex: a vertex
-// that is OUT has a neighbour that is IN, or about to be, among those that it reads.
+// All blocks must be resident at once. Vertices of small degree, which most others wait for, come last by number and are
+// taken first. A byte that a thread has loaded may be old by the time it comes to its vertex: a vertex that is OUT has a
+// neighbour that is IN, or about to be, among those that it reads.
 KERNEL decide(i64) {
+    const u64 fours = ((u64)env.n + 3) / 4;
     for (bool again = true; again;) {
         again = false;
-        for (u64 i = thread_rank(); 4 * i < (u64)env.n; i += threads()) {
-            const u32 four = fresh((const u32*)env.status + i);
+        for (u64 i = thread_rank(); i < fours; i += threads()) {
+            const u64 at = fours - 1 - i;
+            const u32 four = fresh((const u32*)env.status + at);
             for (u32 k = 0; k < 4; k++) {
                 const u8 own = (u8)(four >> 8 * k);
-                if (own != OUT && own != IN) again |= waits((u32)(4 * i) + k, own);
+                if (own != OUT && own != IN) again |= waits((u32)(4 * at) + k, own);
             }
         }
         if (again) WAIT();
