@@ -16,7 +16,6 @@ import numpy as np
 
 import dgraph
 from benchmarks import anchors, record
-from dgraph.comm import SerialComm
 from dgraph.tools import benchmarking
 
 
@@ -70,7 +69,7 @@ def measure(names: list[str], repeat: int, folder: Path) -> None:
 def _graph(name: str, gpu: benchmarking.Gpu) -> dgraph.Graph:
     """Return a graph of the peers; ``road24Mdir`` is road24M without every fifth arc, by a hash of its ends."""
     if name != "road24Mdir":
-        return anchors.shared(name, 1, gpu, SerialComm())[0]
+        return anchors.shared(name, 1, gpu, dgraph.communicator())[0]
     offsets, targets, _ = (each.get() for each in anchors.graph("road24M").rows)
     gpu.free_unused()
     source = np.repeat(np.arange(offsets.size - 1), np.diff(offsets)).astype(np.uint64)
@@ -81,7 +80,7 @@ def _graph(name: str, gpu: benchmarking.Gpu) -> dgraph.Graph:
     kept = mixed % np.uint64(5) != 0
     stops = np.concatenate([[0], np.cumsum(kept)])[offsets]
     return dgraph.Graph.from_csr(
-        stops, targets[kept], directed=True, comm=SerialComm(), keep_loops=True, keep_parallel=True
+        stops, targets[kept], directed=True, comm=dgraph.communicator(), keep_loops=True, keep_parallel=True
     )
 
 
