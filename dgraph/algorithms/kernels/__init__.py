@@ -86,10 +86,10 @@ def _dependencies():
     return Dependencies
 
 
-def _dependencies_by_programs():
-    from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
+def _dependencies_cuda():
+    from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import GpuDependencies
 
-    return DependenciesByPrograms
+    return GpuDependencies
 
 
 def _dependencies_planned():
@@ -201,7 +201,7 @@ ROW_KERNELS["reach"] = RowKernel(
 )
 ROW_KERNELS["dependencies"] = RowKernel(
     cpu=_dependencies,
-    cuda=_dependencies_by_programs,
+    cuda=_dependencies_cuda,
     host=RowMemory(450, 40),
     gpu=RowMemory(100, 0),
     planned=_dependencies_planned,
@@ -225,4 +225,4 @@ ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
     planned=lambda: NoEdgeTriangles,
 )  # fmt: skip
-FOLDERS += [HERE, HERE / "components", HERE.parent / "many_sources"]
+FOLDERS += [HERE, HERE / "components", HERE.parent / "many_sources", HERE.parent / "many_sources" / "betweenness"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.errors import DataError
 from dgraph.result.columns import UNREACHED, FieldColumn
 
 ENDLESS = np.iinfo(np.int64).max
@@ -93,8 +94,23 @@ class Summed:
         depth: largest distance from a source.
     """
 
-    sums: np.ndarray
+    sums: Any
     depth: int
+
+    def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
+        """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
+        values = self.sums * others
+        values[lids] = self.sums[lids] * own
+        return FieldColumn({"sums": values}, "sums")
+
+
+def paths_differ(sources: np.ndarray) -> DataError:
+    """Return the error of a batch of sources whose numbers of shortest paths differ too much."""
+    return DataError(
+        f"bc counts shortest paths, and their numbers to vertices at one distance from one of the sources "
+        f"{sources.tolist()} differ by a factor of more than 2^900, which float64 does not hold; take a part of the "
+        "graph, or edges with fewer shortest paths of equal length"
+    )
 
 
 class NothingSummed:

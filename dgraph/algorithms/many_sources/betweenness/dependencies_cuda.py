@@ -1,0 +1,216 @@
+"""Dependencies of up to eight sources at a time on one GPU (``path_lanes.cuh``); several GPUs run programs instead.
+
+The host reads a few numbers after each forward level, chooses between a pull by all vertices and by those that the
+frontier's edges enter, and scales numbers of paths as ``paths_kernel.py`` does. Backward levels run without it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.many_sources import source_rows
+from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms, refuse_parallel
+from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.passes import passes
+from dgraph.algorithms.many_sources.results import Summed, paths_differ
+from dgraph.algorithms.many_sources.source_rows import Kernels
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.result.columns import FieldColumn
+
+MOST_LANES = 8
+"""Sources of a batch: a vertex's lanes are two sectors of 32 bytes."""
+
+LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
+"""As in ``paths_kernel.py``, which compiles for the CPU."""
+
+EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
+"""Places of ``counts``."""
+
+Level = tuple[list[int], list[int]]
+"""Places of a level's vertices in the log: first and end, by length of row."""
+
+NOTHING: Level = ([0, 0, 0], [0, 0, 0])
+
+
+def text(wide: bool, lanes: int) -> str:
+    """Return the kernels' text."""
+    scaling = (("LARGE", LARGE.hex()), ("DOWN", DOWN.hex()), ("LEAST", LEAST.hex()))
+    return source_rows.text("path_lanes", wide, ("LANES", str(lanes)), *scaling)
+
+
+def need(n: int, edges: int, lanes: int) -> int:
+    """Return the bytes of a search."""
+    return source_rows.need(n, edges) + n * (21 * lanes + 12) + 9 * lanes * source_rows.most_parts(edges)
+
+
+class GpuDependencies:
+    """Dependencies on a GPU."""
+
+    def __init__(self, backend: Any):
+        self.backend = backend
+
+    def search(self, ctx: Any, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+        """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
+
+        Raises:
+            UsageError: the graph has parallel edges.
+            DataError: numbers of shortest paths that float64 does not hold.
+        """
+        refuse_parallel(ctx)
+        device, local = self.backend.device, ctx.local
+        plain = ctx.direction == "auto" and self.backend.options.schedule == "auto"
+        if ctx.comm.size == 1 and plain and len(sources):
+            lanes = min(MOST_LANES, 1 << (len(sources) - 1).bit_length())
+            bytes_ = need(local.size, local.out.arcs, lanes)
+            if bytes_ <= device.free(bytes_):
+                graph = self.backend.graph_of(local)
+                return _Search(ctx, device, graph, lanes, sources, endpoints).run()
+        return DependenciesByPrograms(self.backend).search(ctx, sources, endpoints=endpoints)
+
+
+class _Search:
+    """Arrays of a search, by position, and its kernels."""
+
+    def __init__(self, ctx: Any, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
+        self.ctx, self.device, self.graph, self.lanes, self.sources = ctx, device, graph, lanes, sources
+        self.endpoints = endpoints
+        xp, n, edges = device.xp, graph.local.size, graph.edges
+        parts, at = source_rows.most_parts(edges), device.put(lids_of(ctx.local, sources))
+        self.at = at if graph.place is None else graph.place[at].astype(np.int64)
+        self.into = source_rows.side(device, graph.incoming, n, edges)
+        self.out = source_rows.side(device, graph.out, n, edges) if ctx.local.directed else self.into
+        self.bytes = [xp.zeros(n, np.uint8) for _ in range(3)]
+        self.seen, self.counts = xp.empty(n, np.uint8), xp.zeros(COUNTS, np.uint64)
+        self.marked, self.found = (xp.zeros(-(-n // 32), np.uint32) for _ in range(2))
+        self.factors, self.most, self.ones = xp.ones(lanes), xp.zeros(lanes), True
+        self.sums, self.reached = xp.zeros(n), xp.zeros((len(sources) + lanes), np.uint64)
+        self.members: dict[str, Any] = {
+            "in": self.into, "out": self.out, "sources": None, "now": self.bytes, "seen": self.seen,
+            "marked": self.marked, "found": self.found, "paths": xp.empty((n, lanes)), "share": xp.empty((n, lanes)),
+            "part_sums": xp.empty((parts, lanes)), "part_bits": xp.empty(parts, np.uint8),
+            "rows": xp.empty(2 * n, np.uint32), "log": xp.empty(n * lanes, np.uint32),
+            "lanes": xp.empty(n * lanes, np.uint8), "factors": self.factors, "most": self.most, "sums": self.sums,
+            "reached": None, "counts": self.counts, "n": n, "dense": 0, "count": 0, "full": 0, "ends": int(endpoints),
+            "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6,
+        }  # fmt: skip
+        self.kernels = Kernels(device, text(graph.wide, lanes), "path_lanes", self.members)
+        for outward in range(1 + ctx.local.directed):
+            self.kernels.launch("classify", outward)
+        longs, _, middle = device.read(self.out[-1]).tolist()
+        self.bases = [0, lanes * (n - longs - middle), lanes * (n - longs)]
+        self.kernels.set("bases", *self.bases)
+        self.degree = float(graph.longest(pulling=True))
+        self.long_in = self.degree > source_rows.LONG
+
+    def run(self) -> Summed:
+        """Search from all sources, ``lanes`` at a time."""
+        deepest = 0
+        for turn in passes(self.ctx, len(self.at), self.lanes, 1):
+            first = turn * self.lanes
+            levels = self._forward(self.at[first : first + self.lanes], first)
+            self._backward(levels)
+            self.kernels.set("reached", self.reached[first:])
+            self.kernels.launch("add_lanes")
+            deepest = max(deepest, len(levels) - 1)
+        if self.endpoints:
+            self.sums[self.at] += self.reached[: len(self.at)].astype(np.float64)
+        return GpuSummed(self.sums, deepest, self.device, self.graph)
+
+    def _forward(self, at: Any, first: int) -> list[tuple[Level, np.ndarray | None]]:
+        """Count paths from some sources; return the places of each level in the log, and its factors."""
+        kernels, count = self.kernels, len(at)
+        for array in (*self.bytes, self.seen, self.counts):
+            self.device.clear(array)
+        self.members["sources"] = at.astype(np.uint32)
+        kernels.set("sources", self.members["sources"])
+        kernels.set("dense", 0, count, (1 << count) - 1)
+        kernels.set("last", *NOTHING[0], *NOTHING[1])
+        kernels.launch("begin")
+        kernels.launch("list_found")
+        levels: list[tuple[Level, np.ndarray | None]] = []
+        bound = 1.0
+        while True:
+            edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
+            before = levels[-1][0][1] if levels else self.bases
+            level = before, [base + end for base, end in zip(self.bases, ends, strict=True)]
+            if level[0] == level[1]:
+                return levels
+            self._rotate()
+            kernels.set("level", *level[0], *level[1])
+            factors = None
+            if levels and bound > LARGE:
+                factors, bound = self._scaled(first)
+            last = levels[-1][0] if levels else NOTHING
+            levels.append((level, factors))
+            bound *= self.degree
+            kernels.set("last", *last[0], *last[1])
+            dense = edges * source_rows.DENSE > self.graph.edges
+            kernels.set("dense", int(dense))
+            self.device.clear(self.counts[:LOGGED])
+            if not dense:
+                self.device.clear(self.marked)
+                kernels.launch("mark", int(level[0][2] < level[1][2]))
+            for kernel in ("list_rows", "scan", *["scan_joined"] * self.long_in, "list_found"):
+                kernels.launch(kernel)
+
+    def _rotate(self) -> None:
+        """Make ``next`` the level, the level the old one, and the cleared old one the next."""
+        now, following, old = self.bytes
+        self.bytes = [following, old, now]
+        self.kernels.set("now", *self.bytes)
+
+    def _scaled(self, first: int) -> tuple[np.ndarray, float]:
+        """Scale the numbers of paths of a level that are large; return its factors and a bound of the numbers."""
+        self.device.clear(self.most)
+        for kernel in ("largest", "scale"):
+            self.kernels.launch(kernel)
+        if self.device.read(self.counts)[TINY]:
+            raise paths_differ(self.sources[first : first + self.lanes])
+        most = self.device.read(self.most).copy()
+        return np.where(most > LARGE, DOWN, 1.0), max(1.0, float(np.minimum(most, LARGE).max()))
+
+    def _backward(self, levels: list[tuple[Level, np.ndarray | None]]) -> None:
+        """Compute dependencies level by level, from the deepest."""
+        kernels, last = self.kernels, NOTHING
+        for array in self.bytes:
+            self.device.clear(array)
+        for depth in range(len(levels) - 1, -1, -1):
+            level, deeper = levels[depth][0], depth + 1 < len(levels)
+            self._set_factors(levels[depth + 1][1] if deeper else None)
+            kernels.set("level", *level[0], *level[1], *last[0], *last[1])
+            some_long = level[0][2] < level[1][2]
+            if some_long:
+                kernels.launch("put_long")
+            kernels.launch("fold", int(deeper))
+            if some_long:
+                kernels.launch("fold_joined", int(deeper))
+            last = levels[depth + 1][0] if deeper else NOTHING
+            self._rotate()
+
+    def _set_factors(self, factors: np.ndarray | None) -> None:
+        """Set the factors by which the deeper level was scaled; None: 1."""
+        if factors is not None or not self.ones:
+            self.device.write(self.factors, np.ones(self.lanes) if factors is None else factors)
+        self.ones = factors is None
+
+
+class GpuSummed(Summed):
+    """Sums by position that stay on a GPU."""
+
+    def __init__(self, sums: Any, depth: int, device: Any, graph: Any):
+        super().__init__(sums, depth)
+        self.device, self.graph = device, graph
+
+    def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
+        """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
+        at = self.device.put(lids)
+        at = at if self.graph.place is None else self.graph.place[at]
+        scaled = self.sums[at] * own
+        self.sums *= others
+        self.sums[at] = scaled
+        view = FieldView(self.device, self.sums, self.graph.place)
+        fields = LazyFields(self.device, {"sums": view}, self.graph.degree, self.graph.original)
+        return FieldColumn(fields, "sums")
