@@ -69,7 +69,7 @@ def _reach():
 
 
 def _reach_cuda():
-    from dgraph.algorithms.many_sources.reach_cuda import GpuReach
+    from dgraph.algorithms.many_sources.gpu.reach_cuda import GpuReach
 
     return GpuReach
 
@@ -225,4 +225,4 @@ ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
     planned=lambda: NoEdgeTriangles,
 )  # fmt: skip
-FOLDERS += [HERE, HERE / "components", HERE.parent / "many_sources", HERE.parent / "many_sources" / "betweenness"]
+FOLDERS += [HERE, HERE / "components", *(HERE.parent / "many_sources" / name for name in ("gpu", "betweenness"))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,10 +16,6 @@ ENDLESS = np.iinfo(np.int64).max
 
 LEVELS, BITS = "levels", "bits"
 """What a search keeps of each source."""
-
-
-def _on_host(values: Any) -> Mapping[str, np.ndarray]:
-    return {"values": values}
 
 
 @dataclass
@@ -37,7 +33,6 @@ class Reached:
         bits: a bit for each source, set where it reaches the vertex, uint64 (masters, words); (masters, 0) unless
             requested.
         word: sources of a word of ``bits``.
-        fields: makes a field of an array of values by master, in whose order the arrays are.
     """
 
     far: np.ndarray
@@ -47,11 +42,10 @@ class Reached:
     levels: np.ndarray
     bits: np.ndarray
     word: int = 64
-    fields: Callable[[Any], Mapping[str, np.ndarray]] = _on_host
 
     def hops(self) -> list[FieldColumn]:
         """Return a column for each source from ``levels``: int64, ``UNREACHED`` without a path."""
-        return [self._column(self.levels[:, i], _hops) for i in range(self.levels.shape[1])]
+        return [self._column(self.levels[:, i], hops_of) for i in range(self.levels.shape[1])]
 
     def marks(self, sources: int) -> list[FieldColumn]:
         """Return a column for each source from ``bits``: int64, 1 or 0."""
@@ -59,10 +53,11 @@ class Reached:
         return [self._column(self.bits[:, word], partial(_bit, place)) for word, place in places]
 
     def _column(self, values: Any, convert: Callable[[Any], Any]) -> FieldColumn:
-        return FieldColumn(self.fields(values), "values", convert)
+        return FieldColumn({"values": values}, "values", convert)
 
 
-def _hops(levels: Any) -> Any:
+def hops_of(levels: Any) -> Any:
+    """Return levels as int64, ``UNREACHED`` where they are negative."""
     return np.where(levels < 0, UNREACHED, levels.astype(np.int64))
 
 

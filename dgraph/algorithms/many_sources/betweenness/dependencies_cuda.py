@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources import source_rows
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms, refuse_parallel
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.gpu import source_rows
+from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
 from dgraph.algorithms.many_sources.passes import passes
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
-from dgraph.algorithms.many_sources.source_rows import Kernels
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.result.columns import FieldColumn
@@ -37,8 +37,8 @@ NOTHING: Level = ([0, 0, 0], [0, 0, 0])
 
 def text(wide: bool, lanes: int) -> str:
     """Return the kernels' text."""
-    scaling = (("LARGE", LARGE.hex()), ("DOWN", DOWN.hex()), ("LEAST", LEAST.hex()))
-    return source_rows.text("path_lanes", wide, ("LANES", str(lanes)), *scaling)
+    scaling = {name: value.hex() for name, value in (("LARGE", LARGE), ("DOWN", DOWN), ("LEAST", LEAST))}
+    return source_rows.text("path_lanes", wide, LANES=lanes, **scaling)
 
 
 def need(n: int, edges: int, lanes: int) -> int:

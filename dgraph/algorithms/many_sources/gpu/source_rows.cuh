@@ -4,7 +4,9 @@
 // of a side into these classes. The classes are bitmaps by vertex, so a word of 32 vertices is appended to lists with one
 // atomic for each warp and list.
 
+#ifndef GROUP
 #define GROUP 8
+#endif
 #define SHORT_LIST 0
 #define MIDDLE_LIST 1
 
@@ -23,6 +25,11 @@ struct Side {
 
 DEVICE bool bit_of(const u32* words, u32 v) { return words[v >> 5] >> (v & 31) & 1; }
 DEVICE u64 row_length(const Side& side, u32 v) { return side.offsets[v + 1] - side.offsets[v]; }
+
+// The lanes of the own group of WIDTH threads in which ``x`` is true; by whole warps.
+template <int WIDTH> DEVICE u32 ballot_of(bool x) {
+    return WIDTH == 32 ? ballot(x) : ballot(x) >> (lane_id() - lane_id() % WIDTH) & ((1u << WIDTH % 32) - 1);
+}
 
 // Edges of a part, from the first to before the end.
 struct Part {

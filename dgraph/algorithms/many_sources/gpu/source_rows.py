@@ -16,17 +16,23 @@ SHORT, LONG = 16, 4096
 PART = 4096
 """Edges of a longer row that a block reads at a time."""
 
+SIDE = 9
+"""Members of ``struct Side``."""
+
 DENSE = 12
 """A frontier with more than one in this many edges is large: every vertex that misses a source scans its in-edges."""
 
 
-@cache
-def text(name: str, wide: bool, *constants: tuple[str, str]) -> str:
+def text(name: str, wide: bool, **constants: int | str) -> str:
     """Return the kernels' text. ``wide``: offsets are 64-bit."""
-    sizes = {"SHORT": SHORT, "LONG": LONG, "PART": PART} | dict(constants)
-    lines = [f"#define {key} {value}" for key, value in sizes.items()]
+    sizes = {"SHORT": SHORT, "LONG": LONG, "PART": PART} | constants
+    return _text(name, wide, tuple(f"#define {key} {value}" for key, value in sizes.items()))
+
+
+@cache
+def _text(name: str, wide: bool, constants: tuple[str, ...]) -> str:
     offsets = f"typedef {'i64' if wide else 'u32'} offset_t;"
-    head = [control_block.constants(), "#define PERSISTENT 0", common("base"), *lines, offsets]
+    head = [control_block.constants(), "#define PERSISTENT 0", common("base"), *constants, offsets]
     return "\n".join([*head, common("source_rows"), common(name)])
 
 
@@ -59,7 +65,8 @@ class Kernels:
     def __init__(self, device: Any, text: str, name: str, members: dict[str, Any]):
         """Make the words of ``members``, in the order of ``Env``: arrays, None for a null pointer, or integers."""
         self.device, self.module = device, device.module(text, name)
-        self._at, words = {}, []
+        self._at: dict[str, int] = {}
+        words: list[int] = []
         for key, value in members.items():
             self._at[key] = len(words)
             words += [self._word(each) for each in (value if isinstance(value, list) else [value])]
