@@ -80,6 +80,18 @@ def _reach_planned():
     return NothingReached
 
 
+def _draw():
+    from dgraph.algorithms.many_sources.drawn_sources import HostDraw
+
+    return HostDraw
+
+
+def _draw_cuda():
+    from dgraph.algorithms.many_sources.gpu.draw import GpuDraw
+
+    return GpuDraw
+
+
 def _dependencies():
     from dgraph.algorithms.many_sources.betweenness.dependencies import Dependencies
 
@@ -191,6 +203,10 @@ ROW_KERNELS["forest"] = RowKernel(
 ROW_KERNELS["strong"] = RowKernel(
     cpu=lambda: ByPrograms, cuda=_strong_cuda, host=RowMemory(0, 0), gpu=RowMemory(60, 16),
     planned=lambda: ByPrograms,
+)  # fmt: skip
+ROW_KERNELS["draw"] = RowKernel(
+    cpu=_draw, cuda=_draw_cuda, host=RowMemory(0, 0), gpu=RowMemory(0, 0),
+    planned=_draw,
 )  # fmt: skip
 ROW_KERNELS["reach"] = RowKernel(
     cpu=_reach,
