@@ -1,11 +1,12 @@
 """Dependencies of up to eight sources at a time on one GPU (``path_lanes.cuh``); several GPUs run programs instead.
 
-The host reads a few numbers after each forward level, chooses between a pull by all vertices and by those that the
-frontier's edges enter, and scales numbers of paths as ``paths_kernel.py`` does. Backward levels run without it.
+The host reads a few numbers after each forward level. It chooses between a push and a pull, by all vertices or by those
+that the frontier reaches, and scales numbers of paths as ``paths_kernel.py`` does. Going back it reads nothing.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,35 @@ LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
 EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
 """Places of ``counts``."""
 
-Level = tuple[list[int], list[int]]
-"""Places of a level's vertices in the log: first and end, by length of row."""
+PUSH = 64
+"""A frontier with fewer than one in this many edges pushes its numbers of paths, while these are exact."""
 
-NOTHING: Level = ([0, 0, 0], [0, 0, 0])
+EXACT = 2.0**53
+"""Integers below it have the same sum in any order."""
+
+
+@dataclass
+class Level:
+    """Vertices of one distance.
+
+    Attributes:
+        first, end: their places in the log, by length of row.
+        edges: edges that leave them.
+        factors: by which their numbers of paths were scaled, by lane; None: 1.
+    """
+
+    first: list[int]
+    end: list[int]
+    edges: int = 0
+    factors: np.ndarray | None = None
+
+    @property
+    def long(self) -> int:
+        """1 if it has long rows, else 0."""
+        return int(self.first[2] < self.end[2])
+
+
+NOTHING = Level([0, 0, 0], [0, 0, 0])
 
 
 def text(wide: bool, lanes: int) -> str:
@@ -84,17 +110,17 @@ class _Search:
         self.out = source_rows.side(device, graph.out, n, edges) if ctx.local.directed else self.into
         self.bytes = [xp.zeros(n, np.uint8) for _ in range(3)]
         self.seen, self.counts = xp.empty(n, np.uint8), xp.zeros(COUNTS, np.uint64)
-        self.marked, self.found = (xp.zeros(-(-n // 32), np.uint32) for _ in range(2))
+        self.marked, *self.bitmaps = (xp.empty(-(-n // 32), np.uint32) for _ in range(3))
         self.factors, self.most, self.ones = xp.ones(lanes), xp.zeros(lanes), True
         self.sums, self.reached = xp.zeros(n), xp.zeros((len(sources) + lanes), np.uint64)
         self.members: dict[str, Any] = {
-            "in": self.into, "out": self.out, "sources": None, "now": self.bytes, "seen": self.seen,
-            "marked": self.marked, "found": self.found, "paths": xp.empty((n, lanes)), "share": xp.empty((n, lanes)),
+            "in": self.into, "out": self.out, "sources": None, "now": self.bytes + self.bitmaps,
+            "seen": self.seen, "marked": self.marked, "paths": xp.empty((n, lanes)), "share": xp.empty((n, lanes)),
             "part_sums": xp.empty((parts, lanes)), "part_bits": xp.empty(parts, np.uint8),
             "rows": xp.empty(2 * n, np.uint32), "log": xp.empty(n * lanes, np.uint32),
             "lanes": xp.empty(n * lanes, np.uint8), "factors": self.factors, "most": self.most, "sums": self.sums,
             "reached": None, "counts": self.counts, "n": n, "dense": 0, "count": 0, "full": 0, "ends": int(endpoints),
-            "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6,
+            "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6, "deeper": [0] * 6,
         }  # fmt: skip
         self.kernels = Kernels(device, text(graph.wide, lanes), "path_lanes", self.members)
         for outward in range(1 + ctx.local.directed):
@@ -119,48 +145,51 @@ class _Search:
             self.sums[self.at] += self.reached[: len(self.at)].astype(np.float64)
         return GpuSummed(self.sums, deepest, self.device, self.graph)
 
-    def _forward(self, at: Any, first: int) -> list[tuple[Level, np.ndarray | None]]:
-        """Count paths from some sources; return the places of each level in the log, and its factors."""
+    def _forward(self, at: Any, first: int) -> list[Level]:
+        """Count paths from some sources; return the levels."""
         kernels, count = self.kernels, len(at)
-        for array in (*self.bytes, self.seen, self.counts):
+        for array in (*self.bytes, *self.bitmaps, self.seen, self.counts, self.members["paths"]):
             self.device.clear(array)
         self.members["sources"] = at.astype(np.uint32)
         kernels.set("sources", self.members["sources"])
         kernels.set("dense", 0, count, (1 << count) - 1)
-        kernels.set("last", *NOTHING[0], *NOTHING[1])
+        kernels.set("level", *([0] * 18))
         kernels.launch("begin")
-        kernels.launch("list_found")
-        levels: list[tuple[Level, np.ndarray | None]] = []
+        levels: list[Level] = []
         bound = 1.0
         while True:
+            kernels.launch("list_found")
             edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
-            before = levels[-1][0][1] if levels else self.bases
-            level = before, [base + end for base, end in zip(self.bases, ends, strict=True)]
-            if level[0] == level[1]:
+            before = levels[-1].end if levels else self.bases
+            level = Level(before, [base + end for base, end in zip(self.bases, ends, strict=True)], edges)
+            if level.first == level.end:
                 return levels
+            last = levels[-1] if levels else NOTHING
             self._rotate()
-            kernels.set("level", *level[0], *level[1])
-            factors = None
+            kernels.set("level", *level.first, *level.end, *last.first, *last.end)
             if levels and bound > LARGE:
-                factors, bound = self._scaled(first)
-            last = levels[-1][0] if levels else NOTHING
-            levels.append((level, factors))
+                level.factors, bound = self._scaled(first)
+            levels.append(level)
             bound *= self.degree
-            kernels.set("last", *last[0], *last[1])
+            self.device.clear(self.counts[:LOGGED])
+            if bound < EXACT and edges * PUSH < self.graph.edges:
+                kernels.launch("push", level.long)
+                continue
             dense = edges * source_rows.DENSE > self.graph.edges
             kernels.set("dense", int(dense))
-            self.device.clear(self.counts[:LOGGED])
             if not dense:
                 self.device.clear(self.marked)
-                kernels.launch("mark", int(level[0][2] < level[1][2]))
-            for kernel in ("list_rows", "scan", *["scan_joined"] * self.long_in, "list_found"):
+                kernels.launch("mark", level.long)
+            for kernel in ("list_rows", "scan", *["scan_joined"] * self.long_in):
                 kernels.launch(kernel)
 
     def _rotate(self) -> None:
         """Make ``next`` the level, the level the old one, and the cleared old one the next."""
         now, following, old = self.bytes
-        self.bytes = [following, old, now]
-        self.kernels.set("now", *self.bytes)
+        active, found = self.bitmaps
+        self.device.clear(active)
+        self.bytes, self.bitmaps = [following, old, now], [found, active]
+        self.kernels.set("now", *self.bytes, *self.bitmaps)
 
     def _scaled(self, first: int) -> tuple[np.ndarray, float]:
         """Scale the numbers of paths of a level that are large; return its factors and a bound of the numbers."""
@@ -172,22 +201,24 @@ class _Search:
         most = self.device.read(self.most).copy()
         return np.where(most > LARGE, DOWN, 1.0), max(1.0, float(np.minimum(most, LARGE).max()))
 
-    def _backward(self, levels: list[tuple[Level, np.ndarray | None]]) -> None:
-        """Compute dependencies level by level, from the deepest."""
-        kernels, last = self.kernels, NOTHING
-        for array in self.bytes:
+    def _backward(self, levels: list[Level]) -> None:
+        """Compute dependencies level by level, from the deepest to that behind the sources."""
+        kernels, deeper, last = self.kernels, NOTHING, NOTHING
+        for array in (*self.bytes, *self.bitmaps):
             self.device.clear(array)
-        for depth in range(len(levels) - 1, -1, -1):
-            level, deeper = levels[depth][0], depth + 1 < len(levels)
-            self._set_factors(levels[depth + 1][1] if deeper else None)
-            kernels.set("level", *level[0], *level[1], *last[0], *last[1])
-            some_long = level[0][2] < level[1][2]
-            if some_long:
-                kernels.launch("put_long")
-            kernels.launch("fold", int(deeper))
-            if some_long:
-                kernels.launch("fold_joined", int(deeper))
-            last = levels[depth + 1][0] if deeper else NOTHING
+        for level in levels[:0:-1]:
+            dense = deeper.edges * source_rows.DENSE > self.graph.edges
+            self._set_factors(deeper.factors)
+            ranges = [place for each in (level, last, deeper) for place in (*each.first, *each.end)]
+            kernels.set("level", *ranges)
+            kernels.set("dense", int(dense))
+            if not dense:
+                self.device.clear(self.marked)
+                if deeper is not NOTHING:
+                    kernels.launch("mark_back")
+            for kernel in ("put_long", "fold", "fold_joined") if level.long else ("fold",):
+                kernels.launch(kernel)
+            deeper, last = level, deeper
             self._rotate()
 
     def _set_factors(self, factors: np.ndarray | None) -> None:

@@ -1,15 +1,17 @@
 // Shortest paths counted from LANES sources at once on one GPU, and the dependencies of vertices.   [Brandes 2001; lanes as in
 // Then et al., VLDB 2014]
 //
-// Every vertex has LANES doubles and bytes whose bits are lanes. A forward level: if the frontier has few edges, ``mark`` sets
-// a bit for each vertex that they enter; ``list_rows`` lists the vertices that miss a source, of these or of all; ``scan`` adds
-// ``paths`` of their in-neighbours whose bit is set in ``now``; ``list_found`` appends those that it reached, with their
-// lanes, to a log. Backward levels take the log from its end: ``fold`` adds ``share`` = (1 + dependency) / paths of the
-// out-neighbours one level deeper, and a dependency replaces its number of paths.
+// Every vertex has LANES doubles and bytes whose bits are lanes. A forward level: a frontier of few edges adds its ``paths``
+// to those of the vertices that its edges enter (``push``), as long as all sums are integers that doubles hold in any order.
+// Else ``list_rows`` lists the vertices that miss a source, all or those that ``mark`` found behind the frontier's edges, and
+// ``scan`` adds ``paths`` of their in-neighbours in ``now``. ``list_found`` appends those that were reached, with their lanes,
+// to a log. Backward levels take the log from its end: ``fold`` adds ``share`` = (1 + dependency) / paths of the
+// out-neighbours one level deeper, and a dependency replaces its number of paths; if few edges lead to the deeper level,
+// ``mark`` finds the vertices that have such neighbours.
 //
 // A row is summed by thread, slot of a warp, warp and part, in an order that the row's length alone decides, and neighbours
 // outside the level add 0: a sum has the same bits in every run. No kernel reads what another thread of it writes, but for
-// bits of words that atomics set and only later kernels read.
+// what atomics add and only later kernels read.
 
 struct Range {
     i64 first[3], end[3]; // in the log, of short rows of out-edges (and of none), middle ones and long ones
@@ -21,9 +23,10 @@ struct Env {
     u8* now; // lanes of the vertices of a level
     u8* next; // of the level that is found, or folded
     u8* old; // of the level before ``now``, cleared for the next level
+    u32* active; // a bit for each vertex of ``now``, read in its place if there is one lane
+    u32* found; // for each of ``next``
     u8* seen; // lanes that reached the vertex
     u32* marked;
-    u32* found; // a bit for each vertex of ``next``
     double* paths; // LANES for each vertex
     double* share;
     double* part_sums; // LANES for each part
@@ -38,7 +41,9 @@ struct Env {
     u64* counts;
     i64 n, dense, count, full, ends;
     i64 bases[3]; // of the log's three parts
-    Range level, last; // of ``now`` going forward, of ``next`` going back; of ``old``
+    Range level; // of ``now`` going forward, of ``next`` going back
+    Range last; // of ``old``
+    Range deeper; // of ``now`` going back
 };
 CONSTANT Env env;
 
@@ -53,6 +58,8 @@ struct Sum {
     u32 lanes;
 };
 
+DEVICE u32 lanes_of(u32 v) { return LANES == 1 ? bit_of(env.active, v) : env.now[v]; }
+
 // Sum ``values`` of neighbours at edges ``from``, ``from + step`` ... and the WIDTH - 1 behind each, in the lanes of ``wanted``
 // in which they are in ``now``. By whole warps; each group of WIDTH threads has its own row.
 template <int WIDTH, int DEEP>
@@ -62,7 +69,7 @@ DEVICE Sum gathered(const u32* neighbours, const double* values, u64 from, u64 e
     for (u64 e = from + rank; ballot(e < end); e += DEEP * step) {
         u32 u[DEEP], bits[DEEP];
         for (int k = 0; k < DEEP; k++) u[k] = e + k * step < end ? neighbours[e + k * step] : 0;
-        for (int k = 0; k < DEEP; k++) bits[k] = e + k * step < end ? env.now[u[k]] & wanted : 0;
+        for (int k = 0; k < DEEP; k++) bits[k] = e + k * step < end ? lanes_of(u[k]) & wanted : 0;
         for (int k = 0; k < DEEP; k++) {
             sum.lanes |= bits[k];
             if (LANES == 1) {
@@ -122,15 +129,54 @@ KERNEL begin(i64) {
     const u32 k = threadIdx.x;
     if (blockIdx.x || k >= env.count) return;
     const u32 v = env.sources[k];
-    env.next[v] = env.seen[v] = (u8)(1u << k);
+    env.next[v] = (u8)(1u << k);
     env.paths[(u64)v * LANES + k] = 1.0;
     atomicOr(env.found + (v >> 5), 1u << (v & 31));
+}
+
+// Add the paths to u in its lanes to those of the other end of an edge.
+DEVICE void push_path(u32 u, u32 lanes, u64 e) {
+    const u32 v = env.out.neighbours[e], missing = lanes & ~env.seen[v];
+    if (!missing) return;
+    for (u32 left = missing; left; left &= left - 1) {
+        const u32 lane = __ffs(left) - 1;
+        add(env.paths + (u64)v * LANES + lane, env.paths[(u64)u * LANES + lane]);
+    }
+    if ((missing & ~env.next[v]) == 0) return;
+    united(env.next + v, (u8)missing);
+    mark_end(env.found, v);
+}
+
+KERNEL push(i64 some_long) {
+    const Side& out = env.out;
+    for (int c = 0; c < 2; c++)
+        for (i64 i = env.level.first[c] + warp_rank(); i < env.level.end[c]; i += warps()) {
+            const u32 u = env.log[i], lanes = env.lanes[i];
+            for (u64 e = out.offsets[u] + lane_id(); e < (u64)out.offsets[u + 1]; e += 32) push_path(u, lanes, e);
+        }
+    for (u64 p = blockIdx.x; some_long && p < out.counts[1]; p += gridDim.x) {
+        const Part part = part_of(out, p);
+        const u32 lanes = env.now[part.vertex];
+        for (u64 e = part.first + threadIdx.x; lanes && e < part.end; e += BLOCK) push_path(part.vertex, lanes, e);
+    }
 }
 
 KERNEL mark(i64 some_long) {
     for (int c = 0; c < 2; c++)
         mark_listed(env.out, env.marked, env.log + env.level.first[c], env.level.end[c] - env.level.first[c]);
     if (some_long) mark_parts(env.out, env.marked, [&](u32 v) { return env.now[v] != 0; });
+}
+
+// As ``mark`` of the level of ``deeper``, against edges. In a directed graph long rows of in-edges are other rows.
+KERNEL mark_back(i64) {
+    for (int c = 0; c < 3; c++)
+        for (i64 i = env.deeper.first[c] + warp_rank(); i < env.deeper.end[c]; i += warps()) {
+            const u32 v = env.log[i];
+            if (row_length(env.in, v) > LONG) continue;
+            for (u64 e = env.in.offsets[v] + lane_id(); e < (u64)env.in.offsets[v + 1]; e += 32)
+                mark_end(env.marked, env.in.neighbours[e]);
+        }
+    mark_parts(env.in, env.marked, [&](u32 v) { return env.now[v] != 0; });
 }
 
 DEVICE u32 missed(u32 v) { return (u32)env.full & ~env.seen[v]; }
@@ -147,7 +193,6 @@ KERNEL list_rows(i64) {
 DEVICE void reach(u32 v, u32 rank, const Sum& sum) {
     if (rank < LANES && sum.lanes >> rank & 1) env.paths[(u64)v * LANES + rank] = sum.of;
     if (rank == 0 && sum.lanes) {
-        env.seen[v] |= sum.lanes;
         env.next[v] = (u8)sum.lanes;
         atomicOr(env.found + (v >> 5), 1u << (v & 31));
     }
@@ -180,8 +225,7 @@ KERNEL scan(i64) {
 KERNEL scan_joined(i64) {
     for (u64 i = warp_rank(); i < env.in.counts[0]; i += warps()) {
         const u32 v = env.in.longs[i];
-        const bool open = ballot(missed(v) != 0); // all lanes have read ``seen`` before one writes it
-        if (open && (env.dense || bit_of(env.marked, v))) reach(v, lane_id(), joined(env.in, i, v));
+        if (missed(v) && (env.dense || bit_of(env.marked, v))) reach(v, lane_id(), joined(env.in, i, v));
     }
 }
 
@@ -204,8 +248,8 @@ KERNEL list_found(i64) {
             append(env.counts + LOGGED + c, of[c], i, [&](u64 at, u32 v) {
                 env.log[env.bases[c] + at] = v;
                 env.lanes[env.bases[c] + at] = env.next[v];
+                env.seen[v] |= env.next[v];
             });
-        if (own) env.found[i] = 0;
         edges = warp_sum(edges);
         if (lane_id() == 0 && edges) atomicAdd(env.counts + EDGES, edges);
     }
@@ -232,9 +276,15 @@ KERNEL scale(i64) {
     });
 }
 
+DEVICE void put_lanes(u32 v, u32 lanes) {
+    env.next[v] = (u8)lanes;
+    if (LANES == 1) atomicOr(env.found + (v >> 5), 1u << (v & 31));
+}
+
 // Set ``next`` of the vertices of long rows, which ``fold`` reads by part.
 KERNEL put_long(i64) {
-    for (i64 i = env.level.first[2] + thread_rank(); i < env.level.end[2]; i += threads()) env.next[env.log[i]] = env.lanes[i];
+    for (i64 i = env.level.first[2] + thread_rank(); i < env.level.end[2]; i += threads())
+        put_lanes(env.log[i], env.lanes[i]);
 }
 
 // Compute dependencies and shares of v in its lanes; by its group.
@@ -246,37 +296,38 @@ DEVICE void settle(u32 v, u32 lanes, u32 rank, double sum) {
     env.paths[at] = dependency;
 }
 
-// ``deeper``: there is a deeper level.
-KERNEL fold(i64 deeper) {
+DEVICE bool has_deeper(u32 v) { return env.dense || bit_of(env.marked, v); }
+
+KERNEL fold(i64) {
     SHARED(Parts, parts);
     const Side& out = env.out;
-    for (u64 p = blockIdx.x; deeper && env.level.first[2] < env.level.end[2] && p < out.counts[1]; p += gridDim.x) {
+    for (u64 p = blockIdx.x; env.level.first[2] < env.level.end[2] && p < out.counts[1]; p += gridDim.x) {
         const Part part = part_of(out, p);
-        const u32 lanes = env.next[part.vertex];
-        if (lanes) sum_part(parts, out.neighbours, env.share, p, part, lanes); // the same in the whole block
+        const u32 lanes = env.next[part.vertex]; // the same in the whole block
+        if (lanes && has_deeper(part.vertex)) sum_part(parts, out.neighbours, env.share, p, part, lanes);
     }
     for (i64 i = env.level.first[1] + warp_rank(); i < env.level.end[1]; i += warps()) {
         const u32 v = env.log[i], lanes = env.lanes[i];
-        const u64 from = out.offsets[v], end = deeper ? (u64)out.offsets[v + 1] : from;
+        const u64 from = out.offsets[v], end = has_deeper(v) ? (u64)out.offsets[v + 1] : from;
         settle(v, lanes, lane_id(), gathered<32, 2>(out.neighbours, env.share, from, end, 32, lanes).of);
-        if (lane_id() == 0) env.next[v] = (u8)lanes;
+        if (lane_id() == 0) put_lanes(v, lanes);
     }
     for (i64 i = env.level.first[0] + warp_rank() * (32 / GROUP); i < env.level.end[0]; i += warps() * (32 / GROUP)) {
         const i64 at = i + lane_id() / GROUP;
         const bool own = at < env.level.end[0];
         const u32 v = own ? env.log[at] : 0, lanes = own ? env.lanes[at] : 0;
-        const u64 from = own ? out.offsets[v] : 0, end = own && deeper ? (u64)out.offsets[v + 1] : from;
+        const u64 from = own ? out.offsets[v] : 0, end = own && has_deeper(v) ? (u64)out.offsets[v + 1] : from;
         settle(v, lanes, lane_id() % GROUP, gathered<GROUP, 2>(out.neighbours, env.share, from, end, GROUP, lanes).of);
-        if (own && lane_id() % GROUP == 0) env.next[v] = (u8)lanes;
+        if (own && lane_id() % GROUP == 0) put_lanes(v, lanes);
     }
     clear_last();
 }
 
 // A warp takes a long row.
-KERNEL fold_joined(i64 deeper) {
+KERNEL fold_joined(i64) {
     for (u64 i = warp_rank(); i < env.out.counts[0]; i += warps()) {
         const u32 v = env.out.longs[i], lanes = env.next[v];
-        if (lanes) settle(v, lanes, lane_id(), deeper ? joined(env.out, i, v).of : 0.0);
+        if (lanes) settle(v, lanes, lane_id(), has_deeper(v) ? joined(env.out, i, v).of : 0.0);
     }
 }
 
