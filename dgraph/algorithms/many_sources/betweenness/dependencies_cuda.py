@@ -91,9 +91,12 @@ class GpuDependencies:
         if ctx.comm.size == 1 and plain and len(sources):
             lanes = min(MOST_LANES, 1 << (len(sources) - 1).bit_length())
             bytes_ = need(local.size, local.out.arcs, lanes)
-            if bytes_ <= device.free(bytes_):
+            free = device.free(bytes_)
+            if bytes_ <= free:
                 graph = self.backend.graph_of(local)
                 return _Search(ctx, device, graph, lanes, sources, endpoints).run()
+            reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
+            ctx.record.choose("sources", "one after the other", reason)
         return DependenciesByPrograms(self.backend).search(ctx, sources, endpoints=endpoints)
 
 

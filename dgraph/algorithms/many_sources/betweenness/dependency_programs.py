@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.results import Summed
-from dgraph.algorithms.many_sources.whole_rows import repeats
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ADD, Field, Program, where
 
@@ -116,7 +115,7 @@ def refuse_parallel(ctx) -> None:
     Raises:
         UsageError: on every rank.
     """
-    if ctx.total(int(repeats(ctx.local))):
+    if ctx.total(int(ctx.local.repeats)):
         raise UsageError(
             "the graph has parallel edges, which count once, and on GPUs each would count: load it without "
             "keep_parallel, or run bc with --backend cpu (graph.on(device=dgraph.Cpu()))"
