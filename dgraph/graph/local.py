@@ -215,6 +215,15 @@ class LocalGraph:
         return all(np.all(np.diff(self.original[order[piece]]) > 0) for piece in pieces)
 
     @cached_property
+    def repeats(self) -> bool:
+        """True if a row of this rank names a neighbour twice."""
+        offsets, neighbours = self.out.offsets, self.out.neighbours
+        again = neighbours[1:] == neighbours[:-1]
+        ends = offsets[1:-1]
+        again[ends[(ends > 0) & (ends < len(neighbours))] - 1] = False
+        return bool(again.any())
+
+    @cached_property
     def ascending(self) -> int:
         """Number of leading vertices whose original ids ascend: all masters, or 0 if the graph was renumbered."""
         ids = self.original[: self.masters]

@@ -14,7 +14,7 @@ from test_battery import combinations, equal, graph_of, solve
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.many_sources import reach_cuda
+from dgraph.algorithms.many_sources.gpu import reach_cuda, source_rows
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, LEVELS
 from dgraph.comm import SerialComm, world
@@ -118,8 +118,9 @@ def test_on_an_emulated_gpu(name):
 @pytest.mark.parametrize(("count", "dense", "long"), [(3, 0, 8), (200, 12, 8), (300, 1 << 40, 4096)])
 def test_words_on_an_emulated_gpu(count, dense, long, directed, monkeypatch):
     """One to eight words a vertex; frontiers always small, by size, and always large; rows by blocks and by warps."""
-    monkeypatch.setattr(reach_cuda, "DENSE", dense)
-    monkeypatch.setattr(reach_cuda, "LONG", long)
+    monkeypatch.setattr(source_rows, "DENSE", dense)
+    for name, value in (("LONG", long), ("SHORT", long // 2), ("PART", long // 2)):
+        monkeypatch.setattr(source_rows, name, value)
     monkeypatch.setattr(reach_cuda, "MOST_WORDS", 8 if count == 300 else 2)
     monkeypatch.setattr(ReachByPrograms, "search", None)
     some = simulated.skewed(400, 1500, directed=True)

@@ -24,7 +24,10 @@ from dgraph.algorithms.kernels.components.components_cuda import text as compone
 from dgraph.algorithms.kernels.forest_cuda import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
 from dgraph.algorithms.kernels.strong_cuda import text as strong
+from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as path_lanes
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
+from dgraph.algorithms.many_sources.gpu.draw import text as draw
+from dgraph.algorithms.many_sources.gpu.reach_text import text as reach_words
 from dgraph.algorithms.many_sources.reach_programs import Reach
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
 from dgraph.algorithms.sssp import Overflowed
@@ -158,6 +161,9 @@ def texts(architecture):
             )
     for name in ("independent", "greedy_single"):
         yield single_text(name, turn % 2 == 1, "uint32", ("uint32", "int64")[turn % 2]), name
+    yield path_lanes(turn % 2 == 1, 1 << turn % 4), "path_lanes"
+    yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
+    yield draw(("uint32", "int64")[turn % 2]), "draw"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
     yield forest(turn % 2 == 1, np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2], turn == 0), "forest"
     trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)

@@ -69,7 +69,7 @@ def _reach():
 
 
 def _reach_cuda():
-    from dgraph.algorithms.many_sources.reach_cuda import GpuReach
+    from dgraph.algorithms.many_sources.gpu.reach_cuda import GpuReach
 
     return GpuReach
 
@@ -80,16 +80,28 @@ def _reach_planned():
     return NothingReached
 
 
+def _draw():
+    from dgraph.algorithms.many_sources.drawn_sources import HostDraw
+
+    return HostDraw
+
+
+def _draw_cuda():
+    from dgraph.algorithms.many_sources.gpu.draw import GpuDraw
+
+    return GpuDraw
+
+
 def _dependencies():
     from dgraph.algorithms.many_sources.betweenness.dependencies import Dependencies
 
     return Dependencies
 
 
-def _dependencies_by_programs():
-    from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
+def _dependencies_cuda():
+    from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import GpuDependencies
 
-    return DependenciesByPrograms
+    return GpuDependencies
 
 
 def _dependencies_planned():
@@ -192,6 +204,10 @@ ROW_KERNELS["strong"] = RowKernel(
     cpu=lambda: ByPrograms, cuda=_strong_cuda, host=RowMemory(0, 0), gpu=RowMemory(60, 16),
     planned=lambda: ByPrograms,
 )  # fmt: skip
+ROW_KERNELS["draw"] = RowKernel(
+    cpu=_draw, cuda=_draw_cuda, host=RowMemory(0, 0), gpu=RowMemory(0, 0),
+    planned=_draw,
+)  # fmt: skip
 ROW_KERNELS["reach"] = RowKernel(
     cpu=_reach,
     cuda=_reach_cuda,
@@ -201,7 +217,7 @@ ROW_KERNELS["reach"] = RowKernel(
 )
 ROW_KERNELS["dependencies"] = RowKernel(
     cpu=_dependencies,
-    cuda=_dependencies_by_programs,
+    cuda=_dependencies_cuda,
     host=RowMemory(450, 40),
     gpu=RowMemory(100, 0),
     planned=_dependencies_planned,
@@ -225,4 +241,4 @@ ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
     planned=lambda: NoEdgeTriangles,
 )  # fmt: skip
-FOLDERS += [HERE, HERE / "components", HERE.parent / "many_sources"]
+FOLDERS += [HERE, HERE / "components", *(HERE.parent / "many_sources" / name for name in ("gpu", "betweenness"))]

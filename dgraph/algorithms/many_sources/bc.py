@@ -12,6 +12,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.results import Summed
 
 NORMALIZED = Parameter("normalized", bool, True, "divide by the number of pairs of other vertices")
 WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights of edges, which must be above 0")
@@ -55,16 +56,15 @@ class Bc(Algorithm):
             found = ctx.backend.row_kernel("path sums").search(
                 ctx, drawn.sources, self.name, weighted=True, endpoints=self.endpoints
             )
-            sums = found.vertices
+            summed = Summed(found.vertices, 0)
         else:
-            by_hops = ctx.backend.row_kernel("dependencies").search(ctx, drawn.sources, endpoints=self.endpoints)
-            sums, depth = by_hops.sums, {"depth": by_hops.depth}
-        own, lids = np.zeros(ctx.local.masters, bool), lids_of(ctx.local, drawn.sources)
-        own[lids[lids >= 0]] = True
+            summed = ctx.backend.row_kernel("dependencies").search(ctx, drawn.sources, endpoints=self.endpoints)
+            depth = {"depth": summed.depth}
+        lids = lids_of(ctx.local, drawn.sources)
         others, source = self._scales(n, len(drawn.sources), ctx.local.directed)
         ends = n if self.endpoints else n - 1
         factor = 1.0 if self.normalized else max(ends * (ends - 1), 0) / (1 if ctx.local.directed else 2)
-        return Answer({"bc": sums * np.where(own, source, others)}, drawn.facts(factor) | depth)
+        return Answer({"bc": summed.scaled(lids[lids >= 0], source, others)}, drawn.facts(factor) | depth)
 
     def _scales(self, n: int, k: int, directed: bool) -> tuple[float, float]:
         """Return the factors of vertices that are no sources and of sources, which have no dependency on themselves.

@@ -11,6 +11,9 @@ import numpy as np
 from dgraph.algorithms.base import Parameter, ResultColumn
 from dgraph.errors import UsageError
 
+PIECE = 1 << 15
+"""Vertices that are hashed at a time, in a core's cache."""
+
 K = Parameter(
     "k", int, None, "number of sources, drawn by random_state, for an estimate (default: all vertices)", least=1
 )
@@ -34,20 +37,39 @@ def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
     Raises:
         UsageError: ``k`` is more than the graph has vertices.
     """
-    ids = ctx.local.original[: ctx.local.masters]
     if k is not None and k > ctx.local.n:
         raise UsageError(
             f"k = {k} sources cannot be drawn from {ctx.local.n} vertices; give at most that many, or leave k out"
         )
     if k is None:
-        return np.sort(np.concatenate(ctx.comm.allgatherv(ids)))
-    keys = _hashed(ids, random_state)
-    few = np.argpartition(keys, k - 1)[:k] if k < len(ids) else slice(None)
-    keys, ids = (np.concatenate(ctx.comm.allgatherv(each[few])) for each in (keys, ids))
-    return np.sort(ids[np.lexsort((ids, keys))[:k]])
+        return np.sort(np.concatenate(ctx.comm.allgatherv(ctx.local.original[: ctx.local.masters])))
+    ids = np.concatenate(ctx.comm.allgatherv(ctx.backend.row_kernel("draw").smallest(ctx, k, random_state)))
+    return np.sort(ids[np.lexsort((ids, hashed(ids, random_state)))[:k]])
 
 
-def _hashed(ids: np.ndarray, seed: int) -> np.ndarray:
+class HostDraw:
+    """Kernel of the draw on the host."""
+
+    def __init__(self, team: Any = None):
+        pass
+
+    def smallest(self, ctx, k: int, seed: int) -> np.ndarray:
+        """Return the masters of the ``k`` smallest hashes, original ids in any order; all if there are fewer."""
+        ids, limit = ctx.local.original[: ctx.local.masters], np.uint64(np.iinfo(np.uint64).max)
+        kept, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+        for first in range(0, len(ids), PIECE):
+            piece = ids[first : first + PIECE]
+            key = hashed(piece, seed)
+            low = key <= limit
+            kept, keys = np.concatenate([kept, piece[low]]), np.concatenate([keys, key[low]])
+            if len(kept) > k:
+                least = np.argpartition(keys, k - 1)[:k]
+                kept, keys = kept[least], keys[least]
+                limit = keys.max()
+        return kept
+
+
+def hashed(ids: np.ndarray, seed: int) -> np.ndarray:
     """Return the SplitMix64 hash of each id under a seed, as :func:`dgraph.mixed` computes it."""
     x = ids.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (seed + 1) % 2**64)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
 from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
-from dgraph.result.columns import UNREACHED
 
 COLUMN = ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)
 """Column of source S."""
@@ -39,7 +36,6 @@ class MultiSourceSssp(Algorithm):
     def run(self, ctx):
         """Search from each source; collective."""
         sources = named_or_drawn(ctx, self)
-        found = ctx.backend.row_kernel("searches").distances(ctx, sources, self.name)
+        found, reached = ctx.backend.row_kernel("searches").distances(ctx, sources, self.name)
         fields, self.columns = named_columns(ctx, sources, "distance", COLUMN, found)
-        reached = sum(int(np.count_nonzero(each < (UNREACHED if each.dtype.kind == "i" else np.inf))) for each in found)
-        return Answer(fields, {"sources": len(sources), "reached": ctx.total(reached)})
+        return Answer(fields, {"sources": len(sources), "reached": reached})

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dgraph.errors import DataError
 from dgraph.result.columns import UNREACHED, FieldColumn
 
 ENDLESS = np.iinfo(np.int64).max
 
 LEVELS, BITS = "levels", "bits"
 """What a search keeps of each source."""
-
-
-def _on_host(values: Any) -> Mapping[str, np.ndarray]:
-    return {"values": values}
 
 
 @dataclass
@@ -36,7 +33,6 @@ class Reached:
         bits: a bit for each source, set where it reaches the vertex, uint64 (masters, words); (masters, 0) unless
             requested.
         word: sources of a word of ``bits``.
-        fields: makes a field of an array of values by master, in whose order the arrays are.
     """
 
     far: np.ndarray
@@ -46,11 +42,10 @@ class Reached:
     levels: np.ndarray
     bits: np.ndarray
     word: int = 64
-    fields: Callable[[Any], Mapping[str, np.ndarray]] = _on_host
 
     def hops(self) -> list[FieldColumn]:
         """Return a column for each source from ``levels``: int64, ``UNREACHED`` without a path."""
-        return [self._column(self.levels[:, i], _hops) for i in range(self.levels.shape[1])]
+        return [self._column(self.levels[:, i], hops_of) for i in range(self.levels.shape[1])]
 
     def marks(self, sources: int) -> list[FieldColumn]:
         """Return a column for each source from ``bits``: int64, 1 or 0."""
@@ -58,10 +53,11 @@ class Reached:
         return [self._column(self.bits[:, word], partial(_bit, place)) for word, place in places]
 
     def _column(self, values: Any, convert: Callable[[Any], Any]) -> FieldColumn:
-        return FieldColumn(self.fields(values), "values", convert)
+        return FieldColumn({"values": values}, "values", convert)
 
 
-def _hops(levels: Any) -> Any:
+def hops_of(levels: Any) -> Any:
+    """Return levels as int64, ``UNREACHED`` where they are negative."""
     return np.where(levels < 0, UNREACHED, levels.astype(np.int64))
 
 
@@ -93,8 +89,23 @@ class Summed:
         depth: largest distance from a source.
     """
 
-    sums: np.ndarray
+    sums: Any
     depth: int
+
+    def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
+        """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
+        values = self.sums * others
+        values[lids] = self.sums[lids] * own
+        return FieldColumn({"sums": values}, "sums")
+
+
+def paths_differ(sources: np.ndarray) -> DataError:
+    """Return the error of a batch of sources whose numbers of shortest paths differ too much."""
+    return DataError(
+        f"bc counts shortest paths, and their numbers to vertices at one distance from one of the sources "
+        f"{sources.tolist()} differ by a factor of more than 2^900, which float64 does not hold; take a part of the "
+        "graph, or edges with fewer shortest paths of equal length"
+    )
 
 
 class NothingSummed:

@@ -19,10 +19,15 @@ from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_la
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.cpu.threads.team import Team
-from dgraph.result.columns import UNREACHED
+from dgraph.result.columns import UNREACHED, Column
 
 EXACT = 2.0**53
 """Integers below it are float64 numbers."""
+
+
+Found = tuple[list[Column], int]
+"""Distances from each source by master, int64 or the dtype of the weights; the pairs of a source and a vertex that it
+reaches, on all ranks."""
 
 
 @dataclass
@@ -38,12 +43,16 @@ class Far:
     reached: np.ndarray
 
 
+def _reached(distances: np.ndarray) -> np.ndarray:
+    return distances < (UNREACHED if distances.dtype.kind == "i" else np.inf)
+
+
 class NoSearches:
     """Kernel that reaches nothing, for estimates."""
 
-    def distances(self, ctx, sources: np.ndarray, name: str) -> list[np.ndarray]:
+    def distances(self, ctx, sources: np.ndarray, name: str) -> Found:
         """Return distances of unreached vertices."""
-        return [np.full(ctx.local.masters, UNREACHED) for _ in sources]
+        return [np.full(ctx.local.masters, UNREACHED) for _ in sources], 0
 
     def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
         """Return zeros."""
@@ -56,27 +65,29 @@ class SearchesByPrograms:
     def __init__(self, backend):
         self.backend = backend
 
-    def distances(self, ctx, sources: np.ndarray, name: str) -> list[np.ndarray]:
-        """Return the distances from each source by master, int64 or the dtype of the weights; collective."""
-        out = []
+    def distances(self, ctx, sources: np.ndarray, name: str) -> Found:
+        """Return the distances from each source; collective. Columns of a GPU stay there until they are read."""
+        out: list[Column] = []
+        reached = 0
         saved = ctx.checkpoints, ctx.max_rounds
         ctx.checkpoints = ctx.max_rounds = None  # they would end, or keep the fields of, each search
         try:
             for source in sources.tolist():
                 answer = Sssp(source=source, return_predecessors=False).run(ctx)
-                column = answer.columns["distance"]
-                out.append(np.array(column() if callable(column) else column))
+                out.append(answer.columns["distance"])
+                reached += answer.summary["reached"]
         finally:
             ctx.checkpoints, ctx.max_rounds = saved
-        return out
+        return out, reached
 
     def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
         """Sum the distances from ``sources``, source after source; collective."""
         masters = ctx.local.masters
         found, own = Far(np.zeros(masters), np.zeros(masters, np.int64)), lids_of(ctx.local, sources)
         for i in range(len(sources)):
-            (column,) = self.distances(ctx, sources[i : i + 1], name)
-            here = column < (UNREACHED if column.dtype.kind == "i" else np.inf)
+            (given,), _ = self.distances(ctx, sources[i : i + 1], name)
+            column = given() if callable(given) else given
+            here = _reached(column)
             found.far[here] += column[here]
             found.reached += here
             if own[i] >= 0:
@@ -90,8 +101,8 @@ class Searches:
     def __init__(self, team: Team):
         self.team = team
 
-    def distances(self, ctx, sources: np.ndarray, name: str) -> list[np.ndarray]:
-        """Return the distances from each source by master, int64 or the dtype of the weights; collective.
+    def distances(self, ctx, sources: np.ndarray, name: str) -> Found:
+        """Return the distances from each source; collective.
 
         Raises:
             DataError: a negative or infinite weight.
@@ -104,7 +115,7 @@ class Searches:
             passes.search(first)
             for part in passes.replica.to_owners(passes.distances()):
                 out.extend(map(passes.column, part[: max(0, len(sources) - len(out))]))
-        return out
+        return list(out), ctx.total(sum(int(np.count_nonzero(_reached(each))) for each in out))
 
     def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
         """Sum the distances from ``sources`` in float64, batch after batch; collective.

@@ -87,12 +87,6 @@ def whole_rows(local: LocalGraph, comm: Comm) -> WholeRows:
     return _brought(local, comm)
 
 
-def repeats(local: LocalGraph) -> bool:
-    """Return True if a row of this rank, on the host, names a neighbour twice."""
-    neighbours = local.out.neighbours
-    return isinstance(neighbours, np.ndarray) and len(_simple(local.out.offsets, neighbours)[1]) < len(neighbours)
-
-
 def _simple(offsets: np.ndarray, neighbours: np.ndarray) -> Rows:
     """Return rows without repeated neighbours; the given arrays where none is repeated."""
     neighbours = neighbours.view(np.uint32)

@@ -16,10 +16,9 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.passes import passes
-from dgraph.algorithms.many_sources.results import Summed
+from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.algorithms.many_sources.shared_rows import SharedRows, shared_rows
 from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
-from dgraph.errors import DataError
 
 STATE = 8 * (2 * LANES + 1) + 5 * LANES + 30
 """Bytes of a search for each vertex and thread."""
@@ -175,8 +174,4 @@ class _Search:
         """Raise, on every rank, for a batch whose numbers of paths differ too much; do nothing after the last one."""
         place = batch * LANES
         if place < len(self.sources):
-            raise DataError(
-                f"bc counts shortest paths, and their numbers to vertices at one distance from one of the sources "
-                f"{self.sources[place : place + LANES].tolist()} differ by a factor of more than 2^900, which float64 "
-                "does not hold; take a part of the graph, or edges with fewer shortest paths of equal length"
-            )
+            raise paths_differ(self.sources[place : place + LANES])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.results import Summed
-from dgraph.algorithms.many_sources.whole_rows import repeats
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ADD, Field, Program, where
 
@@ -110,6 +109,19 @@ class Shares(Program):
         return {"whole": True, "done": g.round >= self.deepest}
 
 
+def refuse_parallel(ctx) -> None:
+    """Refuse a graph with parallel edges; collective.
+
+    Raises:
+        UsageError: on every rank.
+    """
+    if ctx.total(int(ctx.local.repeats)):
+        raise UsageError(
+            "the graph has parallel edges, which count once, and on GPUs each would count: load it without "
+            "keep_parallel, or run bc with --backend cpu (graph.on(device=dgraph.Cpu()))"
+        )
+
+
 class DependenciesByPrograms:
     """Dependencies of one source after the other on a GPU."""
 
@@ -123,11 +135,7 @@ class DependenciesByPrograms:
             UsageError: the graph has parallel edges.
             DataError: a number of paths that float64 does not hold.
         """
-        if ctx.total(int(repeats(ctx.local))):
-            raise UsageError(
-                "the graph has parallel edges, which count once, and on GPUs each would count: load it without "
-                "keep_parallel, or run bc with --backend cpu (graph.on(device=dgraph.Cpu()))"
-            )
+        refuse_parallel(ctx)
         original, deepest = ctx.local.original[: ctx.local.masters], 0
         sums, reached = np.zeros(ctx.local.masters), {}
         saved = ctx.checkpoints, ctx.max_rounds

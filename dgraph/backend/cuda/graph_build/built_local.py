@@ -203,6 +203,11 @@ class BuiltLocal(LocalGraph):
         return self.n - 1 if self.masters == self.n else int(self.vertices.original.max()) if self.size else -1
 
     @property
+    def repeats(self) -> bool:
+        """False: parallel arcs are merged."""
+        return False
+
+    @property
     def by_id(self) -> bool:
         """True: targets of a row ascend by gid."""
         return True

@@ -1,0 +1,250 @@
+"""Dependencies of up to eight sources at a time on one GPU (``path_lanes.cuh``); several GPUs run programs instead.
+
+The host reads a few numbers after each forward level. It chooses between a push and a pull, by all vertices or by those
+that the frontier reaches, and scales numbers of paths as ``paths_kernel.py`` does. Going back it reads nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms, refuse_parallel
+from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.gpu import source_rows
+from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
+from dgraph.algorithms.many_sources.passes import passes
+from dgraph.algorithms.many_sources.results import Summed, paths_differ
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.result.columns import FieldColumn
+
+MOST_LANES = 8
+"""Sources of a batch: a vertex's lanes are two sectors of 32 bytes."""
+
+LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
+"""As in ``paths_kernel.py``, which compiles for the CPU."""
+
+EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
+"""Places of ``counts``."""
+
+PUSH = 64
+"""A frontier with fewer than one in this many edges pushes its numbers of paths, while these are exact."""
+
+EXACT = 2.0**53
+"""Integers below it have the same sum in any order."""
+
+
+@dataclass
+class Level:
+    """Vertices of one distance.
+
+    Attributes:
+        first, end: their places in the log, by length of row.
+        edges: edges that leave them.
+        factors: by which their numbers of paths were scaled, by lane; None: 1.
+    """
+
+    first: list[int]
+    end: list[int]
+    edges: int = 0
+    factors: np.ndarray | None = None
+
+    @property
+    def long(self) -> int:
+        """1 if it has long rows, else 0."""
+        return int(self.first[2] < self.end[2])
+
+
+NOTHING = Level([0, 0, 0], [0, 0, 0])
+
+
+def text(wide: bool, lanes: int) -> str:
+    """Return the kernels' text."""
+    scaling = {name: value.hex() for name, value in (("LARGE", LARGE), ("DOWN", DOWN), ("LEAST", LEAST))}
+    return source_rows.text("path_lanes", wide, LANES=lanes, **scaling)
+
+
+def need(n: int, edges: int, lanes: int) -> int:
+    """Return the bytes of a search."""
+    return source_rows.need(n, edges) + n * (21 * lanes + 12) + 9 * lanes * source_rows.most_parts(edges)
+
+
+class GpuDependencies:
+    """Dependencies on a GPU."""
+
+    def __init__(self, backend: Any):
+        self.backend = backend
+
+    def search(self, ctx: Any, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+        """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
+
+        Raises:
+            UsageError: the graph has parallel edges.
+            DataError: numbers of shortest paths that float64 does not hold.
+        """
+        refuse_parallel(ctx)
+        device, local = self.backend.device, ctx.local
+        plain = ctx.direction == "auto" and self.backend.options.schedule == "auto"
+        if ctx.comm.size == 1 and plain and len(sources):
+            lanes = min(MOST_LANES, 1 << (len(sources) - 1).bit_length())
+            bytes_ = need(local.size, local.out.arcs, lanes)
+            free = device.free(bytes_)
+            if bytes_ <= free:
+                graph = self.backend.graph_of(local)
+                return _Search(ctx, device, graph, lanes, sources, endpoints).run()
+            reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
+            ctx.record.choose("sources", "one after the other", reason)
+        return DependenciesByPrograms(self.backend).search(ctx, sources, endpoints=endpoints)
+
+
+class _Search:
+    """Arrays of a search, by position, and its kernels."""
+
+    def __init__(self, ctx: Any, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
+        self.ctx, self.device, self.graph, self.lanes, self.sources = ctx, device, graph, lanes, sources
+        self.endpoints = endpoints
+        xp, n, edges = device.xp, graph.local.size, graph.edges
+        parts, at = source_rows.most_parts(edges), device.put(lids_of(ctx.local, sources))
+        self.at = at if graph.place is None else graph.place[at].astype(np.int64)
+        self.into = source_rows.side(device, graph.incoming, n, edges)
+        self.out = source_rows.side(device, graph.out, n, edges) if ctx.local.directed else self.into
+        self.bytes = [xp.zeros(n, np.uint8) for _ in range(3)]
+        self.seen, self.counts = xp.empty(n, np.uint8), xp.zeros(COUNTS, np.uint64)
+        self.marked, *self.bitmaps = (xp.empty(-(-n // 32), np.uint32) for _ in range(3))
+        self.factors, self.most, self.ones = xp.ones(lanes), xp.zeros(lanes), True
+        self.sums, self.reached = xp.zeros(n), xp.zeros((len(sources) + lanes), np.uint64)
+        self.members: dict[str, Any] = {
+            "in": self.into, "out": self.out, "sources": None, "now": self.bytes + self.bitmaps,
+            "seen": self.seen, "marked": self.marked, "paths": xp.empty((n, lanes)), "share": xp.empty((n, lanes)),
+            "part_sums": xp.empty((parts, lanes)), "part_bits": xp.empty(parts, np.uint8),
+            "rows": xp.empty(2 * n, np.uint32), "log": xp.empty(n * lanes, np.uint32),
+            "lanes": xp.empty(n * lanes, np.uint8), "factors": self.factors, "most": self.most, "sums": self.sums,
+            "reached": None, "counts": self.counts, "n": n, "dense": 0, "count": 0, "full": 0, "ends": int(endpoints),
+            "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6, "deeper": [0] * 6,
+        }  # fmt: skip
+        self.kernels = Kernels(device, text(graph.wide, lanes), "path_lanes", self.members)
+        for outward in range(1 + ctx.local.directed):
+            self.kernels.launch("classify", outward)
+        longs, _, middle = device.read(self.out[-1]).tolist()
+        self.bases = [0, lanes * (n - longs - middle), lanes * (n - longs)]
+        self.kernels.set("bases", *self.bases)
+        self.degree = float(graph.longest(pulling=True))
+        self.long_in = self.degree > source_rows.LONG
+
+    def run(self) -> Summed:
+        """Search from all sources, ``lanes`` at a time."""
+        deepest = 0
+        for turn in passes(self.ctx, len(self.at), self.lanes, 1):
+            first = turn * self.lanes
+            levels = self._forward(self.at[first : first + self.lanes], first)
+            self._backward(levels)
+            self.kernels.set("reached", self.reached[first:])
+            self.kernels.launch("add_lanes")
+            deepest = max(deepest, len(levels) - 1)
+        if self.endpoints:
+            self.sums[self.at] += self.reached[: len(self.at)].astype(np.float64)
+        return GpuSummed(self.sums, deepest, self.device, self.graph)
+
+    def _forward(self, at: Any, first: int) -> list[Level]:
+        """Count paths from some sources; return the levels."""
+        kernels, count = self.kernels, len(at)
+        for array in (*self.bytes, *self.bitmaps, self.seen, self.counts, self.members["paths"]):
+            self.device.clear(array)
+        self.members["sources"] = at.astype(np.uint32)
+        kernels.set("sources", self.members["sources"])
+        kernels.set("dense", 0, count, (1 << count) - 1)
+        kernels.set("level", *([0] * 18))
+        kernels.launch("begin")
+        levels: list[Level] = []
+        bound = 1.0
+        while True:
+            kernels.launch("list_found")
+            edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
+            before = levels[-1].end if levels else self.bases
+            level = Level(before, [base + end for base, end in zip(self.bases, ends, strict=True)], edges)
+            if level.first == level.end:
+                return levels
+            last = levels[-1] if levels else NOTHING
+            self._rotate()
+            kernels.set("level", *level.first, *level.end, *last.first, *last.end)
+            if levels and bound > LARGE:
+                level.factors, bound = self._scaled(first)
+            levels.append(level)
+            bound *= self.degree
+            self.device.clear(self.counts[:LOGGED])
+            if bound < EXACT and edges * PUSH < self.graph.edges:
+                kernels.launch("push", level.long)
+                continue
+            dense = edges * source_rows.DENSE > self.graph.edges
+            kernels.set("dense", int(dense))
+            if not dense:
+                self.device.clear(self.marked)
+                kernels.launch("mark", level.long)
+            for kernel in ("list_rows", "scan", *["scan_joined"] * self.long_in):
+                kernels.launch(kernel)
+
+    def _rotate(self) -> None:
+        """Make ``next`` the level, the level the old one, and the cleared old one the next."""
+        now, following, old = self.bytes
+        active, found = self.bitmaps
+        self.device.clear(active)
+        self.bytes, self.bitmaps = [following, old, now], [found, active]
+        self.kernels.set("now", *self.bytes, *self.bitmaps)
+
+    def _scaled(self, first: int) -> tuple[np.ndarray, float]:
+        """Scale the numbers of paths of a level that are large; return its factors and a bound of the numbers."""
+        self.device.clear(self.most)
+        for kernel in ("largest", "scale"):
+            self.kernels.launch(kernel)
+        if self.device.read(self.counts)[TINY]:
+            raise paths_differ(self.sources[first : first + self.lanes])
+        most = self.device.read(self.most).copy()
+        return np.where(most > LARGE, DOWN, 1.0), max(1.0, float(np.minimum(most, LARGE).max()))
+
+    def _backward(self, levels: list[Level]) -> None:
+        """Compute dependencies level by level, from the deepest to that behind the sources."""
+        kernels, deeper, last = self.kernels, NOTHING, NOTHING
+        for array in (*self.bytes, *self.bitmaps):
+            self.device.clear(array)
+        for level in levels[:0:-1]:
+            dense = deeper.edges * source_rows.DENSE > self.graph.edges
+            self._set_factors(deeper.factors)
+            ranges = [place for each in (level, last, deeper) for place in (*each.first, *each.end)]
+            kernels.set("level", *ranges)
+            kernels.set("dense", int(dense))
+            if not dense:
+                self.device.clear(self.marked)
+                if deeper is not NOTHING:
+                    kernels.launch("mark_back")
+            for kernel in ("put_long", "fold", "fold_joined") if level.long else ("fold",):
+                kernels.launch(kernel)
+            deeper, last = level, deeper
+            self._rotate()
+
+    def _set_factors(self, factors: np.ndarray | None) -> None:
+        """Set the factors by which the deeper level was scaled; None: 1."""
+        if factors is not None or not self.ones:
+            self.device.write(self.factors, np.ones(self.lanes) if factors is None else factors)
+        self.ones = factors is None
+
+
+class GpuSummed(Summed):
+    """Sums by position that stay on a GPU."""
+
+    def __init__(self, sums: Any, depth: int, device: Any, graph: Any):
+        super().__init__(sums, depth)
+        self.device, self.graph = device, graph
+
+    def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
+        """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
+        at = self.device.put(lids)
+        at = at if self.graph.place is None else self.graph.place[at]
+        scaled = self.sums[at] * own
+        self.sums *= others
+        self.sums[at] = scaled
+        view = FieldView(self.device, self.sums, self.graph.place)
+        fields = LazyFields(self.device, {"sums": view}, self.graph.degree, self.graph.original)
+        return FieldColumn(fields, "sums")

@@ -1,0 +1,51 @@
+"""Draw of sources on a GPU: it lists the vertices of small hashes (``draw.cuh``), and the host sorts these."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.drawn_sources import HostDraw, hashed
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.module_text import common
+
+MANY = 8
+"""Standard deviations by which more vertices are listed than are drawn."""
+
+
+@cache
+def text(ids: str) -> str:
+    """Return the kernel's text; ``ids`` is the dtype of the array of original ids."""
+    types = f"typedef {TYPES[ids]} original_t;"
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("draw")])
+
+
+class GpuDraw:
+    """Draw on a GPU; several draw on the host."""
+
+    def __init__(self, backend: Any):
+        self.backend = backend
+
+    def smallest(self, ctx: Any, k: int, seed: int) -> np.ndarray:
+        """Return the masters of the ``k`` smallest hashes, original ids in any order; more where ties are possible."""
+        n, many = ctx.local.masters, k + MANY * isqrt(k) + 16
+        if ctx.comm.size > 1 or 2 * many >= n:
+            return HostDraw().smallest(ctx, k, seed)
+        device, graph = self.backend.device, self.backend.graph_of(ctx.local)
+        xp, original = device.xp, graph.original
+        found, count = xp.empty(2 * many, np.int64), xp.zeros(1, np.uint64)
+        places = [device.address(each) for each in (original, found, count)]
+        limit = (many << 64) // n
+        numbers = [n, seed, 2 * many, limit - (1 << 64 if limit >> 63 else 0)]
+        module = device.module(text(original.dtype.name), "draw")
+        module.set_environment(np.array([*places, *numbers], np.int64))
+        module.launch("draw", device.blocks * module.resident("draw"))
+        listed = int(device.read(count)[0])
+        if not k <= listed <= 2 * many:
+            return HostDraw().smallest(ctx, k, seed)
+        ids = device.get(found[:listed])
+        return ids[np.argpartition(hashed(ids, seed), k - 1)[:k]]

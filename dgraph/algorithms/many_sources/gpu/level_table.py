@@ -1,0 +1,114 @@
+"""Distances from many sources in binary, on a GPU; the column of a source is made each time it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.gpu.reach_text import DIGITS, text
+from dgraph.algorithms.many_sources.gpu.source_rows import SIDE, Kernels
+from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.result.columns import Reader
+
+POINTERS = 15
+"""Members of ``Env`` between its sides and ``column``."""
+
+NAME = "levels"
+"""Field of a column."""
+
+
+class LevelTable:
+    """Words of all vertices, by position; they move to the host if the GPU lacks memory.
+
+    Args:
+        device: the GPU.
+        graph: its graph.
+        words: of a vertex in the module of the search.
+        bits: sources that reach the vertex, uint64 (n, words of all sources or more).
+        digits: binary digits of distances, uint64 (n, words of all sources) each; none: distances are 0.
+        depth: largest distance.
+    """
+
+    def __init__(self, device: Any, graph: Any, words: int, bits: Any, digits: list[Any], depth: int):
+        self.device, self.bits, self.digits = device, bits, digits
+        self.depth = depth if digits else 0
+        self.masters, self.place = graph.local.masters, graph.place
+        self._degree, self._original, self._text = graph.degree, graph.original, (graph.wide, words)
+        pools.on_low_memory(self)
+
+    def fields(self, k: int) -> Mapping[str, np.ndarray]:
+        """Return distances from source ``k``, int32, -1 where there is no path."""
+        if self.device is None:
+            return {NAME: self._on_host(k)}
+        with self.device.using():
+            view = FieldView(self.device, self._decoded(k), self.place, 0, self.masters)
+            return LazyFields(self.device, {NAME: view}, self._degree, self._original)
+
+    def _decoded(self, k: int) -> Any:
+        column = self.device.xp.empty(len(self.bits), np.int32)
+        members = {
+            "pointers": [None] * (2 * SIDE + POINTERS), "column": column,
+            "digits": [*self.digits, *[None] * (DIGITS - len(self.digits))], "bits": self.bits, "n": len(self.bits),
+            "numbers": [0, 0, 0], "words": self.digits[0].shape[1] if self.digits else 0, "first": 0,
+            "stride": self.bits.shape[1], "depth": self.depth,
+        }  # fmt: skip
+        Kernels(self.device, text(*self._text), "reach_words", members).launch("decode", k)
+        return column
+
+    def _on_host(self, k: int) -> np.ndarray:
+        word, place = divmod(k, 64)
+        found = np.zeros(len(self.bits), np.int32)
+        for b, digit in enumerate(self.digits):
+            found |= (digit[:, word] >> np.uint64(place) & np.uint64(1)).astype(np.int32) << b
+        found[self.bits[:, word] >> np.uint64(place) & np.uint64(1) == 0] = -1
+        return found[: self.masters] if self.place is None else found[self.place[: self.masters]]
+
+    def leave(self, number: int, device: Any) -> None:
+        """Move the words from GPU ``number`` to the host, without further GPU memory."""
+        if self.device is not None and self.device.number == number:
+            get = self.device.get
+            self.bits, self.digits = get(self.bits), [get(each) for each in self.digits]
+            self.place = None if self.place is None else get(self.place)
+            self.device = self._degree = self._original = None
+
+
+class LevelColumn(Mapping[str, np.ndarray]):
+    """Field of one source; has the methods of ``LazyFields`` that columns call."""
+
+    def __init__(self, table: LevelTable, k: int):
+        self._table, self._k = table, k
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._table.fields(self._k)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((NAME,))
+
+    def __len__(self) -> int:
+        return 1
+
+    def fetch(self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray | None:
+        """Return ``convert`` of the field as a new array on the host; None if the table is on the host."""
+        made = self._table.fields(self._k)
+        return made.fetch(name, convert, order) if isinstance(made, LazyFields) else None
+
+    def read(
+        self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None, reader: Reader
+    ) -> np.ndarray | None:
+        """Return what ``reader`` makes of ``convert`` of the field; None if the table is on the host."""
+        made = self._table.fields(self._k)
+        return made.read(name, convert, order, reader) if isinstance(made, LazyFields) else None
+
+    def raw(self, name: str) -> Any:
+        """Return the field where the table lies."""
+        made = self._table.fields(self._k)
+        return made.raw(name) if isinstance(made, LazyFields) else made[name]
+
+    def on_device(self, name: str) -> Any:
+        """Return the field by lid as an array of the GPU; None if the table is on the host."""
+        made = self._table.fields(self._k)
+        return made.on_device(name) if isinstance(made, LazyFields) else None

@@ -1,0 +1,93 @@
+"""Rows by length on one GPU, and launches of kernels that search from many sources (``source_rows.cuh``)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+
+SHORT, LONG = 16, 4096
+"""Most edges of a row that few threads read, and of one that a warp reads."""
+
+PART = 4096
+"""Edges of a longer row that a block reads at a time."""
+
+SIDE = 9
+"""Members of ``struct Side``."""
+
+DENSE = 12
+"""A frontier with more than one in this many edges is large: every vertex that misses a source scans its in-edges."""
+
+
+def text(name: str, wide: bool, **constants: int | str) -> str:
+    """Return the kernels' text. ``wide``: offsets are 64-bit."""
+    sizes = {"SHORT": SHORT, "LONG": LONG, "PART": PART} | constants
+    return _text(name, wide, tuple(f"#define {key} {value}" for key, value in sizes.items()))
+
+
+@cache
+def _text(name: str, wide: bool, constants: tuple[str, ...]) -> str:
+    offsets = f"typedef {'i64' if wide else 'u32'} offset_t;"
+    head = [control_block.constants(), "#define PERSISTENT 0", common("base"), *constants, offsets]
+    return "\n".join([*head, common("source_rows"), common(name)])
+
+
+def most_parts(edges: int) -> int:
+    """Return a bound on the parts of all long rows."""
+    return edges // PART + edges // LONG + 1
+
+
+def need(n: int, edges: int) -> int:
+    """Return the bytes of the classes of both directions, and of lists and bitmaps of vertices."""
+    return 10 * n + 24 * most_parts(edges) + (1 << 20)
+
+
+def side(device: Any, rows: Any, n: int, edges: int) -> list[Any]:
+    """Return the arrays of ``struct Side``, in its order; kernel ``classify`` fills them."""
+    xp, words, longs = device.xp, -(-n // 32), edges // LONG + 1
+    bitmaps = [xp.empty(words, np.uint32) for _ in range(3)]
+    lists = [xp.empty(size, np.uint32) for size in (longs, longs, most_parts(edges))]
+    return [rows.offsets, rows.neighbours, *bitmaps, *lists, xp.zeros(3, np.uint64)]
+
+
+class Kernels:
+    """Kernels of a module and the words of their ``Env``.
+
+    Attributes:
+        device: GPU.
+        module: machine code.
+    """
+
+    def __init__(self, device: Any, text: str, name: str, members: dict[str, Any]):
+        """Make the words of ``members``, in the order of ``Env``: arrays, None for a null pointer, or integers."""
+        self.device, self.module = device, device.module(text, name)
+        self._at: dict[str, int] = {}
+        words: list[int] = []
+        for key, value in members.items():
+            self._at[key] = len(words)
+            words += [self._word(each) for each in (value if isinstance(value, list) else [value])]
+        self._words = np.array(words, np.int64)
+        self._grids: dict[str, int] = {}
+
+    def _word(self, value: Any) -> int:
+        if value is None:
+            return 0
+        if isinstance(value, (int, np.integer)):
+            return int(value)
+        return self.device.address(value) if value.size else 0
+
+    def set(self, name: str, *values: Any) -> None:
+        """Change a member, and those behind it."""
+        at = self._at[name]
+        self._words[at : at + len(values)] = [self._word(value) for value in values]
+
+    def launch(self, kernel: str, argument: int = 0) -> None:
+        """Start a kernel on the whole GPU."""
+        if kernel not in self._grids:
+            self._grids[kernel] = self.device.blocks * self.module.resident(kernel)
+        self.module.set_environment(self._words)
+        self.module.launch(kernel, self._grids[kernel], argument)

@@ -1,0 +1,129 @@
+"""Searches from many sources on an emulated GPU: levels and rows of every kind, scaled numbers, evicted results."""
+
+import emulated
+import numpy as np
+import pytest
+import simulated
+from flat_run import flat_run
+
+import dgraph
+from dgraph.algorithms.many_sources.betweenness import dependencies_cuda
+from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
+from dgraph.algorithms.many_sources.gpu import source_rows
+from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
+from dgraph.comm import SerialComm
+from dgraph.errors import DataError
+
+pytestmark = [emulated.needs_compiler, pytest.mark.mpi_skip]
+NEVER = 1 << 60
+
+
+@pytest.fixture(autouse=True)
+def only_kernels(monkeypatch):
+    monkeypatch.setattr(DependenciesByPrograms, "search", None)
+    monkeypatch.setattr(ReachByPrograms, "search", None)
+
+
+def set_sizes(monkeypatch, dense=12, long=8, push=NEVER, part=4):
+    for name, value in (("DENSE", dense), ("LONG", long), ("SHORT", long // 2), ("PART", part)):
+        monkeypatch.setattr(source_rows, name, value)
+    monkeypatch.setattr(dependencies_cuda, "PUSH", push)
+
+
+def random_graph(directed, n=300, m=1500):
+    some = simulated.skewed(n, m, directed=True)
+    return dgraph.Graph.from_edges(some.src, some.dst, n=n, directed=directed, comm=SerialComm())
+
+
+def grid(width, length):
+    """Return a grid with diagonals, in which numbers of shortest paths grow fast."""
+    at = np.arange(width * length).reshape(length, width)
+    pairs = [(at[:-1, k], at[1:, j]) for k in range(width) for j in range(width)]
+    src, dst = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    return dgraph.Graph.from_edges(src, dst, n=width * length, directed=False, comm=SerialComm())
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(
+    ("dense", "long", "push"),
+    [(0, 8, NEVER), (12, 8, NEVER), (NEVER, 8, NEVER), (NEVER, 4096, NEVER), (12, 8, 0), (12, 8, 30)],
+)
+@pytest.mark.parametrize("count", [1, 2, 11])
+def test_betweenness(count, dense, long, push, directed, monkeypatch):
+    """Frontiers that are small, large and both; that push and do not; rows by few threads, by warps and in parts."""
+    set_sizes(monkeypatch, dense, long, push)
+    graph = random_graph(directed)
+    for more in ({"endpoints": True}, {"normalized": False}):
+        known = dgraph.bc(graph, k=count, **more)
+        found = [flat_run("bc", graph, backend=emulated.backend(), k=count, **more).columns["bc"] for _ in range(2)]
+        np.testing.assert_allclose(found[0], known.columns["bc"], 1e-12, 1e-15)
+        np.testing.assert_array_equal(*found)
+
+
+def test_scaled_numbers_of_paths(monkeypatch):
+    """Factors are powers of two, so that scaling changes no bit; numbers that differ too much are refused."""
+    set_sizes(monkeypatch)
+    graph, sources = grid(3, 40), [0, 1, 61]
+    plain = flat_run("bc", graph, backend=emulated.backend(), sources=sources).columns["bc"]
+    monkeypatch.setattr(dependencies_cuda, "LARGE", 2.0**20)
+    monkeypatch.setattr(dependencies_cuda, "DOWN", 2.0**-24)
+    scaled = flat_run("bc", graph, backend=emulated.backend(), sources=sources).columns["bc"]
+    np.testing.assert_array_equal(scaled, plain)
+    monkeypatch.setattr(dependencies_cuda, "LEAST", 2.0**10)
+    with pytest.raises(DataError, match=r"differ by a factor of more than 2\^900"):
+        flat_run("bc", graph, backend=emulated.backend(), sources=sources)
+
+
+MUTANTS = [
+    ("other = LANES; other < WIDTH", "other = LANES; other < WIDTH / 2"),
+    ("k < BLOCK / 32; k++) all += parts", "k < BLOCK / 64; k++) all += parts"),
+    ("p < end; p++) sum.of +=", "p + 1 < end; p++) sum.of +="),
+    ("return LANES == 1 ? bit_of(env.active, v) : env.now[v];", "return 255;"),
+    ("mark_end(env.found, v);", ""),
+    (
+        "add(env.paths +",
+        "*(env.paths + (u64)v * LANES + lane) = env.paths[(u64)u * LANES + lane]; if (0) add(env.paths +",
+    ),
+    ("* sum * env.factors[rank]", "* sum"),
+    ("others &= ~(1u << k)", "others &= others"),
+    ("mark_parts(env.in, env.marked", "if (0) mark_parts(env.in, env.marked"),
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutants_of_betweenness_are_rejected(mutant, monkeypatch):
+    for push, large in ((NEVER, 2.0**500), (0, 2.0**500), (NEVER, 2.0**10)):
+        set_sizes(monkeypatch, 0, 8, push, 40)
+        monkeypatch.setattr(dependencies_cuda, "LARGE", large)
+        monkeypatch.setattr(dependencies_cuda, "DOWN", 2.0**-12)
+        for graph in (random_graph(False), random_graph(True), grid(3, 40)):
+            backend = emulated.backend()
+            backend.device.mutants = (mutant,)
+            known = dgraph.bc(graph, k=11, endpoints=True).columns["bc"]
+            try:
+                found = flat_run("bc", graph, backend=backend, k=11, endpoints=True).columns["bc"]
+            except DataError:
+                return
+            assert backend.device.changed == {mutant}
+            if not np.allclose(found, known, 1e-9, 1e-12):
+                return
+    pytest.fail("every answer was right")
+
+
+def test_columns_of_an_evicted_result():
+    """Distances that are read on the GPU, by piece of a column, and after they left it."""
+    graph = random_graph(False)
+    sources = np.arange(0, 300, 3)[:70].tolist()
+    known = dgraph.multi_source_bfs(graph, sources=sources)
+    backend = emulated.backend()
+    found = flat_run("multi_source_bfs", graph, backend=backend, sources=sources)
+    names = list(known.columns)
+    assert names == list(found.columns)
+    some = [5, 0, 299]
+    np.testing.assert_array_equal(found.columns.rows(names[3], some), known.columns[names[3]][some])
+    np.testing.assert_array_equal(found.columns[names[2]], known.columns[names[2]])
+    fields = found.columns._given[names[3]].fields
+    fields._table.leave(backend.device.number, backend.device)
+    for name in names[1:]:
+        np.testing.assert_array_equal(found.columns[name], known.columns[name])
