@@ -162,6 +162,7 @@ class ComponentsSingle(SingleMachine):
     def solve(self) -> None:
         """Join all edges, and name the trees."""
         graph, local = self.graph, self.graph.local
+        launches: tuple[tuple, ...]
         if graph.order is not None:
             launches = *BEGINNING, ("hook_rest",), *NAMING
         elif graph.edges > FEW_EDGES * local.size or graph.largest > SHORT_ROWS:
