@@ -2,8 +2,8 @@
 // [Fleischer, Hendrickson & Pinar 2000; Alabandi, Sands, Biros & Burtscher, SC 2023: ECL-SCC]
 //
 // The component of a pivot is what a search along arcs and one against them reach. Vertices without an arc from or to their
-// part are trimmed. Vertices that have arcs to each other are contracted by union-find (most of a road network is), and the
-// arcs between the contracted vertices trimmed again. Then every contracted vertex takes the smallest vertex that reaches it and the smallest that it reaches, both at
+// part are trimmed. Vertices that have arcs to each other are contracted by union-find, which leaves little of a road network,
+// and the contracted ones trimmed. Then each takes the smallest one that reaches it and the smallest that it reaches, both at
 // once over a list of arcs, with a look at what those know (path compression). Equal ones name a component; arcs between
 // different pairs leave the list, and the rest begins again. Values only fall and always name a vertex that reaches, so an
 // old value is only less good; a launch that lowered none has read the final ones.
@@ -112,7 +112,7 @@ KERNEL contract(i64) {
     }
 }
 
-// Make every vertex a child of its root, and list the roots. Without path halving, which could undo the store of another thread.
+// Make every vertex a child of its root, and list the roots. Path halving could undo the store of another thread.
 KERNEL flatten(i64) {
     const u64 count = (u64)env.vertex_count;
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {

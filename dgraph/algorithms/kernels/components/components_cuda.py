@@ -36,10 +36,10 @@ Paths to local minima are long there, and ``hook_roots`` would walk them without
 WINDOW = control_block.WINDOW_BYTES // 4
 """Vertices whose parents a block holds in shared memory."""
 
-FEW_EDGES = 8
-"""Mean degree up to which vertices that are not numbered by degree are joined by windows.
+FEW_EDGES, SHORT_ROWS = 8, 128
+"""Mean and largest degree up to which vertices that are not numbered by degree are joined by windows.
 
-With more edges a vertex, it pays to skip those inside of the largest tree.
+With more edges a vertex, it pays to skip those inside of the largest tree; a thread walks a row.
 """
 
 WINDOWS = ("join_windows",), ("join_between",)
@@ -162,11 +162,13 @@ class ComponentsSingle(SingleMachine):
     def solve(self) -> None:
         """Join all edges, and name the trees."""
         graph, local = self.graph, self.graph.local
-        if graph.order is None and graph.edges <= FEW_EDGES * local.size:
-            ascending = local.ascending == local.size
-            launches = *WINDOWS, *((("label_by_root",),) if ascending else NAMING)
+        launches: tuple[tuple, ...]
+        if graph.order is not None:
+            launches = *BEGINNING, ("hook_rest",), *NAMING
+        elif graph.edges > FEW_EDGES * local.size or graph.largest > SHORT_ROWS:
+            launches = *BEGINNING_UNORDERED, ("hook_rest",), *NAMING
         else:
-            launches = *(BEGINNING_UNORDERED if graph.order is None else BEGINNING), ("hook_rest",), *NAMING
+            launches = *WINDOWS, *((("label_by_root",),) if local.ascending == local.size else NAMING)
         launch_all(self.device, self.module, *launches)
 
     def arrays(self) -> dict[str, Any]:
