@@ -88,14 +88,15 @@ class Trees:
         Returns:
             lids of the trees that joined another, and the edges: lower ends, higher ends, weights.
         """
-        edge = np.tile(np.arange(len(low)), 2)
-        mine, there = np.concatenate([a, b]), np.concatenate([b, a])
-        names, at = np.unique(self.name[mine], return_inverse=True)
-        first = np.full(len(names), len(low))
-        np.minimum.at(first, at, edge)
-        best = np.flatnonzero(edge == first[at])
-        best = best[np.unique(at[best], return_index=True)[1]]
-        mine, there, edge = mine[best], there[best], edge[best]
+        lids = np.unique(np.concatenate([a, b]))
+        names, of_lids = np.unique(self.name[lids], return_inverse=True)
+        at = np.empty(self.local.size, np.int32)
+        at[lids] = of_lids
+        edge = np.full(len(names), len(low))  # every tree finds one below: no edge has both ends in one tree
+        for ends in (a, b):
+            np.minimum.at(edge, at[ends], np.arange(len(low)))
+        left = at[a[edge]] == np.arange(len(names))
+        mine, there = np.where(left, a[edge], b[edge]), np.where(left, b[edge], a[edge])
         rows = weight[edge], low[edge], high[edge], self.name[there], self.home[there].astype(np.int64)
         name, weight, low, high, other, home = self.ctx.contract(
             self.name[mine], *rows, best=3, owners=self.home[mine]

@@ -16,6 +16,9 @@ from dgraph.comm import Comm
 from dgraph.comm.owner_directed import scatter
 from dgraph.graph.local import LocalGraph
 
+PARTS = 4
+"""Edges of others at a time: one in this many of the rank's own, since they take some 60 bytes each on their way."""
+
 FEWEST = 1 << 16
 """Edges of others' rows at a time, at least."""
 
@@ -127,7 +130,7 @@ class OrientedRows:
         asked = self._of_peers(comm)
         wanted = [self._numbers(gids) for gids in comm.alltoallv([self.gids[each] for each in asked])]
         incoming = sum(int(each.sum()) for each in comm.alltoallv([lengths[rows] for rows in wanted]))
-        turns = comm.largest(-(-incoming // max(len(self.targets), FEWEST)))
+        turns = comm.largest(-(-incoming // max(len(self.targets) // PARTS, FEWEST)))
         for turn in range(turns):
             part = [each[turn::turns] for each in asked]
             wanted = [self._numbers(gids) for gids in comm.alltoallv([self.gids[each] for each in part])]
