@@ -141,7 +141,7 @@ LOW_DEGREE = 8
 FOLD_ALONE, FOLD_LONG, FOLD_CHUNK = 8, 128, 256
 """Limits, in edges, of the rows of row reducers: a thread, a warp, and a warp for each chunk of a longer row."""
 
-FOLD_MIDDLE, FOLD_TABLES = 2048, 1 << 16
+FOLD_MIDDLE, FOLD_TABLES = 2048, 1 << 14
 """Largest rows that a block folds by MODE in MIDDLE_BYTES of shared memory, and in TABLE_BYTES."""
 
 MIDDLE_BYTES, TABLE_BYTES = 25 << 10, 55 << 10

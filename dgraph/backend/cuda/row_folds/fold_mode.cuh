@@ -169,12 +169,11 @@ template <class Stored> DEVICE i64 mode_in_table(const i64* mine, u32 count, Fol
     return best.key;
 }
 
-// By a warp; count <= FOLD_LONG; nothing of a row without an active source. Of a row's keys the first, a hub's, is tried before a sample: it needs fewer instructions.
+// By a warp; count <= FOLD_LONG. Of a row's keys the first, a hub's, is tried before a sample: it needs fewer instructions.
 template <class K> DEVICE i64 fold_warp(const K& key, u32 count, FoldRoom& room) {
     i64 mine[FOLD_LONG / 32];
     if (count <= 32) key.template load<1>(count, mine);
     else key.template load<FOLD_LONG / 32>(count, mine);
-    if (!key.reached) return LEFT_OUT;
     const FoldPart first = {shuffle(mine[0], 0), FEWEST_ALIKE};
     if (count <= 32) {
         if (first.key != LEFT_OUT && 2 * votes_of<1>(first, mine) > count) return first.key;

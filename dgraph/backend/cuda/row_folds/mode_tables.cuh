@@ -41,10 +41,10 @@ struct ModeKeys {
         for (u32 k = 0; k < FOLD_DEEP; k++)
             keys[k] = first + k * BLOCK < degree ? row.of((u32)(first + k * BLOCK), u[k]) : LEFT_OUT;
     }
-    __device__ bool active(const RowKeys& row, u64 first, u64 degree) const {
+    __device__ bool active(const Puller& puller, u64 first, u64 degree) const {
         if (ALL) return true;
         bool some = false;
-        for (u32 k = 0; k < FOLD_DEEP; k++) some |= first + k * BLOCK < degree && row.is_active(u[k]);
+        for (u32 k = 0; k < FOLD_DEEP; k++) some |= first + k * BLOCK < degree && puller.bits[u[k] >> 5] >> (u[k] & 31) & 1;
         return some;
     }
 };
@@ -104,11 +104,11 @@ DEVICE FoldPart best_of_block(FoldPart best, i64 likely, ModeRoom& room) {
 
 // Whether a row has an active source; its first edges are loaded. All threads return the same.
 DEVICE bool is_reached(const RowKeys& row, u64 degree, const ModeKeys& some) {
-    bool active = __syncthreads_or(some.active(row, threadIdx.x, degree));
+    bool active = __syncthreads_or(some.active(row.puller, threadIdx.x, degree));
     for (u64 first = FOLD_DEEP * BLOCK; first < degree && !active; first += FOLD_DEEP * BLOCK) {
         ModeKeys more;
         more.load(row, first + threadIdx.x, degree);
-        active = __syncthreads_or(more.active(row, first + threadIdx.x, degree));
+        active = __syncthreads_or(more.active(row.puller, first + threadIdx.x, degree));
     }
     return active;
 }

@@ -1,18 +1,16 @@
 // Row reducers: every vertex that accepts proposals and has an active in-neighbour folds the keys of all its in-edges.
-// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_LONG, in shared memory. Longer rows are cut into
-// chunks of FOLD_CHUNK, a warp each, and take several kernels: ``pull`` stamps those with an active in-neighbour, MODE lets
-// their chunks vote (``vote_rows``), which mostly settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill
-// tables in global memory. ``join_folds`` ends the rows.
+// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_LONG, in shared memory, and a block one of up to
+// FOLD_TABLES by MODE (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_CHUNK, a warp each, and take several
+// kernels: ``pull`` stamps those with an active in-neighbour, MODE lets their chunks vote (``vote_rows``), which mostly
+// settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds`` ends them.
 // Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not look for any.
 
-// Keys of edges ``first`` … of v; whether v has to wait; and, unless it is known, whether a source that ``load`` read is active.
+// Keys of edges ``first`` … of v; whether v has to wait.
 struct RowKeys {
     const Puller& puller;
     offset_t first;
     u32 v;
     mutable bool waits;
-    bool known = true;
-    mutable bool reached = true;
 
     __device__ i64 operator()(u32 i) const { return of(i, env.in_neighbours[first + i]); }
 
@@ -24,20 +22,18 @@ struct RowKeys {
         return key;
     }
 
-    // The first 32 K keys, K a lane: all loads are in flight at once, those of bits too. LEFT_OUT from ``count`` on.
+    // The first 32 K keys, K a lane: all loads are in flight at once. LEFT_OUT from ``count`` on.
     template <int K> __device__ void load(u32 count, i64* keys) const {
         u32 u[K];
         for (u32 k = 0; k < K; k++) u[k] = 32 * k + lane_id() < count ? env.in_neighbours[first + 32 * k + lane_id()] : 0;
         for (u32 k = 0; k < K; k++)
             keys[k] = 32 * k + lane_id() < count ? of(32 * k + lane_id(), u[k]) : LEFT_OUT;
-        if (ALL || known) return;
-        bool some = false;
-        for (u32 k = 0; k < K; k++) some |= 32 * k + lane_id() < count && is_active(u[k]);
-        reached = ballot(some) != 0;
     }
 
-    __device__ bool is_active(u32 u) const { return puller.bits[u >> 5] >> (u & 31) & 1; }
-    __device__ bool active(u32 i) const { return is_active(env.in_neighbours[first + i]); }
+    __device__ bool active(u32 i) const {
+        const u32 u = env.in_neighbours[first + i];
+        return puller.bits[u >> 5] >> (u & 31) & 1;
+    }
 
     // Whether a source of the first ``count`` edges is active; by a thread, or by a warp.
     __device__ bool some_active(u32 count) const {
@@ -160,8 +156,7 @@ DEVICE bool fold_short(const RowKeys& keys, u32 count, bool known, i64& value) {
 
 // A row of up to FOLD_LONG edges, by a warp.
 DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& room, i64& value) {
-    if (ROW_WAITS || FOLD_VOTES) value = fold_warp(keys, count, room);
-    if (FOLD_VOTES) return keys.reached;
+    if (ROW_WAITS) value = fold_warp(keys, count, room);
     if (ballot(keys.waits) || !(known || keys.some_active_together(count))) return false;
     if (!ROW_WAITS) value = fold_warp(keys, count, room);
     return true;
@@ -183,7 +178,7 @@ DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* sl
         if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, marks != 0, value);
         for (u32 left = ballot(count > FOLD_ALONE); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;
-            const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false, marks != 0};
+            const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false};
             i64 found = 0;
             const bool some = fold_medium(keys, shuffle(count, lane), marks != 0, room.rooms[warp_in_block()], found);
             if (lane == lane_id()) hit = some, value = found;
