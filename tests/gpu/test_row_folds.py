@@ -11,12 +11,35 @@ from dgraph.algorithms.cdlp import Labels
 from dgraph.algorithms.color import Greedy
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.program import ALL, Field
+from dgraph.program import ALL, INF, Field, where
 from dgraph.program.row_reducers import MODE
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 SIZE = 700, 6000
 RANKS = [1, pytest.param(2, marks=pytest.mark.exhaustive), 3]
+
+
+IN_TABLES = {"FOLD_LONG": 64, "FOLD_MIDDLE": 128, "TABLE_BYTES": 4096}
+"""Limits under which blocks fold rows by MODE in tables of two sizes, the longest in three parts."""
+IN_CHUNKS = {"FOLD_MIDDLE": 128, "FOLD_TABLES": 128}
+"""Limits under which several warps fold a row by MODE."""
+
+
+def limit(monkeypatch, limits):
+    """Let shorter rows than usual be folded by blocks, or by several warps."""
+    for name, value in limits.items():
+        monkeypatch.setattr(control_block, name, value)
+
+
+class Wide(Folded):
+    """Keys of more than 32 bits."""
+
+    def edge(self, u, e, v):
+        out = (u.id >> 5) - (u.id >> 6) - (u.id >> 6) == 1
+        return {"found": where(out, INF, u.key + v.id - (v.id >> 1) - (v.id >> 1) + FAR)}
+
+
+FAR = 1 << 40
 
 
 class Everywhere(Folded):
@@ -40,8 +63,10 @@ KINDS = [(Folded, mode), (Largest, hindex), (Smallest, mex)]
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_rows_of_all_lengths(ranks):
-    """A thread, a warp, and several warps fold a row; the longest have several chunks."""
+@pytest.mark.parametrize("limits", [{}, IN_TABLES, IN_CHUNKS], ids=["usual", "tables", "chunks"])
+def test_rows_of_all_lengths(ranks, limits, monkeypatch):
+    """A thread, a warp, a block, and several warps fold a row; the longest have several chunks or parts."""
+    limit(monkeypatch, limits)
     n, src, dst = edges(*SIZE)
     assert ((np.bincount(dst) > 32) & (np.bincount(dst) <= 128)).any()
     assert np.bincount(dst).max() > control_block.FOLD_CHUNK
@@ -51,19 +76,43 @@ def test_rows_of_all_lengths(ranks):
         np.testing.assert_array_equal(gpu_ranks.field(result, "kept", n), folded(fold, n + 1, src + 1, dst + 1)[1:])
 
 
+@pytest.mark.parametrize("mutant", [
+    None,
+    *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (
+        ("fits &= table.fits(key) && table.add(key, hash)", "fits &= table.add(key, hash)"),
+        ("* parts >> 32) == part)", "* parts >> 32) == 0)"),
+        ("votes += part == 0;", "votes += 1;"),
+        ("table.take(at, best), table.empty(at)", "table.take(at, best)"),
+    )),
+])  # fmt: skip
+def test_keys_of_64_bits(mutant, monkeypatch):
+    """Rows with wide keys are folded again in wider slots, in six parts; mutants of tables and parts fail."""
+    limit(monkeypatch, IN_TABLES)
+    n, src, dst = edges(*SIZE)
+    graph = simulated.graph(n, src, dst, directed=True)
+    (result,) = gpu_ranks.run(1, graph, [Wide()], policy="iec", mutant=mutant)
+    wanted = folded(mode, n + 1, src + 1, dst + 1)[1:]
+    wanted[(wanted != -5) & (wanted != 2**63 - 1)] += FAR
+    assert np.array_equal(gpu_ranks.field(result, "kept", n), wanted) == (mutant is None)
+
+
 FULL_TABLES = "env.fold_counts[at] = 0;", "if (!KNOWN(&env.control->round)) env.fold_counts[at] = 0;"
 
 
 @pytest.mark.parametrize(
-    ("ranks", "mutant"),
+    ("ranks", "limits", "mutant"),
     [
-        (1, None),
-        *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in ((2, None), (1, FULL_TABLES))),
-        (3, None),
+        (1, {}, None),
+        *(
+            pytest.param(*each, marks=pytest.mark.exhaustive)
+            for each in ((2, {}, None), (1, IN_TABLES, None), (1, IN_CHUNKS, None), (1, IN_CHUNKS, FULL_TABLES))
+        ),
+        (3, {}, None),
     ],
 )
-def test_all_vertices_fold_again(ranks, mutant):
+def test_all_vertices_fold_again(ranks, limits, mutant, monkeypatch):
     """Check that tables are empty before each round; a mutant that leaves them full fails."""
+    limit(monkeypatch, limits)
     n, src, dst = edges(*SIZE)
     graph = simulated.graph(n, src, dst, directed=True)
     (result,) = gpu_ranks.run(ranks, graph, [Everywhere()], policy="iec", mutant=mutant)
@@ -103,18 +152,30 @@ def two_cliques(own=64, path=6):
 
 
 MUTANTS = [
-    ("2 * (u64)env.fold_votes[begin] > degree()", "2 * (u64)env.fold_votes[begin] > degree() / 2"),
-    ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", ""),
-    ("e = env.out_offsets[queue[i]] + lane_id(); e < last", "e = env.out_offsets[queue[i]] + lane_id(); e < last - 1"),
-    ("put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; }",
-     "put = [&](u64 begin) { env.fold_stamps[begin] = stamp; }"),
-    ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)", "if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > 0)"),
+    (IN_CHUNKS, ("2 * (u64)env.fold_votes[begin] > degree()", "2 * (u64)env.fold_votes[begin] > degree() / 2")),
+    (IN_CHUNKS, ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", "")),
+    ({}, ("return !marks || marks[v >> 5] >> (v & 31) & 1;", "return !marks;")),
+    ({}, ("e = env.out_offsets[queue[i]] + lane_id(); e < last",
+          "e = env.out_offsets[queue[i]] + lane_id(); e < last - 1")),
+    (IN_CHUNKS, ("put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; }",
+                 "put = [&](u64 begin) { env.fold_stamps[begin] = stamp; }")),
+    ({}, ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)",
+          "if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > 0)")),
+    ({}, ("2 * votes_of<1>(first, mine) > count", "votes_of<1>(first, mine) > 0")),
+    ({}, ("if (threadIdx.x == 0 && room.votes) take_better(best, likely, room.votes);", "")),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mutant", [None, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in MUTANTS)])
-def test_a_long_row_changes_in_a_small_round(mutant):
+@pytest.mark.parametrize(
+    ("limits", "mutant"),
+    [
+        ({}, None),
+        *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in ((IN_CHUNKS, None), *MUTANTS)),
+    ],
+)
+def test_a_long_row_changes_in_a_small_round(limits, mutant, monkeypatch):
     """Check rounds that mark rows; mutants of votes, marks, stamps and tables fail, if not on one graph on another."""
+    limit(monkeypatch, limits)
     right = True
     for (n, src, dst), rounds in ((two_cliques(), 6), (two_cliques(20), 6), (edges(*SIZE), 10)):
         both = np.unique(np.concatenate([src * n + dst, dst * n + src]))

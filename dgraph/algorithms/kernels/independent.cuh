@@ -3,8 +3,8 @@
 // A byte a vertex: IN, OUT, or while it is undecided a coarse priority, larger first, which the exact order refines: smaller
 // degree, then larger key. A vertex joins once no undecided neighbour precedes it, and puts its neighbours OUT. A thread owns
 // every n-th four vertices and goes on until all of these are decided: all blocks are resident, and the first undecided vertex
-// waits for none. Bytes are read past L1 to decide, and written without atomics: each is written OUT by any number of neighbours, or IN
-// once by its own thread, never both, and an old value only makes a vertex wait.
+// waits for none. Bytes are written without atomics: each is written OUT by any number of neighbours, or IN once by its own
+// thread, never both. They are read past L1 before a vertex is decided, and an old value only makes it wait.
 
 struct Env {
     const offset_t* offsets;

@@ -18,7 +18,7 @@ from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import shared_type
 from dgraph.backend.kernel_register import FOLDERS, Kernel, kernel_of
-from dgraph.program import Traced
+from dgraph.program import MODE, Traced
 from dgraph.program.analysis import order_independent, runs_locally, sums_source_floats
 
 HERE = Path(__file__).parent.parent
@@ -55,6 +55,7 @@ GRAPH = [
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
     ("i64", "long_mirrors"), ("i64", "chunk_mirrors"),
     ("const u32*", "fold_rows"), ("const offset_t*", "fold_first"), ("i64", "fold_count"),
+    ("const u32*", "middle_rows"), ("i64", "middle_count"), ("const u32*", "table_rows"), ("i64", "table_count"),
 ]  # fmt: skip
 """Members of ``env`` that hold the graph. Every member of ``env`` is eight bytes."""
 
@@ -172,6 +173,7 @@ def round_kernels(t: Traced, variant: Variant) -> str:
     head = _head(t, variant, persistent=False, walks=False)
     binned = ["propagation_blocking"] * sums_source_floats(t)
     folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds"] if t.row_reducer else []
+    folds += ["mode_tables"] * (t.row_reducer is MODE)
     pulls = ["pull_kernels"] * variant.pulls
     files = [common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan")]
     if not variant.fused:

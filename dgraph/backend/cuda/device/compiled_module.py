@@ -23,6 +23,8 @@ def sizes(kernel: str) -> tuple[int, int]:
         return at.TILE_BLOCK, at.TILE_BYTES
     if kernel in ("count_tiles", "fill_tiles", "bound_tiles"):
         return at.TILE_BLOCK, 4 * at.TILES_AT_ONCE
+    if kernel in ("pull_middle", "pull_long"):
+        return at.BLOCK, at.MIDDLE_BYTES if kernel == "pull_middle" else at.TABLE_BYTES
     return at.BLOCK, 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.program.row_reducers import MODE, RowReducer
 
 TILE_BITS = 7
 """Logarithm of the positions in a tile of :attr:`RowClasses.degree_bounds`."""
@@ -45,8 +46,7 @@ class RowClasses:
     @cached_property
     def long_rows(self):
         """Rows of in-edges that a warp reads: uint32."""
-        degree, xp = self._in_degree(), self.device.xp
-        return self._where(xp.greater(degree, at.SHORT_ROW) & xp.less_equal(degree, at.LONG_ROW))
+        return self._between(at.SHORT_ROW, at.LONG_ROW)
 
     @cached_property
     def chunks(self):
@@ -54,8 +54,25 @@ class RowClasses:
         return self._cut(at.LONG_ROW, at.CHUNK)
 
     @cached_property
-    def fold_chunks(self):
-        """As :attr:`chunks`, of the rows that a row reducer folds by several warps."""
+    def middle_rows(self):
+        """Rows that a block folds by MODE in a small table: uint32."""
+        return self._between(at.FOLD_LONG, at.FOLD_MIDDLE)
+
+    @cached_property
+    def table_rows(self):
+        """Rows that a block folds by MODE in a large table: uint32."""
+        return self._between(at.FOLD_MIDDLE, at.FOLD_TABLES)
+
+    def fold_chunks(self, reducer: RowReducer):
+        """Return, as :attr:`chunks`, the rows that a reducer folds by several warps."""
+        return self._longest_folds if reducer is MODE else self._long_folds
+
+    @cached_property
+    def _longest_folds(self):
+        return self._cut(at.FOLD_TABLES, at.FOLD_CHUNK)
+
+    @cached_property
+    def _long_folds(self):
         return self._cut(at.FOLD_LONG, at.FOLD_CHUNK)
 
     def _cut(self, longest: int, length: int):
@@ -81,6 +98,11 @@ class RowClasses:
     def _in_degree(self):
         offsets = self.incoming.offsets
         return offsets[1:] - offsets[:-1]
+
+    def _between(self, most: int, longest: int):
+        """Return the rows of more than ``most`` and at most ``longest`` in-edges."""
+        degree, xp = self._in_degree(), self.device.xp
+        return self._where(xp.greater(degree, most) & xp.less_equal(degree, longest))
 
     def _where(self, wanted):
         return self.device.xp.flatnonzero(wanted).astype(np.uint32)

@@ -20,7 +20,7 @@ from dgraph.backend.cuda.device_graph.propagation_blocking import most_pieces
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
 from dgraph.errors import OutOfMemory
-from dgraph.program import Traced
+from dgraph.program import MODE, Traced
 
 MOST_RESIDENT = 2048 // at.BLOCK
 """Most blocks that a multiprocessor of any GPU so far holds at once."""
@@ -76,7 +76,7 @@ class WorkArrays:
         elif pulls:
             _ = graph.incoming
         if t.row_reducer:
-            pieces = len(graph.fold_chunks[0])
+            pieces = len(graph.fold_chunks(t.row_reducer)[0])
         elif t.all and pulls and not self.tiled:
             pieces, _ = len(graph.chunks[0]), graph.long_rows
         tests_heads = options.tests_id_heads(t, graph.extent, pulls)
@@ -236,7 +236,7 @@ def _tables(t: Traced, chunks: int, size: int) -> Wanted:
     if not t.row_reducer:
         return {}
     slots = getattr(at, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
-    keys = slots if t.row_reducer.name == "mode" else 0
+    keys = slots if t.row_reducer is MODE else 0
     return {
         "fold_keys": (keys, np.uint64), "fold_counts": (slots, np.uint32), "fold_parts": (2 * chunks, np.int64),
         "fold_stamps": (chunks, np.uint32), "fold_votes": (chunks, np.uint32),

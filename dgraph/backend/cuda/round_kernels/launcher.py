@@ -15,6 +15,7 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
+from dgraph.program import MODE
 from dgraph.program.analysis import ends_on_empty_frontier
 
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
@@ -147,11 +148,15 @@ class Launcher:
         """Return the launches that fold rows; ``marked``: only rows that ``mark_rows`` finds."""
         reducer = self.traced.row_reducer
         assert reducer is not None
-        long = ["vote"] * (reducer.name == "mode") + ["open_rows", "fold_long", "join_rows"]
+        by_block = (
+            {"pull_middle": self.graph.middle_rows, "pull_long": self.graph.table_rows} if reducer is MODE else {}
+        )
+        long = ["vote"] * (reducer is MODE) + ["open_rows", "fold_long", "join_rows"]
         return [
             *[("round_kernels", "mark_rows")] * marked,
             ("round_kernels", "pull", int(marked)),
-            *[("round_kernels", name) for name in long if len(self.graph.fold_chunks[0])],
+            *[("round_kernels", name, int(marked)) for name, rows in by_block.items() if len(rows)],
+            *[("round_kernels", name) for name in long if len(self.graph.fold_chunks(reducer)[0])],
         ]
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
@@ -275,8 +280,12 @@ class Launcher:
                 "cut_tiles": address(tiles.cut), "cut_count": len(tiles.cut), "neighbours_read": not local.directed,
             }  # fmt: skip
         elif self.traced.row_reducer:
-            rows, first = graph.fold_chunks
+            rows, first = graph.fold_chunks(self.traced.row_reducer)
             known |= {"fold_rows": address(rows), "fold_first": address(first), "fold_count": len(rows)}
+            if self.traced.row_reducer is MODE:
+                middle, long = graph.middle_rows, graph.table_rows
+                known |= {"middle_rows": address(middle), "middle_count": len(middle)}
+                known |= {"table_rows": address(long), "table_count": len(long)}
         elif pulls and self.traced.all:
             rows, first = graph.chunks
             long_mirrors, chunk_mirrors = graph.mirrors_at

@@ -35,7 +35,23 @@ KERNEL pull(i64 marked) {
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 
-// The kernels of long rows, one after the other.
+#if FOLD_VOTES
+// Rows that a block folds, after ``pull``.
+KERNEL pull_middle(i64 marked) {
+    SHARED_ARRAY(ModeRoom, room, MIDDLE_BYTES);
+    if (is_over()) return;
+    const RowList rows = {env.middle_rows, (u64)env.middle_count, marked ? env.fold_marks : 0};
+    fold_in_tables(puller_now(), rows, next_bits_now(), slot_now(), *room, MIDDLE_BYTES);
+}
+KERNEL pull_long(i64 marked) {
+    SHARED_ARRAY(ModeRoom, room, TABLE_BYTES);
+    if (is_over()) return;
+    const RowList rows = {env.table_rows, (u64)env.table_count, marked ? env.fold_marks : 0};
+    fold_in_tables(puller_now(), rows, next_bits_now(), slot_now(), *room, TABLE_BYTES);
+}
+#endif
+
+// The kernels of the longest rows, one after the other.
 #if FOLD_VOTES
 KERNEL vote(i64) {
     if (!is_over()) vote_rows(puller_now());

@@ -1,1 +1,1 @@
-"""Kernels of row reducers: ``row_folds.cuh`` takes rows by length, one file a reducer folds their keys."""
+"""Kernels of row reducers: ``row_folds.cuh`` takes rows by length, a file a reducer folds their keys."""

@@ -1,8 +1,10 @@
 // MODE: the most frequent key, the smallest of equally frequent ones. A key that more than half of a row's edges have is
 // found by a vote: the most frequent key of a sample is counted. Otherwise rows count keys in a hash table of open addressing.
-// A slot's key stands for one edge and its count for the others, so a key that comes once needs no addition. The count only
-// grows, and the addition that completes it returns the total: the best of all additions is therefore the mode, and no thread
-// reads the table afterwards.   [vote: as Boyer & Moore 1991, with a sample for the first pass]
+// A slot's key stands for one edge and its count for the others, so a key that comes once needs no addition. Tables of warps
+// and of blocks (``mode_tables.cuh``) lie in shared memory, and a scan finds their best. Those of the longest rows, which
+// several warps share, do not: a count only grows, and the addition that completes it returns the total, so that the mode is
+// the best of all additions and no thread reads the table afterwards.
+// [vote: as Boyer & Moore 1991, with a sample for the first pass]
 
 #define FOLD_SLOTS MODE_SLOTS
 #define FOLD_VOTES 1
@@ -12,8 +14,7 @@
 #define FEWEST_ALIKE 8
 
 struct FoldRoom {
-    u64 keys[2 * FOLD_LONG];
-    u32 counts[2 * FOLD_LONG];
+    u64 words[3 * FOLD_LONG];
 };
 
 // Whether ``key`` with ``times`` comes before the best so far.
@@ -74,6 +75,41 @@ DEVICE u32 slot_of_key(i64 key, u32 slots) { return (u32)((mix((u64)key) >> 32) 
 
 DEVICE u32 next_slot(u32 at, u32 slots) { return at + 1 < slots ? at + 1 : 0; }
 
+// Table in shared memory, of keys stored in 32 or 64 bits, 0 in an empty slot.
+template <class Stored> struct ModeTable {
+    Stored* keys;
+    u32* counts;
+    u32 slots;
+
+    __device__ ModeTable(u64* words, u32 bytes, u64 degree) {
+        const u32 most = bytes / (sizeof(Stored) + 4);
+        keys = (Stored*)words, counts = (u32*)(keys + most), slots = (u32)smaller((u64)most, 2 * degree);
+    }
+
+    static __device__ Stored stored_as(i64 key) { return (Stored)(key ^ (sizeof(Stored) == 4 ? 0x7fffffff : LEFT_OUT)); }
+    static __device__ i64 key_of(Stored stored) {
+        return sizeof(Stored) == 4 ? (i64)(int)((u32)stored ^ 0x7fffffffu) : (i64)((u64)stored ^ (u64)LEFT_OUT);
+    }
+    static __device__ bool fits(i64 key) { return stored_as(key) && key_of(stored_as(key)) == key; }
+
+    // Count a key that fits; false if the table is full.
+    __device__ bool add(i64 key, u64 hash) const {
+        const Stored stored = stored_as(key);
+        u32 at = (u32)((hash >> 32) * slots >> 32);
+        for (u32 tried = 0; tried < slots; tried++, at = next_slot(at, slots)) {
+            const Stored found = fresh(keys + at), before = found ? found : (Stored)atomicCAS(keys + at, (Stored)0, stored);
+            if (before == stored) atomicAdd(counts + at, 1u);
+            if (before == stored || !before) return true;
+        }
+        return false;
+    }
+
+    __device__ void empty(u32 at) const { keys[at] = 0, counts[at] = 0; }
+    __device__ void take(u32 at, FoldPart& best) const {
+        if (keys[at]) take_better(best, key_of(keys[at]), 1 + (i64)counts[at]);
+    }
+};
+
 // Count ``more`` of a key beside the one that the slot's key stands for. Returns how many there are now.
 DEVICE i64 counted(u32* count, u32 more) { return 1 + (more ? (i64)atomicAdd(count, more) + more : 0); }
 
@@ -118,18 +154,37 @@ template <int K> DEVICE FoldPart add_keys(const i64* key, u64* keys, u32* counts
     return warp_best(best);
 }
 
-// By a warp; count <= FOLD_LONG.
+// The mode of all lanes' keys, of which a table in ``room`` has twice as many slots.
+template <class Stored> DEVICE i64 mode_in_table(const i64* mine, u32 count, FoldRoom& room) {
+    const ModeTable<Stored> table(room.words, sizeof(room.words), count);
+    FoldPart best = {LEFT_OUT, 0};
+    for (u32 at = lane_id(); at < table.slots; at += 32) table.empty(at);
+    __syncwarp();
+    for (u32 k = 0; k < FOLD_LONG / 32; k++)
+        if (mine[k] != LEFT_OUT) table.add(mine[k], mix((u64)mine[k]));
+    __syncwarp();
+    for (u32 at = lane_id(); at < table.slots; at += 32) table.take(at, best);
+    best = warp_best(best);
+    __syncwarp();
+    return best.key;
+}
+
+// By a warp; count <= FOLD_LONG. Of a row's keys the first, a hub's, is tried before a sample: it needs fewer instructions.
 template <class K> DEVICE i64 fold_warp(const K& key, u32 count, FoldRoom& room) {
-    if (count <= 32) return mode_of_lanes(lane_id() < count ? key(lane_id()) : LEFT_OUT).key;
     i64 mine[FOLD_LONG / 32];
-    key.template load<FOLD_LONG / 32>(count, mine);
+    if (count <= 32) key.template load<1>(count, mine);
+    else key.template load<FOLD_LONG / 32>(count, mine);
+    const FoldPart first = {shuffle(mine[0], 0), FEWEST_ALIKE};
+    if (count <= 32) {
+        if (first.key != LEFT_OUT && 2 * votes_of<1>(first, mine) > count) return first.key;
+        return mode_of_lanes(mine[0]).key;
+    }
+    if (first.key != LEFT_OUT && 2 * votes_of<FOLD_LONG / 32>(first, mine) > count) return first.key;
     const FoldPart likely = mode_of_lanes(mine[0]);
     if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count) return likely.key;
-    for (u32 i = lane_id(); i < 2 * count; i += 32) room.keys[i] = 0, room.counts[i] = 0;
-    __syncwarp();
-    const i64 best = add_keys<FOLD_LONG / 32>(mine, room.keys, room.counts, 2 * count).key;
-    __syncwarp();
-    return best;
+    bool narrow = true;
+    for (u32 k = 0; k < FOLD_LONG / 32; k++) narrow &= mine[k] == LEFT_OUT || ModeTable<u32>::fits(mine[k]);
+    return ballot(!narrow) ? mode_in_table<u64>(mine, count, room) : mode_in_table<u32>(mine, count, room);
 }
 
 template <class K> DEVICE FoldPart fold_part(const K& key, u32 count, const FoldTable& table) {

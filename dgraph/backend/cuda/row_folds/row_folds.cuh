@@ -1,8 +1,8 @@
 // Row reducers: every vertex that accepts proposals and has an active in-neighbour folds the keys of all its in-edges.
-// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_LONG, in shared memory. Longer rows are cut into
-// chunks of FOLD_CHUNK, a warp each, and take several kernels: ``pull`` stamps those with an active in-neighbour, MODE lets
-// their chunks vote (``vote_rows``), which mostly settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill
-// tables in global memory. ``join_folds`` ends the rows.
+// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_LONG, in shared memory, and a block one of up to
+// FOLD_TABLES by MODE (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_CHUNK, a warp each, and take several
+// kernels: ``pull`` stamps those with an active in-neighbour, MODE lets their chunks vote (``vote_rows``), which mostly
+// settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds`` ends them.
 // Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not look for any.
 
 // Keys of edges ``first`` … of v; whether v has to wait.

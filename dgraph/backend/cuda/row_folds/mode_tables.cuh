@@ -1,0 +1,150 @@
+// MODE by a block, in one pass over a row whose table fits shared memory: rows of FOLD_LONG to FOLD_TABLES edges.
+//
+// Threads read FOLD_DEEP edges each, all loads in flight. The most frequent key of a sample is counted in registers, so that
+// a key that most edges have never meets itself in the table; the others are counted by shared atomics, without a result. A
+// scan of the table then finds the best and empties it for the next row. Keys of 32 bits make slots of 8 bytes; a row that has
+// wider ones starts again with slots of 12. A row with more keys than a table takes is read once for each part of its keys, by
+// hash, unless the first pass finds a majority.   [parts: as hybrid hash aggregation, Graefe 1993]
+
+// Edges that a thread reads at once, and keys of a sample.
+#define FOLD_DEEP 4
+#define FOLD_SAMPLE 32
+
+struct ModeRoom : AwakeRoom {
+    i64 sample[FOLD_SAMPLE];
+    FoldPart best[BLOCK / 32];
+    u32 votes;
+};
+
+// Rows that a block folds, of which ``marks``, unless null, has those to fold.
+struct RowList {
+    const u32* rows;
+    u64 count;
+    const u32* marks;
+
+    __device__ bool has(u32 v) const { return !marks || marks[v >> 5] >> (v & 31) & 1; }
+};
+
+// Shared memory of a table; empty between rows.
+struct TableMemory {
+    u64* words;
+    u32 bytes;
+};
+
+// FOLD_DEEP edges of a row from ``first`` on, BLOCK apart; LEFT_OUT behind its end.
+struct ModeKeys {
+    u32 u[FOLD_DEEP];
+    i64 keys[FOLD_DEEP];
+
+    __device__ void load(const RowKeys& row, u64 first, u64 degree) {
+        for (u32 k = 0; k < FOLD_DEEP; k++) u[k] = first + k * BLOCK < degree ? env.in_neighbours[row.first + first + k * BLOCK] : 0;
+        for (u32 k = 0; k < FOLD_DEEP; k++)
+            keys[k] = first + k * BLOCK < degree ? row.of((u32)(first + k * BLOCK), u[k]) : LEFT_OUT;
+    }
+    __device__ bool active(const Puller& puller, u64 first, u64 degree) const {
+        if (ALL) return true;
+        bool some = false;
+        for (u32 k = 0; k < FOLD_DEEP; k++) some |= first + k * BLOCK < degree && puller.bits[u[k] >> 5] >> (u[k] & 31) & 1;
+        return some;
+    }
+};
+
+// The most frequent key of a sample: of every warp's first edges.
+DEVICE i64 sampled_key(i64 mine, ModeRoom& room) {
+    const u32 each = FOLD_SAMPLE / (BLOCK / 32);
+    if (lane_id() < each) room.sample[warp_in_block() * each + lane_id()] = mine;
+    __syncthreads();
+    const FoldPart likely = mode_of_lanes(room.sample[lane_id()]);
+    return likely.times > 1 ? likely.key : LEFT_OUT;
+}
+
+// Fold a row in ``parts`` passes; whether all keys had a slot. ``some`` holds the first keys of all threads if keys are narrow.
+// The row's best is the best of all threads' and of ``likely``, which room.votes edges have.
+template <class Stored>
+DEVICE bool count_keys(const RowKeys& row, u64 degree, ModeKeys& some, i64 likely, u32 parts, const TableMemory& memory,
+                       ModeRoom& room, FoldPart& best) {
+    const ModeTable<Stored> table(memory.words, memory.bytes, degree);
+    bool fits = true;
+    best = {LEFT_OUT, 0};
+    for (u32 part = 0; part < parts && fits && 2 * (u64)room.votes <= degree; part++) {
+        u32 votes = 0;
+        for (u64 first = threadIdx.x; first < degree; first += FOLD_DEEP * BLOCK) {
+            if (part || first >= BLOCK || sizeof(Stored) > 4) some.load(row, first, degree);
+            for (u32 k = 0; k < FOLD_DEEP; k++) {
+                const i64 key = some.keys[k];
+                if (key == LEFT_OUT) continue;
+                if (key == likely) {
+                    votes += part == 0;
+                    continue;
+                }
+                const u64 hash = mix((u64)key);
+                if ((u32)((hash & 0xffffffffu) * parts >> 32) == part) fits &= table.fits(key) && table.add(key, hash);
+            }
+        }
+        __syncwarp();
+        votes = warp_sum(votes);
+        if (lane_id() == 0 && votes) atomicAdd(&room.votes, votes);
+        fits = !__syncthreads_or(!fits);
+        for (u32 at = threadIdx.x; at < table.slots; at += BLOCK) table.take(at, best), table.empty(at);
+        __syncthreads();
+    }
+    return fits;
+}
+
+// The best of all threads and of ``likely``; in the block's first thread.
+DEVICE FoldPart best_of_block(FoldPart best, i64 likely, ModeRoom& room) {
+    best = warp_best(best);
+    if (lane_id() == 0) room.best[warp_in_block()] = best;
+    __syncthreads();
+    best = {LEFT_OUT, 0};
+    for (u32 i = 0; threadIdx.x == 0 && i < BLOCK / 32; i++) take_better(best, room.best[i].key, room.best[i].times);
+    if (threadIdx.x == 0 && room.votes) take_better(best, likely, room.votes);
+    return best;
+}
+
+// Whether a row has an active source; its first edges are loaded. All threads return the same.
+DEVICE bool is_reached(const RowKeys& row, u64 degree, const ModeKeys& some) {
+    bool active = __syncthreads_or(some.active(row.puller, threadIdx.x, degree));
+    for (u64 first = FOLD_DEEP * BLOCK; first < degree && !active; first += FOLD_DEEP * BLOCK) {
+        ModeKeys more;
+        more.load(row, first + threadIdx.x, degree);
+        active = __syncthreads_or(more.active(row.puller, first + threadIdx.x, degree));
+    }
+    return active;
+}
+
+// The mode of a row; in the block's first thread.
+DEVICE i64 mode_of_row(const RowKeys& row, u64 degree, ModeKeys& some, const TableMemory& memory, ModeRoom& room) {
+    const i64 likely = sampled_key(some.keys[0], room);
+    FoldPart best;
+    bool done = false, narrow = true;
+    for (u32 parts = 1 + (u32)((degree - 1) / (memory.bytes / 12)); !done; parts *= 2, narrow = false) {
+        if (threadIdx.x == 0) room.votes = 0;
+        __syncthreads();
+        if (narrow) done = count_keys<u32>(row, degree, some, likely, parts, memory, room, best);
+        else done = count_keys<u64>(row, degree, some, likely, parts, memory, room, best);
+    }
+    return best_of_block(best, likely, room).key;
+}
+
+// Fold the rows of a list, a block each; vertices that were proposed to are bits of ``next``. The table lies behind ``room``.
+DEVICE void fold_in_tables(const Puller& puller, const RowList& list, u32* next, i64* slot, ModeRoom& room, u32 bytes) {
+    const TableMemory memory = {(u64*)(&room + 1), bytes - (u32)sizeof(ModeRoom)};
+    i64 awake = 0, edges = 0;
+    for (u32 i = threadIdx.x; i < memory.bytes / 8; i += BLOCK) memory.words[i] = 0;
+    for (u64 i = blockIdx.x; i < list.count; i += gridDim.x) {
+        const u32 v = list.rows[i];
+        if (!wants(puller.G, v) || !list.has(v)) continue;
+        const RowKeys row = {puller, env.in_offsets[v], v, false};
+        const u64 degree = (u64)(env.in_offsets[v + 1] - row.first);
+        ModeKeys some;
+        some.load(row, threadIdx.x, degree);
+        if (!list.marks && !is_reached(row, degree, some)) continue;
+        const i64 mode = mode_of_row(row, degree, some, memory, room);
+        if (threadIdx.x || !commit(v, {mode})) continue;
+        if (!ALL) atomicOr(next + (v >> 5), 1u << (v & 31));
+        awake++, edges += degree_of(v);
+    }
+    __syncthreads();
+    if (FUSED && !ALL) count_awake(slot, awake, edges, room);
+}
