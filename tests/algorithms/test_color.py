@@ -132,7 +132,11 @@ def test_graphs_built_on_a_gpu(name):
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(
     ("renumber", "mutant"),
-    [(True, ("tile_bits] < own", "tile_bits] <= own")), (False, ("theirs == own && u != v &&", "false &&"))],
+    [
+        (True, ("tile_bits] < own", "tile_bits] <= own")),
+        (False, ("theirs == own && u != v &&", "false &&")),
+        (False, ("taken |= 1u << color[k]", "taken |= 0")),
+    ],
 )
 def test_another_order_gives_other_colors(renumber, mutant):
     found, wanted = hubs_colored(renumber, mutant)

@@ -36,11 +36,12 @@ class GreedySingle(SingleMachine):
         seed = self.traced.program.parameters["random_state"]
         bounds = graph.degree_bounds[0] if graph.largest > ALONE_EDGES else None
         waits, taken, following = xp.empty(n, np.uint32), xp.empty(n, np.uint32), xp.zeros(1, np.uint32)
+        waiting = xp.empty((n + 31) // 32 * 32, np.uint32)
 
         def pass_arrays(order: Any, keys: Any) -> None:
             self.set_environment(
-                graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.color, waits, taken, order,
-                keys, following, bounds, n, seed, len(order), row_classes.TILE_BITS,
+                graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.color, waits, taken,
+                waiting, order, keys, following, bounds, n, seed, len(order), row_classes.TILE_BITS,
             )  # fmt: skip
 
         order = self._long_rows()

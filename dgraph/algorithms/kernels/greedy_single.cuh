@@ -3,10 +3,14 @@
 // A vertex takes the smallest colour that no neighbour ahead of it has: of larger degree, then of larger key. It waits until
 // all of these have colours, which are read past L1; a colour is written once. First the vertices of long rows, a warp each,
 // taken one after the other in the order of priority: a warp waits only for vertices that others took before, so the first
-// one never waits. Then all others, whose neighbours with long rows have colours: a thread owns every n-th four and
-// goes on until these are coloured. All blocks of that launch must be resident; the first uncoloured vertex waits for none.
+// one never waits. Then all others, whose neighbours with long rows have colours: a thread looks at every n-th vertex, and its
+// warp then goes on with those that wait until all have colours. All blocks of that launch must be resident; the first
+// uncoloured vertex waits for none.
 
 #define ALONE_EDGES 32 // of a row that a thread colours: one bit each
+#define ROW_AT_ONCE 4 // neighbours of such a row whose loads are in flight at once
+#define POLLS 1 // of a vertex that waits before its warp lists it
+#define LISTED_AT_ONCE 1 // listed vertices of a lane whose loads are in flight at once
 #define WINDOW_WORDS 64 // of colours that a warp looks for at a time
 
 struct Env {
@@ -16,6 +20,7 @@ struct Env {
     const original_t* original;
     int* color;
     u32 *waits, *taken; // neighbours ahead of a short row without a colour, by place in the row; colours of the others
+    u32* waiting; // vertices of short rows that wait, a list of each warp
     const u32* order; // vertices of long rows by priority
     i64* keys; // that order them within a degree
     u32* next; // number of those that were taken
@@ -89,53 +94,80 @@ KERNEL color_long(i64) {
     }
 }
 
+// Neighbours ahead of v in its short row: a bit each.
+DEVICE u32 ahead_in_row(u32 v, offset_t first, offset_t last) {
+    const degree_t own = env.degree[v];
+    u32 waits = 0;
+    for (u32 at = 0; at < last - first; at += ROW_AT_ONCE) {
+        u32 u[ROW_AT_ONCE];
+        degree_t theirs[ROW_AT_ONCE];
+        for (u32 k = 0; k < ROW_AT_ONCE; k++) u[k] = at + k < last - first ? env.neighbours[first + at + k] : v;
+        for (u32 k = 0; k < ROW_AT_ONCE; k++) theirs[k] = env.degree[u[k]];
+        for (u32 k = 0; k < ROW_AT_ONCE; k++) waits |= (u32)is_ahead(u[k], v, own, theirs[k]) << (at + k);
+    }
+    return waits;
+}
+
 // Note the colours that neighbours of ``waits`` have by now. Returns whether v, which has one if none is left, still waits.
-DEVICE bool still_waits(u32 v, u32& waits, u32& taken) {
-    const offset_t first = env.offsets[v];
-    for (u32 left = waits; left; left &= left - 1) {
-        const u32 at = __ffs(left) - 1;
-        const int color = fresh(env.color + env.neighbours[first + at]);
-        if (color < 0) continue;
-        waits &= ~(1u << at);
-        if (color < 32) taken |= 1u << color;
+DEVICE bool still_waits(u32 v, offset_t first, u32& waits, u32& taken) {
+    for (u32 at = 0; at < ALONE_EDGES && waits >> at; at += ROW_AT_ONCE) {
+        int color[ROW_AT_ONCE];
+        for (u32 k = 0; k < ROW_AT_ONCE; k++)
+            color[k] = waits >> (at + k) & 1 ? fresh(env.color + env.neighbours[first + at + k]) : -1;
+        for (u32 k = 0; k < ROW_AT_ONCE; k++) {
+            if (color[k] < 0) continue;
+            waits &= ~(1u << (at + k));
+            if (color[k] < 32) taken |= 1u << color[k];
+        }
     }
     if (waits) return true;
     *(volatile int*)(env.color + v) = taken == EVERY_LANE ? 32 : __ffs(~taken) - 1;
     return false;
 }
 
-// Vertices of short rows: a thread owns every n-th four vertices. All blocks must be resident at once.
+// Vertices of short rows: a thread owns every n-th vertex, and a warp lists those of its own that wait, in their places of
+// ``waiting``. Whole warps go from vertex to vertex, so that lanes with rows of different lengths meet again after each.
+// All blocks must be resident at once.
 KERNEL color_short(i64) {
-    const u64 fours = ((u64)env.n + 3) / 4;
-    bool again = false;
-    for (u64 i = thread_rank(); i < fours; i += threads()) {
-        for (u64 v = 4 * i; v < smaller(4 * i + 4, (u64)env.n); v++) {
-            const offset_t first = env.offsets[v], last = env.offsets[v + 1];
-            if (last - first > ALONE_EDGES) continue;
-            const degree_t own = env.degree[v];
-            u32 waits = 0, taken = 0;
-            for (offset_t e = first; e < last; e++) {
-                const u32 u = env.neighbours[e];
-                if (is_ahead(u, (u32)v, own, env.degree[u])) waits |= 1u << (e - first);
-            }
-            if (!still_waits((u32)v, waits, taken)) continue;
-            env.waits[v] = waits, env.taken[v] = taken, again = true;
-        }
+    const auto place = [](u64 i) { return i / 32 * threads() + 32 * warp_rank() + i % 32; };
+    u64 count = 0;
+    const auto list = [&](bool waits, u32 v) { // by whole warps
+        const u32 all = ballot(waits);
+        if (waits) env.waiting[place(count + __popc(all & ((1u << lane_id()) - 1)))] = v;
+        count += __popc(all);
+    };
+    for (u64 i = thread_rank(); i - lane_id() < (u64)env.n; i += threads()) {
+        const u32 v = (u32)i;
+        const offset_t first = i < (u64)env.n ? env.offsets[v] : 0, last = i < (u64)env.n ? env.offsets[v + 1] : 0;
+        const bool mine = i < (u64)env.n && last - first <= ALONE_EDGES;
+        u32 waits = mine ? ahead_in_row(v, first, last) : 0, taken = 0;
+        bool waiting = mine && still_waits(v, first, waits, taken);
+        for (u32 poll = 0; poll < POLLS && ballot(waiting); poll++)
+            if (waiting) waiting = still_waits(v, first, waits, taken);
+        if (waiting) env.waits[v] = waits, env.taken[v] = taken;
+        list(waiting, v);
     }
-    while (again) {
-        WAIT();
-        again = false;
-        for (u64 i = thread_rank(); i < fours; i += threads()) {
-            const Four<int> colors = *(const Four<int>*)(env.color + 4 * i); // only this thread writes them
-            for (u32 k = 0; k < 4; k++) {
-                if (colors.of[k] >= 0) continue;
-                const u64 v = 4 * i + k;
-                u32 waits = env.waits[v], taken = env.taken[v];
-                const u32 before = waits;
-                if (!still_waits((u32)v, waits, taken)) continue;
-                if (waits != before) env.waits[v] = waits, env.taken[v] = taken;
-                again = true;
+    while (count) {
+        const u64 all = count;
+        count = 0;
+        __syncwarp(); // what other lanes have stored
+        for (u64 from = lane_id(); from - lane_id() < all; from += 32 * LISTED_AT_ONCE) {
+            u32 v[LISTED_AT_ONCE], waits[LISTED_AT_ONCE], taken[LISTED_AT_ONCE];
+            offset_t first[LISTED_AT_ONCE];
+            for (u32 k = 0; k < LISTED_AT_ONCE; k++) v[k] = from + 32 * k < all ? env.waiting[place(from + 32 * k)] : 0;
+            for (u32 k = 0; k < LISTED_AT_ONCE; k++) {
+                const bool mine = from + 32 * k < all;
+                waits[k] = mine ? env.waits[v[k]] : 0, taken[k] = mine ? env.taken[v[k]] : 0;
+                first[k] = mine ? env.offsets[v[k]] : 0;
+            }
+#pragma unroll
+            for (u32 k = 0; k < LISTED_AT_ONCE; k++) {
+                const u32 before = waits[k];
+                const bool waiting = before && still_waits(v[k], first[k], waits[k], taken[k]);
+                if (waiting && waits[k] != before) env.waits[v[k]] = waits[k], env.taken[v[k]] = taken[k];
+                list(waiting, v[k]); // no further than what has been read
             }
         }
+        WAIT();
     }
 }

@@ -124,35 +124,27 @@ KERNEL flatten(i64) {
     }
 }
 
-// List the arcs inside parts, between roots: by lanes for short rows, whose arcs a bit each stands for, by warps for others.
+// List the arcs inside parts, between roots.
 KERNEL list_arcs(i64) {
     const u64 count = (u64)env.vertex_count;
-    const auto store = [](u64 at, u32 from, u32 to) {
-        if (at < (u64)env.capacity) env.from_left[at] = env.number[from], env.to_left[at] = env.number[to];
-    };
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
-        const u32 v = i < count ? env.vertices[i] : 0, root = env.component[v];
+        const u32 v = i < count ? env.vertices[i] : 0;
         const u8 part = i < count ? env.part[v] : DONE;
         const offset_t first = part != DONE ? env.offsets[v] : 0, last = part != DONE ? env.offsets[v + 1] : 0;
         const bool longer = last - first > SHORT_ROW;
-        u32 kept = 0;
-        for (offset_t e = first; !longer && e < last; e++) {
-            const u32 u = env.neighbours[e];
-            if (env.part[u] == part && env.component[u] != root) kept |= 1u << (e - first);
-        }
-        const u32 through = sum_up_to_lane((u32)__popc(kept)), sum = shuffle(through, 31);
-        u64 at = lane_id() == 0 && sum ? atomicAdd(env.counts + ARCS_LEFT, (u64)sum) : 0;
-        at = shuffle(at, 0) + through - __popc(kept);
-        for (; kept; kept &= kept - 1) store(at++, root, env.component[env.neighbours[first + __ffs(kept) - 1]]);
+        const auto list = [&](bool mine, u32 row, u32 wanted, offset_t e) {
+            const u32 u = mine ? env.neighbours[e] : row;
+            mine = mine && u != row && env.part[u] == wanted;
+            const u32 from = env.component[row], to = env.component[u];
+            mine = mine && from != to;
+            const u64 at = place_in(ARCS_LEFT, mine);
+            if (mine && at < (u64)env.capacity) env.from_left[at] = env.number[from], env.to_left[at] = env.number[to];
+        };
+        for (offset_t e = first; ballot(!longer && e < last); e++) list(!longer && e < last, v, part, e);
         for (u32 left = ballot(longer); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1, from = shuffle(root, lane), wanted = shuffle((u32)part, lane);
+            const u32 lane = __ffs(left) - 1, row = shuffle(v, lane), wanted = shuffle((u32)part, lane);
             const offset_t end = shuffle(last, lane);
-            for (offset_t e = shuffle(first, lane) + lane_id(); e - lane_id() < end; e += 32) {
-                const u32 u = e < end ? env.neighbours[e] : 0, to = env.component[u];
-                const bool mine = e < end && env.part[u] == wanted && to != from;
-                const u64 place = place_in(ARCS_LEFT, mine);
-                if (mine) store(place, from, to);
-            }
+            for (offset_t e = shuffle(first, lane) + lane_id(); e - lane_id() < end; e += 32) list(e < end, row, wanted, e);
         }
     }
 }
