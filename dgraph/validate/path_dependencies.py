@@ -1,7 +1,8 @@
 """Certificates of betweenness by weights and of edges: dependencies are computed again on the graph as it was loaded.
 
-Distances from a source are found by Bellman and Ford's rounds. Numbers of paths and dependencies are the fixed points
-of Brandes' equations over the arcs that lie on shortest paths, an acyclic graph, so rounds end after its depth.
+Distances from a source are found by Bellman and Ford's rounds over the vertices that changed. The arcs that lie on
+shortest paths make an acyclic graph. Numbers of paths are summed over it, each vertex after its predecessors, and
+dependencies in the reverse order.
 Dependencies are at least 0, so those of some sources are a lower bound of a sum; it is the sum if these are all.
 By hops, the dependencies of all edges on a source also sum to its distances: every arc of a path counts it once.
 """
@@ -17,7 +18,7 @@ from dgraph.errors import ValidationFailed
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.searched_arcs import AGAIN, NEAR, Arcs, chosen_sources
+from dgraph.validate.searched_arcs import AGAIN, NEAR, Arcs, chosen_sources, places_of, row_offsets
 
 
 class PathDependencies:
@@ -26,57 +27,65 @@ class PathDependencies:
     def __init__(self, distributed: DistributedColumns, arcs: Arcs, weighted: bool):
         self.distributed, self.arcs = distributed, arcs
         self.weights = arcs.weights if weighted else np.ones(len(arcs.rows))
-        self.by_target = np.argsort(arcs.targets, kind="stable")
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return dependencies of rows and of arcs, and the distances; None if numbers of paths overflow."""
         distributed, rows, targets = self.distributed, self.arcs.rows, self.arcs.targets
-        comm, n = distributed.comm, distributed.block.rows
-        here = distributed.gids == source
-        distance = np.where(here, 0.0, np.inf)
-        while True:
-            lower = self._relaxed(distance)
-            changed = comm.total(int(not np.array_equal(lower, distance)))
-            distance = lower
-            if not changed:
-                break
+        n, first = distributed.block.rows, distributed.block.first
+        begin = np.array([source - first] if 0 <= source - first < n else [], np.int64)
+        distance = self._distances(begin)
         (there,) = distributed.fetch(targets, distance)
         length = distance[rows] + self.weights
         tight = np.flatnonzero((length == there) & (length < np.inf))
         rows, targets = rows[tight], targets[tight]
-        paths = here.astype(np.float64)
-        while True:
-            more = here.astype(np.float64)
-            with np.errstate(over="ignore"):
-                distributed.add(targets, paths[rows], more)
-            changed = comm.total(int(not np.array_equal(more, paths)))
-            paths = more
-            if not changed:
-                break
-        if comm.total(int(not np.isfinite(paths).all())):
+        offsets = row_offsets(rows, n)
+        paths, levels = self._paths(begin, rows, targets, offsets)
+        if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
-        dependency = np.zeros(n)
-        while True:
-            (share,) = distributed.fetch(targets, (1 + dependency) / np.maximum(paths, 1.0))
-            parts = paths[rows] * share
-            more = np.bincount(rows, parts, n)
-            changed = comm.total(int(not np.array_equal(more, dependency)))
-            dependency = more
-            if not changed:
-                break
-        of_arcs = np.zeros(len(self.arcs.rows))
-        of_arcs[tight] = parts
+        dependency, share, of_arcs = np.zeros(n), 1 / np.maximum(paths, 1.0), np.zeros(len(self.arcs.rows))
+        for level in reversed(levels):
+            at = places_of(offsets, level)
+            (below,) = distributed.fetch(targets[at], share)
+            parts = paths[rows[at]] * below
+            lengths = offsets[level + 1] - offsets[level]
+            dependency[level] = np.bincount(np.repeat(np.arange(len(level)), lengths), parts, len(level))
+            share[level] = (1 + dependency[level]) / paths[level]
+            of_arcs[tight[at]] = parts
         return dependency, of_arcs, distance
 
-    def _relaxed(self, distance: np.ndarray) -> np.ndarray:
-        """Return the least of each distance and what its in-arcs give."""
-        entered, starts = self.arcs.entered, self.arcs.entries
-        offers = (distance[self.arcs.rows] + self.weights)[self.by_target]
-        offers = np.minimum.reduceat(offers, starts) if len(starts) else offers
-        rows, received = self.distributed.send(entered, offers)
-        lower = distance.copy()
-        np.minimum.at(lower, rows, received)
-        return lower
+    def _distances(self, changed: np.ndarray) -> np.ndarray:
+        """Return the distances from the row in ``changed``, on the rank that has it."""
+        distributed, arcs = self.distributed, self.arcs
+        distance = np.full(distributed.block.rows, np.inf)
+        distance[changed] = 0.0
+        while distributed.comm.total(len(changed)):
+            at = places_of(arcs.offsets, changed)
+            at = at[np.argsort(arcs.targets[at], kind="stable")]
+            entered, starts = np.unique(arcs.targets[at], return_index=True)
+            offers = distance[arcs.rows[at]] + self.weights[at]
+            offers = np.minimum.reduceat(offers, starts) if len(starts) else offers
+            rows, received = distributed.send(entered, offers)
+            before = distance[rows]
+            np.minimum.at(distance, rows, received)
+            changed = np.unique(rows[distance[rows] < before])
+        return distance
+
+    def _paths(
+        self, level: np.ndarray, rows: np.ndarray, targets: np.ndarray, offsets: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the numbers of paths from the row in ``level`` along arcs, and rows, each after those before it."""
+        distributed = self.distributed
+        paths, entering, levels = np.zeros(distributed.block.rows), np.zeros(distributed.block.rows), []
+        paths[level] = 1.0
+        distributed.add(targets, np.ones(len(targets)), entering)
+        while distributed.comm.total(len(level)):
+            levels.append(level)
+            at = places_of(offsets, level)
+            with np.errstate(over="ignore"):
+                distributed.add(targets[at], paths[rows[at]], paths)
+            reached = distributed.add(targets[at], np.full(len(at), -1.0), entering)
+            level = reached[entering[reached] == 0]
+        return paths, levels
 
     def summed(self, sources: np.ndarray, endpoints: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
         """Return the sums of rows and arcs over up to ``AGAIN`` of the sources, and their number."""

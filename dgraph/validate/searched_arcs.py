@@ -38,6 +38,18 @@ def chosen_sources(distributed: DistributedColumns, parameters: Mapping[str, Any
     return np.sort(gids[np.argsort(keys)[:k]])
 
 
+def row_offsets(rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the first place of each of ``n`` rows among ascending ``rows``, and the end: int64 (n + 1,)."""
+    return np.searchsorted(rows, np.arange(n + 1))
+
+
+def places_of(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the places of all entries of ``rows``, row after row."""
+    counts = offsets[rows + 1] - offsets[rows]
+    ends = np.cumsum(counts)
+    return np.repeat(offsets[rows] - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+
+
 class Arcs:
     """Arcs of this rank's rows without loops and repetitions, with their least weights; every method is collective."""
 
@@ -52,6 +64,7 @@ class Arcs:
         self.weights = weights[kept[first]]
         kept &= first
         self.rows, self.targets = rows[kept], targets[kept].astype(np.int64)
+        self.offsets = row_offsets(self.rows, block.rows)
         self.filled, self.starts = np.unique(self.rows, return_index=True)
         self.order = np.argsort(self.targets, kind="stable")
         self.entered, self.entries = np.unique(self.targets[self.order], return_index=True)
@@ -133,23 +146,27 @@ class Arcs:
         """Return the dependencies of one source by Brandes' recursion; None if numbers of paths overflow."""
         distributed, first = self.distributed, self.distributed.block.first
         level, paths = np.full(distributed.block.rows, -1), np.zeros(distributed.block.rows)
-        if 0 <= source - first < len(level):
-            level[source - first], paths[source - first] = 0, 1.0
-        depth = 0
-        while distributed.comm.total(int(np.count_nonzero(level == depth))):
-            taken = level[self.rows] == depth
-            rows, added = self.rows[taken], np.zeros(len(level))
-            distributed.add(self.targets[taken], paths[rows], added)
-            depth += 1
-            new = (added > 0) & (level < 0)
-            level[new], paths[new] = depth, added[new]
+        frontier = np.array([source - first] if 0 <= source - first < len(level) else [], np.int64)
+        level[frontier], paths[frontier] = 0, 1.0
+        levels, added = [], np.zeros(len(level))
+        while distributed.comm.total(len(frontier)):
+            levels.append(frontier)
+            at = places_of(self.offsets, frontier)
+            with np.errstate(over="ignore"):
+                changed = distributed.add(self.targets[at], paths[self.rows[at]], added)
+            frontier = changed[level[changed] < 0]
+            level[frontier], paths[frontier] = len(levels), added[frontier]
+            added[changed] = 0.0
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
-        dependency = np.zeros(len(level))
-        for d in range(depth - 2, -1, -1):
-            there, below = distributed.fetch(self.targets, level, (1 + dependency) / np.maximum(paths, 1.0))
-            taken = (level[self.rows] == d) & (there == d + 1)
-            dependency += paths * np.bincount(self.rows[taken], below[taken], len(level))
+        dependency, share = np.zeros(len(level)), 1 / np.maximum(paths, 1.0)
+        for d in range(len(levels) - 2, -1, -1):
+            at = places_of(self.offsets, levels[d])
+            there, below = distributed.fetch(self.targets[at], level, share)
+            rows = np.repeat(np.arange(len(levels[d])), self.offsets[levels[d] + 1] - self.offsets[levels[d]])
+            sums = np.bincount(rows, np.where(there == d + 1, below, 0.0), len(levels[d]))
+            dependency[levels[d]] = paths[levels[d]] * sums
+            share[levels[d]] = (1 + dependency[levels[d]]) / paths[levels[d]]
         reached = level > 0
         ends = distributed.comm.total(int(np.count_nonzero(reached)))
         dependency[reached] += endpoints

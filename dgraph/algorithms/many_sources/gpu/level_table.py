@@ -14,7 +14,7 @@ from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.result.columns import Reader
 
-POINTERS = 15
+POINTERS = 16
 """Members of ``Env`` between its sides and ``column``."""
 
 NAME = "levels"

@@ -104,7 +104,7 @@ class _Search:
         self.digits: list[Any] = []
         self.far, self.reached = (xp.zeros(0 if keep else n, np.int64) for _ in range(2))
         self.members: dict[str, Any] = {
-            "in": into, "out": out, "at": None, "whole": None, "rows": self.rows, "bitmaps": self.bitmaps,
+            "in": into, "out": out, "at": None, "alive": [None, None], "rows": self.rows, "bitmaps": self.bitmaps,
             "part_words": xp.empty((source_rows.most_parts(edges), words), np.uint64),
             "frontier": xp.empty(n, np.uint32), "listed": xp.empty(2 * n, np.uint32), "counts": self.counts,
             "far": self.far, "reached": self.reached, "column": None, "digits": [0] * DIGITS, "bits": None, "n": n,
@@ -139,11 +139,12 @@ class _Search:
             the largest distance, and the number of pairs of a source and another vertex that it reaches.
         """
         kernels, count, words = self.kernels, len(at), self.words
-        whole = np.zeros(words, np.uint64)
+        alive = np.zeros((2, words), np.uint64)
         bits = np.uint64(1) << (np.arange(count, dtype=np.uint64) & np.uint64(63))
-        np.bitwise_or.at(whole, np.arange(count) >> 6, bits)
-        self.members |= {"at": at, "whole": self.device.put(whole)}
-        kernels.set("at", at, self.members["whole"])
+        np.bitwise_or.at(alive[0], np.arange(count) >> 6, bits)
+        self.members |= {"at": at, "alive": self.device.put(alive)}
+        alive, found_alive = self.members["alive"]
+        kernels.set("at", at)
         kernels.set("count", count, self.kept, first)
         _, following, marked, _ = self.bitmaps
         for array in (self.rows[0], following, self.counts):
@@ -162,6 +163,9 @@ class _Search:
             dense = edges * source_rows.DENSE > self.graph.edges
             kernels.set("dense", int(dense), frontier)
             self.device.clear(self.counts[:PAIRS])
+            self.device.clear(found_alive)
+            kernels.set("alive", alive, found_alive)
+            alive, found_alive = found_alive, alive
             if not dense:
                 self.device.clear(marked)
                 kernels.launch("mark", int(longs > 0))

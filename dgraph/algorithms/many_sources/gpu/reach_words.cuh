@@ -3,7 +3,7 @@
 // A vertex has WORDS words with a bit for each source: ``seen``, those that reached it, and ``front``, those of the last
 // level, which are read only where the vertex's bit in ``active`` is set. A level: if the frontier has few edges, ``mark``
 // sets a bit for each vertex that they enter; ``list_rows`` lists the vertices that miss a source, of these or of all;
-// ``scan`` reads the in-edges of each until all missing bits are found; ``list_found`` lists the new frontier. WORDS threads
+// ``scan`` reads the in-edges of each until all missing bits of sources that still have a frontier are found; ``list_found`` lists the new frontier. WORDS threads
 // read a row of ``front`` together, so a neighbour costs one line of up to 128 bytes. Distances are kept in binary: a word
 // of ``digits[b]`` has the digit b of the distances from its sources. No kernel reads what another thread of it writes, but
 // for bits of words that atomics set and only later kernels read.
@@ -11,7 +11,8 @@
 struct Env {
     Side in, out;
     const u32* at; // sources of the batch
-    const u64* whole; // the bits of all sources, WORDS
+    const u64* alive; // the bits of sources that reached a vertex in the last level, WORDS
+    u64* found_alive; // of the next level
     u64* seen;
     u64* front;
     u64* fresh; // front of the next level
@@ -110,8 +111,14 @@ template <int WIDTH> DEVICE u64 gathered(u64 from, u64 end, u64 step, u64 missin
     return found;
 }
 
-// Give v the sources ``found`` that it missed, and return their number in the thread that owns the word; by whole warps.
-template <int WIDTH> DEVICE u32 reach(bool own, u32 v, u64 found, u64 missing, i64 depth) {
+// What a thread found: pairs of a source and a vertex, and the sources of its word.
+struct Tally {
+    u32 pairs;
+    u64 sources;
+};
+
+// Give v the sources ``found`` that it missed; by whole warps. No source without a frontier reaches it later.
+template <int WIDTH> DEVICE void reach(Tally& tally, bool own, u32 v, u64 found, u64 missing, i64 depth) {
     const u32 rank = lane_id() % WIDTH;
     const bool some = ballot_of<WIDTH>(found != 0), closed = !ballot_of<WIDTH>((missing & ~found) != 0);
     const u32 count = rank < WORDS ? (u32)bit_count((i64)found) : 0;
@@ -129,16 +136,20 @@ template <int WIDTH> DEVICE u32 reach(bool own, u32 v, u64 found, u64 missing, i
     if (own && some && rank == 0) {
         if (env.far) env.far[v] += depth * all, env.reached[v] += all;
         atomicOr(env.next + (v >> 5), 1u << (v & 31));
-        if (closed) atomicAnd(env.open + (v >> 5), ~(1u << (v & 31)));
     }
-    return count;
+    if (own && closed && rank == 0) atomicAnd(env.open + (v >> 5), ~(1u << (v & 31)));
+    tally.pairs += count;
+    if (rank < WORDS) tally.sources |= found;
 }
 
-DEVICE u64 missed(u32 v) { return env.whole[lane_id() % WORDS] & ~env.seen[(u64)v * WORDS + lane_id() % WORDS]; }
+DEVICE u64 missed(u32 v) { return env.alive[lane_id() % WORDS] & ~env.seen[(u64)v * WORDS + lane_id() % WORDS]; }
 
-DEVICE void count_pairs(u32 pairs) {
-    const u64 all = warp_sum((u64)pairs);
-    if (lane_id() == 0 && all) atomicAdd(env.counts + PAIRS, all);
+DEVICE void add_tally(const Tally& tally) {
+    const u64 pairs = warp_sum((u64)tally.pairs);
+    u64 sources = tally.sources;
+    for (u32 other = WORDS; other < 32; other <<= 1) sources |= shuffle_xor(sources, other);
+    if (lane_id() < WORDS && (sources & ~FRESH(env.found_alive + lane_id()))) atomicOr(env.found_alive + lane_id(), sources);
+    if (lane_id() == 0 && pairs) atomicAdd(env.counts + PAIRS, pairs);
 }
 
 struct Parts {
@@ -148,7 +159,7 @@ struct Parts {
 KERNEL scan(i64 depth) {
     SHARED(Parts, parts);
     const Side& in = env.in;
-    u32 pairs = 0;
+    Tally tally = {0, 0};
     for (u64 p = blockIdx.x; p < in.counts[1]; p += gridDim.x) {
         const Part part = part_of(in, p);
         if (!bit_of(env.open, part.vertex) || !(env.dense || bit_of(env.marked, part.vertex))) continue;
@@ -166,22 +177,22 @@ KERNEL scan(i64 depth) {
     for (u64 i = warp_rank(); i < env.counts[LISTED + MIDDLE_LIST]; i += warps()) {
         const u32 v = env.rows[env.n + i];
         const u64 missing = missed(v);
-        pairs += reach<32>(true, v, gathered<32>(in.offsets[v], in.offsets[v + 1], 32, missing) & missing, missing, depth);
+        reach<32>(tally, true, v, gathered<32>(in.offsets[v], in.offsets[v + 1], 32, missing) & missing, missing, depth);
     }
     const u64 listed = env.counts[LISTED + SHORT_LIST];
     for (u64 i = warp_rank() * (32 / GROUP); i < listed; i += warps() * (32 / GROUP)) {
         const bool own = i + lane_id() / GROUP < listed;
         const u32 v = own ? env.rows[i + lane_id() / GROUP] : 0;
         const u64 missing = own ? missed(v) : 0, from = own ? in.offsets[v] : 0, end = own ? in.offsets[v + 1] : 0;
-        pairs += reach<GROUP>(own, v, gathered<GROUP>(from, end, GROUP, missing) & missing, missing, depth);
+        reach<GROUP>(tally, own, v, gathered<GROUP>(from, end, GROUP, missing) & missing, missing, depth);
     }
-    count_pairs(pairs);
+    add_tally(tally);
 }
 
 // A warp takes a long row.
 KERNEL scan_joined(i64 depth) {
     const Side& in = env.in;
-    u32 pairs = 0;
+    Tally tally = {0, 0};
     for (u64 i = warp_rank(); i < in.counts[0]; i += warps()) {
         const u32 v = in.longs[i];
         const u64 missing = missed(v);
@@ -189,9 +200,9 @@ KERNEL scan_joined(i64 depth) {
         u64 found = 0;
         const u64 first = in.first_part[i], end = first + (row_length(in, v) + PART - 1) / PART;
         for (u64 p = first; p < end; p++) found |= env.part_words[p * WORDS + lane_id() % WORDS];
-        pairs += reach<32>(true, v, found & missing, missing, depth);
+        reach<32>(tally, true, v, found & missing, missing, depth);
     }
-    count_pairs(pairs);
+    add_tally(tally);
 }
 
 // Write the distances from source k of all batches, -1 where there is none. A thread takes a vertex.

@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
 
-SHORT, LONG = 16, 4096
+SHORT, LONG = 32, 4096
 """Most edges of a row that few threads read, and of one that a warp reads."""
 
 PART = 4096
@@ -19,7 +19,7 @@ PART = 4096
 SIDE = 9
 """Members of ``struct Side``."""
 
-DENSE = 12
+DENSE = 40
 """A frontier with more than one in this many edges is large: every vertex that misses a source scans its in-edges."""
 
 
