@@ -33,6 +33,10 @@ EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
 PUSH = 64
 """A frontier with fewer than one in this many edges pushes its numbers of paths, while these are exact."""
 
+FEW, SMALL = 20, 1 << 20
+"""Going back, a level looks for its vertices with deeper neighbours if it has more than ``FEW`` times the edges of the
+deeper level, and ``SMALL`` more."""
+
 EXACT = 2.0**53
 """Integers below it have the same sum in any order."""
 
@@ -159,10 +163,11 @@ class _Search:
         kernels.set("level", *([0] * 18))
         kernels.launch("begin")
         levels: list[Level] = []
-        bound = 1.0
+        bound, before_edges = 1.0, 0
         while True:
             kernels.launch("list_found")
-            edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
+            all_edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
+            edges, before_edges = all_edges - before_edges, all_edges
             before = levels[-1].end if levels else self.bases
             level = Level(before, [base + end for base, end in zip(self.bases, ends, strict=True)], edges)
             if level.first == level.end:
@@ -174,7 +179,6 @@ class _Search:
                 level.factors, bound = self._scaled(first)
             levels.append(level)
             bound *= self.degree
-            self.device.clear(self.counts[:LOGGED])
             if bound < EXACT and edges * PUSH < self.graph.edges:
                 kernels.launch("push", level.long)
                 continue
@@ -190,7 +194,6 @@ class _Search:
         """Make ``next`` the level, the level the old one, and the cleared old one the next."""
         now, following, old = self.bytes
         active, found = self.bitmaps
-        self.device.clear(active)
         self.bytes, self.bitmaps = [following, old, now], [found, active]
         self.kernels.set("now", *self.bytes, *self.bitmaps)
 
@@ -210,18 +213,19 @@ class _Search:
         for array in (*self.bytes, *self.bitmaps):
             self.device.clear(array)
         for level in levels[:0:-1]:
-            dense = deeper.edges * source_rows.DENSE > self.graph.edges
+            dense = level.edges < FEW * deeper.edges + SMALL
             self._set_factors(deeper.factors)
             ranges = [place for each in (level, last, deeper) for place in (*each.first, *each.end)]
             kernels.set("level", *ranges)
             kernels.set("dense", int(dense))
             if not dense:
                 self.device.clear(self.marked)
-                if deeper is not NOTHING:
-                    kernels.launch("mark_back")
+                kernels.launch("mark_back")
             for kernel in ("put_long", "fold", "fold_joined") if level.long else ("fold",):
                 kernels.launch(kernel)
             deeper, last = level, deeper
+            if self.lanes == 1:
+                self.device.clear(self.bitmaps[0])
             self._rotate()
 
     def _set_factors(self, factors: np.ndarray | None) -> None:
