@@ -27,8 +27,7 @@ def only_kernels(monkeypatch):
 def set_sizes(monkeypatch, dense=12, long=8, push=NEVER, part=4):
     for name, value in (("DENSE", dense), ("LONG", long), ("SHORT", long // 2), ("PART", part)):
         monkeypatch.setattr(source_rows, name, value)
-    for name, value in (("PUSH", push), ("FEW", 0), ("SMALL", NEVER if dense == NEVER else 0)):
-        monkeypatch.setattr(dependencies_cuda, name, value)
+    monkeypatch.setattr(dependencies_cuda, "PUSH", push)
 
 
 def random_graph(directed, n=300, m=1500):

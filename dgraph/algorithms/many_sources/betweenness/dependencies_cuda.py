@@ -33,10 +33,6 @@ EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
 PUSH = 64
 """A frontier with fewer than one in this many edges pushes its numbers of paths, while these are exact."""
 
-FEW, SMALL = 20, 1 << 20
-"""Going back, a level looks for its vertices with deeper neighbours if it has more than ``FEW`` times the edges of the
-deeper level, and ``SMALL`` more."""
-
 EXACT = 2.0**53
 """Integers below it have the same sum in any order."""
 
@@ -147,6 +143,7 @@ class _Search:
             self._backward(levels)
             self.kernels.set("reached", self.reached[first:])
             self.kernels.launch("add_lanes")
+            self.device.wait()  # so that the pass is counted whole
             deepest = max(deepest, len(levels) - 1)
         if self.endpoints:
             self.sums[self.at] += self.reached[: len(self.at)].astype(np.float64)
@@ -163,11 +160,10 @@ class _Search:
         kernels.set("level", *([0] * 18))
         kernels.launch("begin")
         levels: list[Level] = []
-        bound, before_edges = 1.0, 0
+        bound = 1.0
         while True:
             kernels.launch("list_found")
-            all_edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
-            edges, before_edges = all_edges - before_edges, all_edges
+            edges, *ends = self.device.read(self.counts)[EDGES:TINY].tolist()
             before = levels[-1].end if levels else self.bases
             level = Level(before, [base + end for base, end in zip(self.bases, ends, strict=True)], edges)
             if level.first == level.end:
@@ -179,6 +175,7 @@ class _Search:
                 level.factors, bound = self._scaled(first)
             levels.append(level)
             bound *= self.degree
+            self.device.clear(self.counts[:LOGGED])
             if bound < EXACT and edges * PUSH < self.graph.edges:
                 kernels.launch("push", level.long)
                 continue
@@ -194,6 +191,7 @@ class _Search:
         """Make ``next`` the level, the level the old one, and the cleared old one the next."""
         now, following, old = self.bytes
         active, found = self.bitmaps
+        self.device.clear(active)
         self.bytes, self.bitmaps = [following, old, now], [found, active]
         self.kernels.set("now", *self.bytes, *self.bitmaps)
 
@@ -213,19 +211,18 @@ class _Search:
         for array in (*self.bytes, *self.bitmaps):
             self.device.clear(array)
         for level in levels[:0:-1]:
-            dense = level.edges < FEW * deeper.edges + SMALL
+            dense = deeper.edges * source_rows.DENSE > self.graph.edges
             self._set_factors(deeper.factors)
             ranges = [place for each in (level, last, deeper) for place in (*each.first, *each.end)]
             kernels.set("level", *ranges)
             kernels.set("dense", int(dense))
             if not dense:
                 self.device.clear(self.marked)
-                kernels.launch("mark_back")
+                if deeper is not NOTHING:
+                    kernels.launch("mark_back")
             for kernel in ("put_long", "fold", "fold_joined") if level.long else ("fold",):
                 kernels.launch(kernel)
             deeper, last = level, deeper
-            if self.lanes == 1:
-                self.device.clear(self.bitmaps[0])
             self._rotate()
 
     def _set_factors(self, factors: np.ndarray | None) -> None:

@@ -240,7 +240,6 @@ KERNEL list_found(i64) {
     const u64 words = ((u64)env.n + 31) / 32;
     for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
         const u32 own = i < words ? env.found[i] : 0;
-        if (i < words && env.active[i]) env.active[i] = 0; // ``found`` of the next level
         const u32 of_middle = own ? own & env.out.middle_rows[i] : 0, of_long = own ? own & env.out.long_rows[i] : 0;
         const u32 of[3] = {own & ~of_middle & ~of_long, of_middle, of_long};
         u64 edges = 0;
@@ -254,7 +253,6 @@ KERNEL list_found(i64) {
         edges = warp_sum(edges);
         if (lane_id() == 0 && edges) atomicAdd(env.counts + EDGES, edges);
     }
-    if (blockIdx.x == 0 && threadIdx.x < 2) env.counts[LISTED + threadIdx.x] = 0; // ``scan`` has read them
     clear_last();
 }
 

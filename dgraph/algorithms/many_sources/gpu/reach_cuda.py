@@ -28,7 +28,7 @@ MOST_WORDS = 16
 PLANNED_DIGITS = 8
 """Digits for which there must be memory before a search begins."""
 
-FRONTIER, COUNTS = 2, 7
+FRONTIER, PAIRS, COUNTS = 2, 6, 7
 """Places of ``counts``."""
 
 
@@ -162,6 +162,8 @@ class _Search:
                 self._add_digit()
             dense = edges * source_rows.DENSE > self.graph.edges
             kernels.set("dense", int(dense), frontier)
+            self.device.clear(self.counts[:PAIRS])
+            self.device.clear(found_alive)
             kernels.set("alive", alive, found_alive)
             alive, found_alive = found_alive, alive
             if not dense:
@@ -175,6 +177,7 @@ class _Search:
         seen, front, fresh = self.rows
         active, following, *others = self.bitmaps
         self.rows, self.bitmaps = [seen, fresh, front], [following, active, *others]
+        self.device.clear(active)
         self.kernels.set("rows", *self.rows, *self.bitmaps)
 
     def _add_digit(self) -> None:

@@ -60,10 +60,7 @@ KERNEL mark(i64 some_long) {
     if (some_long) mark_parts(env.out, env.marked, [&](u32 v) { return bit_of(env.active, v); });
 }
 
-// Also begins the counts of ``scan`` and ``list_found``.
 KERNEL list_rows(i64) {
-    if (blockIdx.x == 0 && threadIdx.x < WORDS) env.found_alive[threadIdx.x] = 0;
-    if (blockIdx.x == 0 && threadIdx.x >= FRONTIER && threadIdx.x < PAIRS) env.counts[threadIdx.x] = 0;
     list_by_length(env.in, env.n, env.rows, env.counts + LISTED, [&](u64 i) {
         return env.dense ? env.open[i] : env.marked[i] ? env.open[i] & env.marked[i] : 0;
     });
@@ -76,14 +73,12 @@ KERNEL list_found(i64) {
     u32 found = 0, longs = 0;
     for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
         const u32 own = i < words ? env.next[i] : 0;
-        if (i < words) env.active[i] = 0; // ``next`` of the next level
         for (u32 left = own; left; left &= left - 1) edges += row_length(env.out, (u32)(32 * i) + __ffs(left) - 1);
         found += __popc(own);
         longs += own ? __popc(own & env.out.long_rows[i]) : 0;
         const u32 listed = own ? own & (env.out.short_rows[i] | env.out.middle_rows[i]) : 0;
         append(env.counts + FRONTIER, listed, i, [&](u64 at, u32 v) { env.frontier[at] = v; });
     }
-    if (blockIdx.x == 0 && threadIdx.x < 2) env.counts[LISTED + threadIdx.x] = 0; // ``scan`` has read them
     edges = warp_sum(edges), found = warp_sum(found), longs = warp_sum(longs);
     if (lane_id() == 0 && found) {
         atomicAdd(env.counts + EDGES, edges);
