@@ -121,7 +121,7 @@ class Arcs:
     def inner(self, gids: np.ndarray, more: int = 0) -> int:
         """Return the number of inner vertices, and ``more``, of shortest paths from ``gids``, a path a pair."""
         total = sum(
-            (depth - 1 + more) * int(np.unpackbits(new.view(np.uint8)).sum(dtype=np.int64))
+            (depth - 1 + more) * int(np.unpackbits(new[new != 0].view(np.uint8)).sum(dtype=np.int64))
             for depth, new in self.along(gids)
             if depth
         )

@@ -24,8 +24,8 @@ def only_kernels(monkeypatch):
     monkeypatch.setattr(ReachByPrograms, "search", None)
 
 
-def set_sizes(monkeypatch, dense=12, long=8, push=NEVER, part=4):
-    for name, value in (("DENSE", dense), ("LONG", long), ("SHORT", long // 2), ("PART", part)):
+def set_sizes(monkeypatch, dense=12, short=4, long=8, push=NEVER, part=4):
+    for name, value in (("DENSE", dense), ("SHORT", short), ("LONG", long), ("PART", part)):
         monkeypatch.setattr(source_rows, name, value)
     monkeypatch.setattr(dependencies_cuda, "PUSH", push)
 
@@ -45,13 +45,16 @@ def grid(width, length):
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(
-    ("dense", "long", "push"),
-    [(0, 8, NEVER), (12, 8, NEVER), (NEVER, 8, NEVER), (NEVER, 4096, NEVER), (12, 8, 0), (12, 8, 30)],
-)
+    ("dense", "short", "long", "push"),
+    [
+        (0, 4, 8, NEVER), (12, 4, 8, NEVER), (NEVER, 4, 8, NEVER), (NEVER, 4, 4096, NEVER), (NEVER, 4096, 4096, NEVER),
+        (12, 4, 8, 0), (12, 4, 8, 30),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("count", [1, 2, 11])
-def test_betweenness(count, dense, long, push, directed, monkeypatch):
+def test_betweenness(count, dense, short, long, push, directed, monkeypatch):
     """Frontiers that are small, large and both; that push and do not; rows by few threads, by warps and in parts."""
-    set_sizes(monkeypatch, dense, long, push)
+    set_sizes(monkeypatch, dense, short, long, push)
     graph = random_graph(directed)
     for more in ({"endpoints": True}, {"normalized": False}):
         known = dgraph.bc(graph, k=count, **more)
@@ -94,7 +97,7 @@ MUTANTS = [
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants_of_betweenness_are_rejected(mutant, monkeypatch):
     for push, large in ((NEVER, 2.0**500), (0, 2.0**500), (NEVER, 2.0**10)):
-        set_sizes(monkeypatch, 0, 8, push, 40)
+        set_sizes(monkeypatch, 0, push=push, part=40)
         monkeypatch.setattr(dependencies_cuda, "LARGE", large)
         monkeypatch.setattr(dependencies_cuda, "DOWN", 2.0**-12)
         for graph in (random_graph(False), random_graph(True), grid(3, 40)):
@@ -127,3 +130,39 @@ def test_columns_of_an_evicted_result():
     fields._table.leave(backend.device.number, backend.device)
     for name in names[1:]:
         np.testing.assert_array_equal(found.columns[name], known.columns[name])
+
+
+MUTANTS_OF_SEARCHES = [
+    ("if (rank < WORDS) tally.sources |= found;", ""),
+    ("other < WIDTH; other <<= 1) found |=", "other < WIDTH / 2; other <<= 1) found |="),
+    ("p < end; p++) found |=", "p + 1 < end; p++) found |="),
+    ("if (depth >> b & 1) env.digits", "if (depth >> b & 2) env.digits"),
+    ("if (some_long) mark_parts(", "if (0) mark_parts("),
+    ("if (!ballot_of<WIDTH>((missing & ~found) != 0)) end = 0;", "if (!ballot_of<WIDTH>(found == 0)) end = 0;"),
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mutant", MUTANTS_OF_SEARCHES)
+def test_mutants_of_searches_are_rejected(mutant, monkeypatch):
+    for dense, long in ((0, 8), (NEVER, 4096)):
+        set_sizes(monkeypatch, dense, 4, long, part=40)
+        for graph in (random_graph(False), random_graph(True)):
+            for count in (60, 150):
+                backend = emulated.backend()
+                backend.device.mutants = (mutant,)
+                known = dgraph.multi_source_bfs(graph, k=count)
+                found = flat_run("multi_source_bfs", graph, backend=backend, k=count)
+                assert backend.device.changed == {mutant}
+                if any((found.columns[name] != known.columns[name]).any() for name in known.columns):
+                    return
+    pytest.fail("every answer was right")
+
+
+@pytest.mark.parametrize("seed", [1, -5])
+def test_sources_are_those_of_the_host(seed):
+    for n, count in ((3000, 1), (3000, 90), (300, 100)):
+        graph = random_graph(False, n)
+        known = dgraph.reachability(graph, k=count, random_state=seed)
+        found = flat_run("reachability", graph, backend=emulated.backend(), k=count, random_state=seed)
+        assert list(found.columns) == list(known.columns)

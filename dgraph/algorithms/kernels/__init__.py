@@ -219,14 +219,14 @@ ROW_KERNELS["dependencies"] = RowKernel(
     cpu=_dependencies,
     cuda=_dependencies_cuda,
     host=RowMemory(450, 40),
-    gpu=RowMemory(100, 0),
+    gpu=RowMemory(190, 0),
     planned=_dependencies_planned,
 )
 ROW_KERNELS["levels"] = RowKernel(
     cpu=_reach,
     cuda=_reach_cuda,
     host=RowMemory(1200, 40),
-    gpu=RowMemory(400, 0),
+    gpu=RowMemory(120, 0),
     planned=_reach_planned,
 )
 ROW_KERNELS["path sums"] = RowKernel(

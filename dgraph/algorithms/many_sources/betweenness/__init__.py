@@ -1,6 +1,7 @@
 """Betweenness of vertices and edges: sums of dependencies of sources, by hops or by weights.
 
-By hops, CPUs run ``dependencies.py`` with ``paths_kernel.py`` (a lane a source) and GPUs ``dependency_programs.py``.
+By hops, CPUs run ``dependencies.py`` with ``paths_kernel.py`` (a lane a source), one GPU ``dependencies_cuda.py`` with
+``path_lanes.cuh``, several ``dependency_programs.py``.
 By weights, and of edges, ``path_sums.py`` works on a ``replica.py`` of the graph on every rank. ``sampling.py`` has the
 error of drawn sources.
 """

@@ -143,6 +143,7 @@ class _Search:
             self._backward(levels)
             self.kernels.set("reached", self.reached[first:])
             self.kernels.launch("add_lanes")
+            self.device.wait()  # so that the pass is counted whole
             deepest = max(deepest, len(levels) - 1)
         if self.endpoints:
             self.sums[self.at] += self.reached[: len(self.at)].astype(np.float64)

@@ -31,7 +31,7 @@ class GpuDraw:
         self.backend = backend
 
     def smallest(self, ctx: Any, k: int, seed: int) -> np.ndarray:
-        """Return the masters of the ``k`` smallest hashes, original ids in any order; more where ties are possible."""
+        """Return the masters of the ``k`` smallest hashes, original ids in any order."""
         n, many = ctx.local.masters, k + MANY * isqrt(k) + 16
         if ctx.comm.size > 1 or 2 * many >= n:
             return HostDraw().smallest(ctx, k, seed)

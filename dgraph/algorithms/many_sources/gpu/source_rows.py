@@ -19,7 +19,7 @@ PART = 4096
 SIDE = 9
 """Members of ``struct Side``."""
 
-DENSE = 40
+DENSE = 100
 """A frontier with more than one in this many edges is large: every vertex that misses a source scans its in-edges."""
 
 
