@@ -290,4 +290,6 @@ def _first(ctx, source: int, limit: int) -> Answer:
 
 def parents(found: np.ndarray) -> np.ndarray:
     """Return a column of predecessors, with -1 for ``UNREACHED``."""
-    return np.where(found == UNREACHED, -1, found)
+    column = np.multiply(found == UNREACHED, -1 - UNREACHED, dtype=np.int64)  # faster than np.where, as in ``widened``
+    column += found
+    return column
