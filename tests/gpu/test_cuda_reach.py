@@ -123,6 +123,7 @@ def test_every_direction_and_kind_of_message(policy, direction, small):
         both(3, crowd(directed), policy=policy, direction=direction, options=Options(reach=4, small=small))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("choice", [{"sync": "poison"}, {"sync": "full"}, {"blocks": 1}, {"blocks": 3}])
 def test_syncs_and_grids(choice):
     for directed in (True, False):
@@ -134,6 +135,7 @@ def test_directions_change_as_hosts_would_change_them():
         both(2, stairs(), source=210, policy=policy, options=Options(reach=4, small=0))
 
 
+@pytest.mark.exhaustive
 def test_where_vertices_are_numbered_by_degree():
     for policy in ("oec", "hash"):
         both(4, crowd(False), policy=policy, options=Options(reach=4, renumber=True))
@@ -233,6 +235,7 @@ def test_a_limit_of_the_program_is_not_overrun():
     np.testing.assert_array_equal(field(results, "level", 400), levels(crowd(True), 200, 9))
 
 
+@pytest.mark.exhaustive
 def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
     monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", -1)
     for policy in ("oec", "cvc"):

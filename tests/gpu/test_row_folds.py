@@ -72,6 +72,7 @@ def test_all_vertices_fold_again(ranks, mutant):
     assert np.array_equal(gpu_ranks.field(result, "kept", n), wanted) == (mutant is None)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("options", [None, Options(), Options(schedule="twc")], ids=["host", "auto", "schedule"])
 def test_labels_and_colors(ranks, options):
