@@ -16,9 +16,10 @@ import signal
 import tempfile
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import CodeType
 
 import hypothesis
 import numpy as np
@@ -126,9 +127,18 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
 
 def applies_mutants(test) -> bool:
     """Return True if a test checks that wrong code or wrong answers are rejected."""
-    code = test.__code__
     about = any(word in test.__name__ for word in ("wrong", "catches"))
-    return about or any("mutant" in name.lower() for name in (*code.co_names, *code.co_varnames))
+    return about or any("mutant" in name.lower() for name in names_in(test.__code__))
+
+
+def names_in(code: CodeType) -> Iterator[str]:
+    """Yield the names in a function, also of its keyword arguments, and in the functions inside it."""
+    yield from (*code.co_names, *code.co_varnames, *code.co_cellvars)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_in(constant)
+        keywords = constant if isinstance(constant, tuple) else (constant,)
+        yield from (name for name in keywords if isinstance(name, str) and name.isidentifier())
 
 
 def has_turn(item, ranks: int) -> bool:

@@ -185,7 +185,7 @@ SPARSE = {
 }
 
 
-@pytest.mark.parametrize("name", [None, *SPARSE])
+@pytest.mark.parametrize("name", [pytest.param(None, marks=pytest.mark.exhaustive), *SPARSE])
 def test_lanes_take_vertices_of_several_words(name):
     """Check late pulls, and vertices whose first neighbour is not active."""
 

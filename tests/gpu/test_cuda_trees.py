@@ -165,7 +165,7 @@ def test_pairs_are_known_at_once(united):
 @pytest.mark.parametrize(
     ("options", "variant"), [(Options(), None), (Options(small=-1), CLEAR), (Options(host_rounds=True), UNCLEAR)]
 )
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(ranks, marks=pytest.mark.exhaustive) for ranks in (3, 4))])
 def test_graphs_at_random(ranks, options, variant):
     """Check rounds in one kernel, kernel by kernel, and with the host's allreduce; with and without random edges."""
     for seed in range(8):
