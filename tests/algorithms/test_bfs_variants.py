@@ -157,6 +157,7 @@ def test_refusals(choices, told):
         run(**choices)
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.parametrize("variant", ["topology", "edge-topology", "contract-expand", "bfs-4k"])
 def test_on_ranks(variant):

@@ -89,6 +89,7 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
     assert bool(calls) == (small > 0)
 
 
+@pytest.mark.exhaustive
 def test_buckets_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     """Check that the counts of the round that opens a bucket start at 0."""
     options = Options(small=20, host_rounds=True)
@@ -186,6 +187,7 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
     assert figures[0] == figures[1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)]
 )
@@ -262,6 +264,7 @@ def test_programs_that_may_run_locally():
     assert may == {"Levels": False, "Hops": True, "Labels": True, "Distances": True, "Peel": False}
 
 
+@pytest.mark.exhaustive
 def test_a_rank_that_shares_no_vertex_takes_part(calls):
     """Check two separate paths: a rank without shared vertices sends no messages but takes part in the allreduce."""
     at = np.arange(20)

@@ -115,6 +115,7 @@ def test_few_hubs_are_told_of_as_they_are_listed(policy):
     assert ways[:2] == ["push", "pull"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("small", [ALWAYS_BITS, 5, ALWAYS_POSITIONS])
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 @pytest.mark.parametrize("policy", ["oec", "iec", "hash"])
@@ -211,6 +212,7 @@ def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_bac
     assert "persistent_bfs" in rounds[rounds.index("multi_gpu_rounds") :]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("few", ["-1", "1 << 40"])
 def test_behind_which_round_it_leaves_does_not_show(few):
     for directed in (True, False):

@@ -241,6 +241,7 @@ def test_values_of_sinks_do_not_take_bits_from_others(small):
     np.testing.assert_allclose(field(found, "found", N), 1e-3 * np.bincount(dst, minlength=N), rtol=1e-13)
 
 
+@pytest.mark.exhaustive
 def test_without_room_edges_are_pulled_as_they_lie(small, launched):
     src, dst, _ = skewed(False).arcs()
     graph = dgraph.Graph.from_edges(src, dst, n=N, directed=False, comm=SerialComm())

@@ -39,6 +39,7 @@ class Everywhere(Folded):
 KINDS = [(Folded, mode), (Largest, hindex), (Smallest, mex)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ranks", RANKS)
 def test_rows_of_all_lengths(ranks):
     """A thread, a warp, and several warps fold a row; the longest have several chunks."""

@@ -243,7 +243,7 @@ def test_options_and_a_certificate(rome):
     assert dgraph.bfs(rome, 2, validate=True).report["outcome"]["validation"]["passed"]
     with pytest.warns(ConvergenceWarning, match="bfs did not converge"):
         cut = dgraph.bfs(rome, 2, options=dgraph.Options(max_rounds=3))
-    assert cut.rounds == 3
+    assert cut.summary["reached"] < 3353
 
 
 def test_jobs_are_listed_newest_first(client, rome):
