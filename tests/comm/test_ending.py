@@ -97,7 +97,7 @@ import dgraph
 open(f"{world().rank}", "w")
 """
 KILLED = {
-    "main('pagerank grid:64x64 --weights 1..9 --tol 0 --max-iter 1000000000 -o out.txt'.split())": (
+    "main('pagerank grid:64x64 --weights 1..9 --tol 0.0 --max-iter 1000000000 -o out.txt'.split())": (
         "dgraph: error: rank 1 has ended"
     ),
     "dgraph.run('pagerank', 'grid:64x64', tol=0, max_iter=10**9)": "dgraph.errors.PeerLost: rank 1 has ended",

@@ -30,7 +30,7 @@ from dgraph.report import Progress, Trace
 from partitioning import plan
 
 PROGRAMS = {
-    "distances": Distances(source=5, delta=40.0),
+    "distances": Distances(source=5, delta=40.0).retype(dist="int32"),
     "levels": Levels(source=5),
     "labels": Labels(),
     "pagerank": PageRank(tol=0.0, max_iter=20),
