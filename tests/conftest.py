@@ -3,8 +3,10 @@
 - ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the ranks
   synchronise. A rank whose test failed waits for the others for a short time, then aborts the launch, because they
   wait for a message that it will never send.
-- plain ``pytest``: all other tests and, at the same time, the above for P = 1, then 2 and so on, up to the
-  number of cores; then ``test_ranks.py``, which waits for these and starts the above for each other P.
+- plain ``pytest``: tests of one process and, at the same time, one session after another: the above for P = 1, tests
+  that start processes, the above for P = 2 and so on, up to the number of cores; then ``test_ranks.py``, which waits
+  for these and starts the above for each other P. Where ``test_ranks.py`` is not selected, tests that start processes
+  come after those of one process.
 """
 
 import gc
@@ -14,26 +16,28 @@ import signal
 import tempfile
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import CodeType
 
 import hypothesis
 import numpy as np
 import pytest
-from children import Children, rank_tests
+from children import MARK, Children, rank_tests, tests_that_start_processes
 
 CORES = len(os.sched_getaffinity(0))
 RANK_TESTS = "test_the_rank_tests["
 """Beginning of the names of tests that stand for all rank tests on a number of ranks."""
+
+STARTS_PROCESSES = "test_the_tests_that_start_processes"
+"""Name of the test that stands for all tests that start processes."""
 
 TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
 """Ranks → sixths of each test's parameters that run on them; together all run."""
 
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
-
-SHARE = 24
-"""Of this many parameters of a test one belongs to the default session, beside the first."""
 
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that the other ranks have to finish a test that failed on one rank."""
@@ -57,19 +61,20 @@ def pytest_configure(config):
 
         if world().size == 1:  # has most parameters; other numbers of ranks compile theirs
             os.environ["DGRAPH_COMPILE"] = "never"
+        else:
+            config.pluginmanager.register(Meeting(config))
+    if config.getoption("--with-mpi") or MARK in os.environ:
         # pytest processes with one folder of temporary folders would remove old ones at the same time, and fail
         config.option.basetemp = tempfile.mkdtemp(prefix="dgraph-test-", dir=config.option.basetemp)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
 
-        if world().size > 1:
-            config.pluginmanager.register(Meeting(config))
 
-
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Mark exhaustive tests; run tests of one process first, then those that take all cores or start children.
 
-    Tests that wait for rank tests come last, because those run beside all others.
+    Tests that wait for other sessions come last, because those run beside all others. Where one of them stands for the
+    tests that start children, this session leaves these out.
     """
     ranks = 1
     if config.getoption("--with-mpi"):
@@ -80,42 +85,60 @@ def pytest_collection_modifyitems(config, items):
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
     if ranks in TURNS:
-        config.hook.pytest_deselected(items=[item for item in items if not has_turn(item, ranks)])
-        items[:] = [item for item in items if has_turn(item, ranks)]
+        leave_out(config, items, lambda item: not has_turn(item, ranks))
+    yield
+    if any(item.name == STARTS_PROCESSES for item in items):
+        leave_out(config, items, lambda item: item.path.name != "test_ranks.py" and "starts_children" in item.keywords)
+
+
+def leave_out(config, items, unwanted: Callable) -> None:
+    """Deselect the ``unwanted`` of the ``items``."""
+    config.hook.pytest_deselected(items=[item for item in items if unwanted(item)])
+    items[:] = [item for item in items if not unwanted(item)]
 
 
 def exhaustive_only(config) -> bool:
     """Return True if the session selects the exhaustive tests alone."""
-    return config.option.markexpr.replace("mpi and ", "") == "exhaustive"
+    return config.option.markexpr.rpartition(" and ")[2] == "exhaustive"
 
 
 def mark_exhaustive(items, ranks: int, only: bool) -> None:
-    """Mark all but one in ``SHARE`` parameters of each test as exhaustive, selected by a hash of the test's name.
+    """Mark all parameters of each test but the first as exhaustive.
 
-    The first parameters of a test are not marked, nor are those of a quick test or of one that applies mutants. Of the
-    rank tests that are not marked, each runs on one of the ``FEW_RANKS``, those that apply mutants on one rank. Tests
-    that stand for the rank tests on these belong to both sessions.
+    Those of a quick test and of one that applies mutants are not marked. Of the rank tests that are not marked, each
+    runs on one of the ``FEW_RANKS``, selected by a hash of its name, those that apply mutants on one rank. Tests that
+    stand for others, for rank tests on these numbers alone, belong to both sessions.
     """
     seen = set()
     for item in items:
-        if item.name.startswith(RANK_TESTS):
-            if only or item.callspec.params["ranks"] not in FEW_RANKS:
+        if item.name.startswith((RANK_TESTS, STARTS_PROCESSES)):
+            if only or (item.name != STARTS_PROCESSES and item.callspec.params["ranks"] not in FEW_RANKS):
                 item.add_marker("exhaustive")
             continue
-        number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
+        first = item.function not in seen  # numbers of ranks have other first parameters, but one function
+        number = zlib.crc32((item.nodeid.partition("[")[0] if first else item.nodeid).encode())
         seen.add(item.function)
         mutants = applies_mutants(item.function)
-        turn = FEW_RANKS[0 if mutants else number // SHARE % len(FEW_RANKS)]
+        turn = FEW_RANKS[0 if mutants else number % len(FEW_RANKS)]
         elsewhere = "mpi" in item.keywords and (ranks != turn if ranks in FEW_RANKS else only)
-        if elsewhere or not (first or number % SHARE == 0 or mutants or "quick" in item.keywords):
+        if elsewhere or not (first or mutants or "quick" in item.keywords):
             item.add_marker("exhaustive")
 
 
 def applies_mutants(test) -> bool:
     """Return True if a test checks that wrong code or wrong answers are rejected."""
-    code = test.__code__
     about = any(word in test.__name__ for word in ("wrong", "catches"))
-    return about or any("mutant" in name.lower() for name in (*code.co_names, *code.co_varnames))
+    return about or any("mutant" in name.lower() for name in names_in(test.__code__))
+
+
+def names_in(code: CodeType) -> Iterator[str]:
+    """Yield the names in a function, also of its keyword arguments, and in the functions inside it."""
+    yield from (*code.co_names, *code.co_varnames, *code.co_cellvars)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_in(constant)
+        keywords = constant if isinstance(constant, tuple) else (constant,)
+        yield from (name for name in keywords if isinstance(name, str) and name.isidentifier())
 
 
 def has_turn(item, ranks: int) -> bool:
@@ -128,38 +151,48 @@ def has_turn(item, ranks: int) -> bool:
 
 
 class Ahead:
-    """Rank tests, started for one number of ranks after another while the tests of one process run on another core.
+    """Sessions that are started one after another while the tests of one process run on another core.
 
     Numbers of ranks above the number of cores wait for ``test_ranks.py``, because they would slow down the tests of one
-    process. One rank comes first: it compiles code that more ranks then load from the cache.
+    process. One rank comes first: it compiles code that others then load from the cache. The tests that start processes
+    come before two ranks, which take two cores once this session has nothing left to run.
     """
 
-    def __init__(self, wanted: list[int], folder: Callable[[str], Path], selection: str):
-        self.wanted, self.folder, self.selection = wanted, folder, selection
-        self.begun: dict[int, Children] = {}
+    def __init__(self, wanted: list[int | str], folder: Callable[[str], Path], selection: str):
+        self.wanted = sorted(wanted, key=_place)
+        self.folder, self.selection = folder, selection
+        self.begun: dict[int | str, Children] = {}
 
     def go_on(self):
-        """Start the next number of ranks, unless the last one still runs."""
-        if self.wanted and self.wanted[0] <= CORES and not any(each.runs() for each in self.begun.values()):
+        """Start the next session, unless the last one still runs."""
+        if self.wanted and _place(self.wanted[0]) <= CORES and not any(each.runs() for each in self.begun.values()):
             self.on(self.wanted[0])
 
-    def on(self, ranks: int) -> Children:
-        """Return the rank tests on ``ranks`` ranks, started if they were not."""
-        if ranks not in self.begun:
-            self.wanted.remove(ranks)
-            self.begun[ranks] = rank_tests(ranks, self.folder(f"{ranks} ranks"), self.selection)
-        return self.begun[ranks]
+    def on(self, which: int | str) -> Children:
+        """Return the rank tests on ``which`` ranks, or the tests that start processes, started if they were not."""
+        if which not in self.begun:
+            self.wanted.remove(which)
+            begin = tests_that_start_processes if which == STARTS_PROCESSES else partial(rank_tests, which)
+            self.begun[which] = begin(folder=self.folder(f"{which}"), selection=self.selection)
+        return self.begun[which]
 
     def end(self):
         for each in self.begun.values():
             each.end()
 
 
+def _place(which: int | str) -> float:
+    """Return the place of a session in the order of ``Ahead``."""
+    return 1.5 if which == STARTS_PROCESSES else which
+
+
 @pytest.fixture(scope="session")
 def ahead(request, tmp_path_factory):
-    asked = [item.callspec.params["ranks"] for item in request.session.items if item.name.startswith(RANK_TESTS)]
+    items = request.session.items
+    asked = [item.callspec.params["ranks"] for item in items if item.name.startswith(RANK_TESTS)]
+    asked += [item.name for item in items if item.name == STARTS_PROCESSES]
     selection = "exhaustive" if exhaustive_only(request.config) else "not exhaustive"
-    ahead = Ahead(sorted(asked), tmp_path_factory.mktemp, selection)
+    ahead = Ahead(asked, tmp_path_factory.mktemp, selection)
     yield ahead
     ahead.end()
 

@@ -1,10 +1,13 @@
-"""All rank tests, once per number of ranks; and tests of the harness: it reports failures and kills hung ranks."""
+"""All rank tests, once per number of ranks; all tests that start processes; and tests of the harness.
+
+The harness reports failures and kills hung ranks.
+"""
 
 import sys
 import textwrap
 
 import pytest
-from children import PYTEST, ROOT, Abreast, Children, rank_files, run
+from children import RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -19,9 +22,16 @@ def test_the_rank_tests(ranks, ahead):
     assert started.alive() == []
 
 
+@pytest.mark.timeout(0)
+def test_the_tests_that_start_processes(request, ahead):
+    started = ahead.on(request.node.name).wait(1800)
+    assert started.code == 0, started.story()
+    assert started.alive() == []
+
+
 def test_no_file_of_rank_tests_is_missed(request):
     marked = {item.path for item in request.session.items if item.get_closest_marker("mpi")}
-    assert marked <= set(rank_files())
+    assert marked <= set(files_with(r"mark\.mpi\b"))
 
 
 def begun(folder, body, *, ranks=2, options=()):
@@ -32,7 +42,7 @@ def begun(folder, body, *, ranks=2, options=()):
     temporary = folder / "temporary"  # killed ranks do not remove their folders
     temporary.mkdir()
     where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary, "-m", "mpi"]
-    argv = [*PYTEST, *where, "-p", "conftest", *options, file]
+    argv = [*RANK_SESSION, *where, "-p", "conftest", *options, file]
     extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}", "DGRAPH_TEST_GRACE": "2"}
     return Children(argv, folder / "out", ranks, extra=extra)
 
@@ -81,12 +91,12 @@ ENDS_EARLY = {
 
 
 @pytest.fixture(scope="module")
-def early(tmp_path_factory):
+def early(request, tmp_path_factory):
     def begin(what):
         body = f"def test_it():\n    if world().rank == 1: {what}\n    world().barrier()\n"
         return begun(tmp_path_factory.mktemp("early"), body)
 
-    jobs = Abreast(begin, list(ENDS_EARLY))
+    jobs = Abreast(begin, parameters_of(request, "what"))
     yield jobs
     jobs.end()
 

@@ -56,6 +56,7 @@ def test_columns_of_a_tree():
     assert tree_parents(tree).tolist() == [-1, 5, -1, 0]
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 def test_sssp_takes_the_first_predecessor_of_a_row():
     graph = Graph.load(SPEC, comm=SerialComm(), weights="1..3").on(device=emulated.backend(renumber=True))

@@ -188,7 +188,7 @@ def test_pagerank(name, stop):
 
 
 WEIGHTED = {
-    "skewed": "int64", "plateaus": "float64", "rounded_sums": "float32", "all_zero": "int64", "parallel_arcs": "int32",
+    "parallel_arcs": "int32", "skewed": "int64", "plateaus": "float64", "rounded_sums": "float32", "all_zero": "int64",
     "listed_both_ways": "int64", "reciprocal_arcs": "float64", "mostly_sinks": "int64", "no_edges": "int64",
     "beyond_63_bits": "int64",
 }  # fmt: skip
@@ -240,7 +240,7 @@ def test_pagerank_is_that_of_networkx(directed):
             np.testing.assert_allclose(found.columns["pagerank"], right, rtol=1e-10)
 
 
-@pytest.mark.compiled
+@pytest.mark.exhaustive
 def test_pulls_round_sums_once():
     """Check that a pull adds in 64 bits: rounding each of a hub's 50,000 terms to 32 bits would cost 10⁻⁵."""
     settings = {"tol": 0, "max_iter": 20, "direction": "pull", "backend": backend(), "allow_gpu_sharing": True}

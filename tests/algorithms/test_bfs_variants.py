@@ -104,6 +104,7 @@ def test_a_wrong_text_is_found(device, mutant):
     assert not np.array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
 
 
+@pytest.mark.exhaustive
 @on_devices(gpu=False)
 def test_a_sweep_asks_every_vertex(device):
     """Check recorded edges: ``edge-topology`` visits all edges in each round, ``topology`` each reached row once."""
@@ -156,6 +157,7 @@ def test_refusals(choices, told):
         run(**choices)
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.parametrize("variant", ["topology", "edge-topology", "contract-expand", "bfs-4k"])
 def test_on_ranks(variant):

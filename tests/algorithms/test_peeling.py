@@ -74,6 +74,7 @@ def test_levels_that_nobody_is_at_take_no_rounds(policy, direction):
             assert whole is hidden_levels()[1] or found.rounds == ROUNDS
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("options", GPUS)
@@ -141,6 +142,7 @@ def begun(monkeypatch):
     return seen
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("host_rounds", [False, True])
@@ -180,6 +182,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
     assert begun == [2, *range(6 if host_rounds else 4, 22, 4)]
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("host_rounds", [False, True])

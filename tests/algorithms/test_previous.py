@@ -81,10 +81,10 @@ def test_answers_on_a_changed_graph(policy, kind, directed):
 
 def test_a_run_from_a_previous_answer_visits_little():
     comm = world()
-    graph = dgraph.Graph.load("rmat:12", weights="1..255", comm=comm)
+    graph = dgraph.Graph.load("rmat:10", weights="1..255", comm=comm)
     before = {name: dgraph.run(name, graph, **how) for name, how in CONTINUED.items()}
-    add = np.random.default_rng(1).integers(0, graph.n, (20, 2)) if comm.rank == 0 else None
-    grown = graph.with_edges(add, weights=np.full(20, 200) if comm.rank == 0 else None)
+    add = np.random.default_rng(1).integers(0, graph.n, (6, 2)) if comm.rank == 0 else None
+    grown = graph.with_edges(add, weights=np.full(6, 200) if comm.rank == 0 else None)
     visited, rounds = {}, {}
     for name, how in CONTINUED.items():
         runs = [dgraph.run(name, grown, **how), dgraph.run(name, grown, previous=before[name], **how)]

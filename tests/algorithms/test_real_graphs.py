@@ -157,7 +157,7 @@ def test_load(known):
     assert graph.block.facts.lines_dropped == 0
 
 
-@pytest.mark.compiled
+@pytest.mark.exhaustive
 @PAIRS
 def test_bfs(known, policy):
     result = solve("bfs", known, policy, source=known.source)
@@ -181,7 +181,7 @@ def test_sssp(known, policy):
         check_file(result, "distance", known.files["sssp"], rtol=1e-12)
 
 
-@pytest.mark.compiled
+@pytest.mark.exhaustive
 @PAIRS
 def test_cc(known, policy):
     result = solve("cc", known, policy)
@@ -191,7 +191,7 @@ def test_cc(known, policy):
         check_file(result, "labels", known.files["cc"])
 
 
-@pytest.mark.compiled
+@pytest.mark.exhaustive
 @PAIRS
 def test_pagerank(known, policy):
     graph = loaded(known.file, known.directed, "unit")  # the known answers ignore weights
@@ -205,7 +205,7 @@ def test_pagerank(known, policy):
         check_file(result, "pagerank", known.files["pagerank"], rtol=1e-9)
 
 
-@pytest.mark.compiled
+@pytest.mark.exhaustive
 @PAIRS
 def test_kcore(known, policy):
     result = solve("kcore", known, policy)

@@ -104,7 +104,7 @@ def test_kernels_of_a_gpu(renumber, arcs, mutant):
 
 @pytest.mark.mpi_skip
 def test_chains_take_few_passes():
-    n = 3000
+    n = 800
     for order in (np.arange(n), np.arange(n)[::-1], np.random.default_rng(1).permutation(n)):
         result = dgraph.run("scc", serial(order[:-1], order[1:], n))
         np.testing.assert_array_equal(result.columns["labels"], np.arange(n))

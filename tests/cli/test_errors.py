@@ -196,7 +196,7 @@ def dgraph_after(before, line):
     return [sys.executable, "-c", SCRIPT.format(before=before), *line.split()]
 
 
-ENDLESS = "pagerank grid:64x64 --tol 0 --max-iter 1000000000 -o out.txt"
+ENDLESS = "pagerank grid:64x64 --weights 1..9 --tol 0.0 --max-iter 1000000000 -o out.txt"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])

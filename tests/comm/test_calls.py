@@ -29,8 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import dgraph
 
-BACKEND, THREADS, GRAPHS, TURNS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-CALLS = ["bfs", "sssp", "cc", "kcore", "pagerank", "color"]
+BACKEND, (THREADS, GRAPHS, TURNS), CALLS = sys.argv[1], map(int, sys.argv[2:5]), sys.argv[5:]
 graphs = [
     dgraph.Graph.load(
         f"rmat:{9 + number},symmetric", weights="1..255", device="cuda" if BACKEND == "cuda" else dgraph.Cpu(2)
@@ -64,14 +63,19 @@ def has_gpu(request):
         pytest.skip("there is no GPU")
 
 
+SOME_CALLS = ["sssp", "cc", "pagerank"]
+ALL_CALLS = [*SOME_CALLS, "bfs", "kcore", "color"]
+
+
 @pytest.mark.compiled
 @pytest.mark.starts_children
+@pytest.mark.parametrize("calls", [SOME_CALLS, ALL_CALLS], ids=["some", "all"])
 @pytest.mark.parametrize("graphs", [1, 3])
 @pytest.mark.parametrize("threads", [2, 4, 8])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_threads_of_one_process_get_right_answers(backend, threads, graphs, tmp_path):
+def test_threads_of_one_process_get_right_answers(backend, threads, graphs, calls, tmp_path):
     turns = 4 if graphs == 1 else 2
-    argv = [sys.executable, "-c", THREADS, backend, threads, graphs, turns]
+    argv = [sys.executable, "-c", THREADS, backend, threads, graphs, turns, *calls]
     ended = run(argv, tmp_path, timeout=120)
     assert ended.code == 0, ended.story()
     assert "0 of " in ended.text, ended.text
@@ -217,7 +221,7 @@ import dgraph
 BACKEND = sys.argv[1]
 device = "cuda" if BACKEND == "cuda" else dgraph.Cpu(2)
 graph = dgraph.Graph.load("rmat:12,symmetric", weights="1..9", device=device)
-calls = [("bfs", {"source": 5}), ("sssp", {"source": 5}), ("cc", {}), ("kcore", {}), ("pagerank", {})]
+calls = [(name, {"source": 5} if name in ("bfs", "sssp") else {}) for name in sys.argv[2:]]
 run = lambda name, more: dgraph.run(name, graph, **more)
 want = [run(*call).gather() for call in calls]
 draw, hits = random.Random(1), 0
@@ -243,9 +247,10 @@ print(hits, "interrupts")
 
 @pytest.mark.compiled
 @pytest.mark.starts_children
+@pytest.mark.parametrize("calls", [SOME_CALLS, ALL_CALLS[:-1]], ids=["some", "all"])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_storm_of_interrupts_leaves_calls_right(backend, tmp_path):
-    ended = run([sys.executable, "-c", STORM, backend], tmp_path, timeout=120)
+def test_a_storm_of_interrupts_leaves_calls_right(backend, calls, tmp_path):
+    ended = run([sys.executable, "-c", STORM, backend, *calls], tmp_path, timeout=120)
     assert ended.code == 0, ended.story()
     assert int(ended.text.split()[0]) > 50, ended.text
 

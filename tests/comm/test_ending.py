@@ -8,7 +8,7 @@ import textwrap
 import time
 
 import pytest
-from children import Abreast, Children, run
+from children import Abreast, Children, parameters_of, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -72,9 +72,9 @@ FAILS_ALONE = {
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory):
+def alone(request, tmp_path_factory):
     folders = {body: tmp_path_factory.mktemp("alone") for body in FAILS_ALONE}
-    jobs = Abreast(lambda body: Children(ending(body), folders[body], ranks=3), list(FAILS_ALONE))
+    jobs = Abreast(lambda body: Children(ending(body), folders[body], ranks=3), parameters_of(request, "body"))
     yield jobs
     jobs.end()
 
@@ -97,7 +97,9 @@ import dgraph
 open(f"{world().rank}", "w")
 """
 KILLED = {
-    "main('pagerank grid:64x64 --tol 0 --max-iter 1000000000 -o out.txt'.split())": "dgraph: error: rank 1 has ended",
+    "main('pagerank grid:64x64 --weights 1..9 --tol 0.0 --max-iter 1000000000 -o out.txt'.split())": (
+        "dgraph: error: rank 1 has ended"
+    ),
     "dgraph.run('pagerank', 'grid:64x64', tol=0, max_iter=10**9)": "dgraph.errors.PeerLost: rank 1 has ended",
 }
 

@@ -7,25 +7,20 @@ import dgraph
 from dgraph.comm import SerialComm
 
 RUNS = {
+    "pagerank": {"max_iter": 20, "tol": 0.0},
     "bfs": {"source": 1},
     "sssp": {"source": 1},
     "cc": {},
     "kcore": {},
-    "pagerank": {"max_iter": 20, "tol": 0},
     "color": {"variant": "jones-plassmann"},
     "scc": {},
     "hits": {"tol": 1e-6},
     "cdlp": {},
     "mis": {},
 }
-QUICK = ("sssp", "pagerank")
-"""Algorithms of the default session: a program that pushes into buckets, and one that pulls and adds."""
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [pytest.param(name, marks=getattr(pytest.mark, "quick" if name in QUICK else "exhaustive")) for name in RUNS],
-)
+@pytest.mark.parametrize("algorithm", RUNS)
 def test_answers_are_those_of_interpreted_rounds(algorithm, monkeypatch):
     answers = []
     for mode in ("never", "always"):

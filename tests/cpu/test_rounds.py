@@ -30,8 +30,8 @@ from dgraph.report import Progress, Trace
 from partitioning import plan
 
 PROGRAMS = {
+    "distances": Distances(source=5, delta=40.0).retype(dist="int32"),
     "levels": Levels(source=5),
-    "distances": Distances(source=5, delta=40.0),
     "labels": Labels(),
     "pagerank": PageRank(tol=0.0, max_iter=20),
     "peel": Peel(),
@@ -48,7 +48,7 @@ def local():
     path = np.arange(900, 1500)
     src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, [900], path[1:]])
     keep = src != dst
-    weights = rng.integers(1, 60, src.size)
+    weights = rng.integers(1, 60, src.size, np.int32)
     comm = SerialComm()
     graph = dgraph.Graph.from_edges(src[keep], dst[keep], weights[keep], n=1501, directed=False, comm=comm)
     return build(graph.block, plan("oec", graph.block, comm.size, comm), comm)

@@ -100,6 +100,7 @@ GPUS = {
 }  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("how", GPUS)
@@ -113,6 +114,7 @@ def test_on_gpus(how, direction):
             assert state.bucket == wanted().max()
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("how", GPUS)

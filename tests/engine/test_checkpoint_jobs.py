@@ -18,7 +18,7 @@ from dgraph.cli import main
 from dgraph.engine.checkpoint import interval, listening
 from dgraph.errors import UsageError
 
-LONG = ["pagerank", "rmat:12", "--tol", "0", "--max-iter", "100000000"]
+LONG = ["pagerank", "rmat:12", "--weights", "1..9", "--tol", "0.0", "--max-iter", "100000000"]
 
 
 def test_intervals():

@@ -150,6 +150,7 @@ GPUS = {
 }  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("way", GPUS)

@@ -76,6 +76,7 @@ def test_on_threads_and_ranks(policy):
         assert pulled(record)
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(("ranks", "options"), [(1, Options()), (3, Options()), (2, Options(schedule="twc"))])

@@ -122,6 +122,7 @@ def test_a_built_graph_runs_on_a_cpu():
         dgraph.bfs(graph.on(device="cpu"), 3)
 
 
+@pytest.mark.exhaustive
 def test_a_search_pushes_where_in_edges_do_not_fit():
     """Take away memory until pulls do not fit; then until nothing does."""
     want, taken = dgraph.bfs(load("rmat:6", "cpu"), 3), []

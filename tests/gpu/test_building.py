@@ -142,6 +142,7 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
         np.testing.assert_array_equal(by_sample, even)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "spec", "options"), [
     ("bfs", "rmat:7", {"source": 3}), ("sssp", "rmat:6,symmetric", {"source": 3, "weights": "1..9"}),
     ("cc", "rmat:6", {}), ("scc", "rmat:6,edge_factor=3", {}), ("pagerank", "uniform:6", {}),
@@ -214,6 +215,7 @@ def test_reversed_edges_of_what_gpus_built(policy, ranks):
         np.testing.assert_array_equal(degree, np.bincount(want.targets, minlength=want.n)[gids])
 
 
+@pytest.mark.exhaustive
 def test_offsets_and_gids_of_64_bits(monkeypatch):
     """Check 64-bit types, as for 2**31 arcs per rank, 2**32 vertices, or a vertex with 2**31 edges."""
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.NARROW", 1)

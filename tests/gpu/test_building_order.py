@@ -83,6 +83,7 @@ def test_a_graph_by_chance_is_the_hosts(seed):
     check_order([local for _, local in parts], np.diff(whole.block.offsets))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("iec", 2), ("cvc", 4), ("hvc,threshold=9", 2), ("hash", 3)])
 def test_answers_on_it(policy, ranks, direct):
@@ -198,6 +199,7 @@ def test_hubs_come_first_in_every_row(piece, weights, monkeypatch):
         assert ascend(local.built.offsets, local.built.neighbours)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("policy", "factor"), [("oec", 40), ("hash", 4)])
 def test_the_peak_of_ranks_is_planned(policy, factor, monkeypatch):
     """Compare planned and measured peaks of two ranks together.

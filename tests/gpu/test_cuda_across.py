@@ -81,6 +81,7 @@ def test_a_limit_of_the_program_is_not_overrun():
     assert field(results, "level", PATH + 1).tolist() == [*range(10)] + [FAR] * (PATH - 9)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("small", [-1, 40, 150])
 def test_where_rounds_stop_being_small_does_not_show(small, calls):
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "label", "core")}
@@ -88,6 +89,7 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
     assert bool(calls) == (small > 0)
 
 
+@pytest.mark.exhaustive
 def test_buckets_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     """Check that the counts of the round that opens a bucket start at 0."""
     options = Options(small=20, host_rounds=True)
@@ -95,6 +97,7 @@ def test_buckets_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     assert calls
 
 
+@pytest.mark.exhaustive
 def test_what_opens_a_bucket_keeps_none_from_being_wider(monkeypatch):
     """Check that small rounds widen buckets on several GPUs, in one call or many, as on one GPU."""
     monkeypatch.setattr(control_block, "FEW_EDGES", 300)
@@ -109,6 +112,7 @@ def test_what_opens_a_bucket_keeps_none_from_being_wider(monkeypatch):
     assert max(together, apart) <= alone
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("policy", ["oec", "hash"])
 def test_empty_buckets_are_passed_over_without_the_host(policy, calls):
     far = path()
@@ -120,6 +124,7 @@ def test_empty_buckets_are_passed_over_without_the_host(policy, calls):
     assert len(calls) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("rows", "mailed", "few"), [(0, -1, exchange.FEW), (3, 4, exchange.FEW), (512, -1, 3)])
 @pytest.mark.parametrize("policy", ["hash", "cvc"])
 def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch):
@@ -134,6 +139,7 @@ def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch)
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rows", [0, 1 << 20])
 def test_more_rows_than_threads(rows, monkeypatch):
     """Check more received values per peer than threads, unpacked by one block or by all."""
@@ -143,6 +149,7 @@ def test_more_rows_than_threads(rows, monkeypatch):
     np.testing.assert_array_equal(field(results, "dist", star.n), np.arange(star.n) > 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_wide_offsets(policy, monkeypatch):
     """Check 64-bit offsets, as for 2**31 edges per rank."""
@@ -151,6 +158,7 @@ def test_wide_offsets(policy, monkeypatch):
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("options", "mailed"),
     [
@@ -179,6 +187,7 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
     assert figures[0] == figures[1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)]
 )
@@ -214,6 +223,7 @@ def strictly(policy):
     return run(3, mesh(), LOCALLY.values(), policy=policy)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("most", [1, 16, 1000])
 @pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])
 def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
@@ -254,6 +264,7 @@ def test_programs_that_may_run_locally():
     assert may == {"Levels": False, "Hops": True, "Labels": True, "Distances": True, "Peel": False}
 
 
+@pytest.mark.exhaustive
 def test_a_rank_that_shares_no_vertex_takes_part(calls):
     """Check two separate paths: a rank without shared vertices sends no messages but takes part in the allreduce."""
     at = np.arange(20)

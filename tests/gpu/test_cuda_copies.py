@@ -73,6 +73,7 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **c
     return ours
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("kept", "directed"), [(1, True), (20, True), (20, False), (10_000, True)])
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 1), ("oec", 3), ("cvc", 4)])
 def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):

@@ -103,6 +103,7 @@ def test_components_by_trees(policy, sync, ranks, direct):
     assert trees[0][1].rounds < edges[0][1].rounds
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_components_are_joined_by_rows_of_every_length(policy, monkeypatch):
     for name, edges in (("SHORT_ROW", 3), ("LONG_ROW", 6), ("CHUNK", 3)):
@@ -123,6 +124,7 @@ def check(results, names=tuple(PROGRAMS)):
             np.testing.assert_array_equal(found, answer(name), err_msg=name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS[2:6])
 def test_answers_where_vertices_are_numbered_by_degree(policy, direction, sync, ranks, direct):
     """Check that owners and mirrors order positions equally."""

@@ -115,6 +115,7 @@ def test_few_hubs_are_told_of_as_they_are_listed(policy):
     assert ways[:2] == ["push", "pull"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("small", [ALWAYS_BITS, 5, ALWAYS_POSITIONS])
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 @pytest.mark.parametrize("policy", ["oec", "iec", "hash"])
@@ -123,6 +124,7 @@ def test_every_direction_and_kind_of_message(policy, direction, small):
         both(3, crowd(directed), policy=policy, direction=direction, options=Options(reach=4, small=small))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("choice", [{"sync": "poison"}, {"sync": "full"}, {"blocks": 1}, {"blocks": 3}])
 def test_syncs_and_grids(choice):
     for directed in (True, False):
@@ -134,6 +136,7 @@ def test_directions_change_as_hosts_would_change_them():
         both(2, stairs(), source=210, policy=policy, options=Options(reach=4, small=0))
 
 
+@pytest.mark.exhaustive
 def test_where_vertices_are_numbered_by_degree():
     for policy in ("oec", "hash"):
         both(4, crowd(False), policy=policy, options=Options(reach=4, renumber=True))
@@ -183,7 +186,7 @@ SPARSE = {
 }
 
 
-@pytest.mark.parametrize("name", [None, *SPARSE])
+@pytest.mark.parametrize("name", [pytest.param(None, marks=pytest.mark.exhaustive), *SPARSE])
 def test_lanes_take_vertices_of_several_words(name):
     """Check late pulls, and vertices whose first neighbour is not active."""
 
@@ -209,6 +212,7 @@ def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_bac
     assert "persistent_bfs" in rounds[rounds.index("multi_gpu_rounds") :]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("few", ["-1", "1 << 40"])
 def test_behind_which_round_it_leaves_does_not_show(few):
     for directed in (True, False):
@@ -233,6 +237,7 @@ def test_a_limit_of_the_program_is_not_overrun():
     np.testing.assert_array_equal(field(results, "level", 400), levels(crowd(True), 200, 9))
 
 
+@pytest.mark.exhaustive
 def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
     monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", -1)
     for policy in ("oec", "cvc"):

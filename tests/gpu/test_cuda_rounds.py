@@ -160,6 +160,7 @@ def test_the_reference_loop(device, name, direction):
     check(machine, name)
 
 
+@pytest.mark.exhaustive
 @on_devices
 @pytest.mark.parametrize("name", ["levels", "distances", "peel"])
 def test_wide_offsets(device, name, monkeypatch):
@@ -257,6 +258,7 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
     assert schedule(Options("lb"), words, wide=True) == "lb"
 
 
+@pytest.mark.exhaustive
 @on_devices(gpu=False)
 def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
     """Check that a schedule compiled during a run counts as compilation."""

@@ -55,6 +55,7 @@ def test_backwards(device, schedule):
     assert exactly_once(machine, active)
 
 
+@pytest.mark.exhaustive
 @on_devices
 @pytest.mark.parametrize("schedule", [name for name, row in SCHEDULES.items() if row.sums or row.option])
 def test_wide_offsets(device, schedule, monkeypatch):

@@ -167,6 +167,7 @@ def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
     np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12 if width == "float64" else 2e-6)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("policy", "ranks", "directed", "direction"), [
     ("oec", 1, True, "auto"), ("iec", 2, True, "pull"), ("cvc", 4, True, "auto"), ("hvc,threshold=4", 3, True, "push"),
     ("oec", 3, False, "auto"),
@@ -199,6 +200,7 @@ def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
     assert len(set(answers.values())) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("spread", [0, 12, 200])
 @pytest.mark.parametrize("rounds", [1, 4])
 @pytest.mark.parametrize(("ranks", "directed"), [(1, True), (3, True), (3, False)])
@@ -239,6 +241,7 @@ def test_values_of_sinks_do_not_take_bits_from_others(small):
     np.testing.assert_allclose(field(found, "found", N), 1e-3 * np.bincount(dst, minlength=N), rtol=1e-13)
 
 
+@pytest.mark.exhaustive
 def test_without_room_edges_are_pulled_as_they_lie(small, launched):
     src, dst, _ = skewed(False).arcs()
     graph = dgraph.Graph.from_edges(src, dst, n=N, directed=False, comm=SerialComm())

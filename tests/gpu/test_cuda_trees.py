@@ -163,10 +163,10 @@ def test_pairs_are_known_at_once(united):
 
 
 @pytest.mark.parametrize(
-    ("options", "mutant"), [(Options(), None), (Options(small=-1), CLEAR), (Options(host_rounds=True), UNCLEAR)]
+    ("options", "variant"), [(Options(), None), (Options(small=-1), CLEAR), (Options(host_rounds=True), UNCLEAR)]
 )
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_graphs_at_random(ranks, options, mutant):
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(ranks, marks=pytest.mark.exhaustive) for ranks in (3, 4))])
+def test_graphs_at_random(ranks, options, variant):
     """Check rounds in one kernel, kernel by kernel, and with the host's allreduce; with and without random edges."""
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -174,7 +174,7 @@ def test_graphs_at_random(ranks, options, mutant):
         src, dst = rng.integers(0, n, edges), rng.integers(0, n, edges)
         for graph in (hubs(n, edges, seed), simulated.graph(n, src[src != dst], dst[src != dst], directed=False)):
             whole = side_by_side(graph, hubs(60, 90, seed)) if seed % 2 else graph
-            (results,) = run(ranks, whole, [UnionFindLabels()], options=options, mutant=mutant)
+            (results,) = run(ranks, whole, [UnionFindLabels()], options=options, mutant=variant)
             check(results, whole)
 
 

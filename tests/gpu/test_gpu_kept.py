@@ -168,6 +168,7 @@ def test_a_graph_leaves_where_another_wants_its_room(uploads):
     assert check(*one).converged  # it only pushes, and needs no in-edges
 
 
+@pytest.mark.exhaustive
 def test_the_same_graph_by_another_policy_takes_the_place_of_the_first(uploads, monkeypatch):
     monkeypatch.setattr(message_layout, "MAILED", 0)
 

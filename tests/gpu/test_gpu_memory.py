@@ -143,6 +143,7 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
     assert not renumbered
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypatch):
     monkeypatch.setattr(work_arrays, "KEPT", 1)

@@ -47,6 +47,7 @@ def machines_of(engine):
     return machines
 
 
+@pytest.mark.exhaustive
 def test_results_keep_their_columns(graph):
     """Check that no later call writes into the arrays of a result that was not read yet, and answers stay right."""
     wanted = [result.gather() for result in answers(graph.on(device="cpu"))]

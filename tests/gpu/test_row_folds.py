@@ -62,6 +62,7 @@ class Everywhere(Folded):
 KINDS = [(Folded, mode), (Largest, hindex), (Smallest, mex)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("limits", [{}, IN_TABLES, IN_CHUNKS], ids=["usual", "tables", "chunks"])
 def test_rows_of_all_lengths(ranks, limits, monkeypatch):
@@ -121,6 +122,7 @@ def test_all_vertices_fold_again(ranks, limits, mutant, monkeypatch):
     assert np.array_equal(gpu_ranks.field(result, "kept", n), wanted) == (mutant is None)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("options", [None, Options(), Options(schedule="twc")], ids=["host", "auto", "schedule"])
 def test_labels_and_colors(ranks, options):

@@ -73,7 +73,7 @@ def test_auto_takes_what_is_sooner(monkeypatch):
         device.raw = kind(nccl=nccl)
         return connect(device, comm)
 
-    for kind, seconds, taken in ((Raw, 0.1, "mpi-host"), (Slow, 0.0, "nccl")):
+    for kind, seconds, taken in ((Raw, 0.05, "mpi-host"), (Slow, 0.0, "nccl")):
         nccl = Nccl(seconds=seconds)
         for links in succeed(2, lambda comm, kind=kind, nccl=nccl: work(comm, kind, nccl)):
             assert links.table == {(0, 1): taken}

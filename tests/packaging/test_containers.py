@@ -59,6 +59,7 @@ def test_dockerfiles_break_no_rule(name):
     assert violations((DOCKER / name).read_text()) == []
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [

@@ -161,6 +161,7 @@ def test_the_command(monkeypatch, capsys, tmp_path):
     assert (tmp_path / "told.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.parametrize("name", ["pagerank", "cc"])
 def test_other_algorithms(monkeypatch, capsys, name):

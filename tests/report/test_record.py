@@ -91,6 +91,7 @@ def test_queues_of_steal_are_told():
     assert f"{queues['tasks']} tasks in 2 queues" in load_text(report)
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 def test_seconds_by_kernel():
     report = ran(schedule="alb", alb_threshold=100, timed=True)

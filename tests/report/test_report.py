@@ -221,7 +221,6 @@ def test_it_says_whether_weights_were_used():
             assert ("weights" in text) == weighted
 
 
-@pytest.mark.compiled
 @pytest.mark.mpi_skip
 def test_the_command_line_says_it_too(capsys, tmp_path):
     (tmp_path / "graph.wel").write_text("0 1 5\n1 2 7\n0 2 1\n2 0 4\n")
@@ -234,7 +233,7 @@ def test_the_command_line_says_it_too(capsys, tmp_path):
         "bfs --source 0": ["weights int32 (not used by bfs)"],
         "pagerank --weights unit": [],
     }
-    assert main(["pagerank"]) == 0  # the default graph has no weights here
+    assert main(["pagerank", "rmat:5"]) == 0
     assert "weight" not in capsys.readouterr().out
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -20,7 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "DGRAPH_TEST_CHILD"
-PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread", "-p", "no:cacheprovider"]
+SESSION = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=10"]
+RANK_SESSION = [*SESSION, "--with-mpi", "--timeout-method=thread"]
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
 """Prefixes of launchers' variables, removed for children: a child must not join its parent's MPI job."""
 
@@ -199,15 +200,29 @@ class Abreast:
             each.end()
 
 
-def rank_files() -> list[Path]:
-    """Return the test files that contain rank tests; ranks collect no others."""
+def parameters_of(request, name: str) -> list:
+    """Return the selected values of a parameter of the tests in the file whose fixture makes this ``request``."""
+    items = [item for item in request.session.items if item.path == request.path]
+    calls = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    return list(dict.fromkeys(params[name] for params in calls if name in params))
+
+
+def files_with(pattern: str) -> list[Path]:
+    """Return the test files, without ``test_ranks.py``, whose text contains ``pattern``."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [file for file in files if re.search(r"mark\.mpi\b", file.read_text())]
+    return [file for file in files if file.name != "test_ranks.py" and re.search(pattern, file.read_text())]
 
 
 def rank_tests(ranks: int, folder: Path, selection: str) -> Children:
     """Start the rank tests of a selection, "exhaustive" or "not exhaustive", on ``ranks`` ranks."""
-    return Children([*PYTEST, "-m", f"mpi and {selection}", "--durations=10", *rank_files()], folder, ranks, cwd=ROOT)
+    argv = [*RANK_SESSION, "-m", f"mpi and {selection}", *files_with(r"mark\.mpi\b")]
+    return Children(argv, folder, ranks, cwd=ROOT)
+
+
+def tests_that_start_processes(folder: Path, selection: str) -> Children:
+    """Start the tests that start processes of a selection, "exhaustive" or "not exhaustive"."""
+    argv = [*SESSION, "-m", f"starts_children and {selection}", *files_with("starts_children")]
+    return Children(argv, folder, cwd=ROOT)
 
 
 def _stands(pid: int) -> str:

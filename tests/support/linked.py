@@ -78,6 +78,7 @@ def small(monkeypatch):
     monkeypatch.setattr(selftest, "SIZES", (64, 4104, 20_000))
     monkeypatch.setattr(selftest, "PATIENCE", 200_000)
     monkeypatch.setattr(selftest, "TURNS", 4)
+    monkeypatch.setattr(selftest, "MESSAGES", 4)
     monkeypatch.setattr(mpi_host, "PIECE", 512)
     monkeypatch.setattr(mpi_device, "CHUNK", 1000)
     monkeypatch.setattr(aware, "library_says", lambda: aware.NO)

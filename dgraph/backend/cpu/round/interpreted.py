@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cpu.codegen.generated_module import text_of
-from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.cpu.round.machine import Machine, may_pull
 from dgraph.graph.generators.counter import mix_int
 from dgraph.program import Traced
 
@@ -30,11 +30,12 @@ class InterpretedMachine(Machine):
     compiled = True
 
     def _module(self, traced: Traced) -> ModuleType:
-        key = f"interpreted, kernel={self._kernel}"
+        pulls = self.pulls or may_pull(traced, "auto")
+        key = f"interpreted, {pulls=}, kernel={self._kernel}"
         if key not in traced.rendered:
             module = traced.rendered[key] = ModuleType("dgraph_plain")
             with np.errstate(all="ignore"):
-                exec(text_of(traced, source=__name__, kernel=self._kernel), module.__dict__)
+                exec(text_of(traced, pulls, source=__name__, kernel=self._kernel), module.__dict__)
         return traced.rendered[key]
 
     def _call(self, *args, **more) -> int:
