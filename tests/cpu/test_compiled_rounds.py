@@ -6,6 +6,8 @@ import pytest
 import dgraph
 from dgraph.comm import SerialComm
 
+pytestmark = pytest.mark.starts_children
+
 RUNS = {
     "pagerank": {"max_iter": 20, "tol": 0.0},
     "bfs": {"source": 1},

@@ -29,6 +29,8 @@ from dgraph.program import trace
 from dgraph.report import Progress, Trace
 from partitioning import plan
 
+pytestmark = pytest.mark.starts_children
+
 PROGRAMS = {
     "distances": Distances(source=5, delta=40.0).retype(dist="int32"),
     "levels": Levels(source=5),

@@ -19,7 +19,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-SLOW = {"tol": "0.0", "max_iter": "100000000"}
+SLOW = {"tol": "1e-300", "max_iter": "100000000"}
 
 if CHROMIUM is None:
     pytest.skip("no chromium: apt-get install chromium", allow_module_level=True)

@@ -28,7 +28,8 @@ FRONT = """
         state = Path(sys.argv[1])
         ranks = Ranks(state, int(sys.argv[2]), device="cpu", external=len(sys.argv) > 3)
         await ranks.start()
-        await ranks.call("load", graph="g", version=1, source="rmat:8", store=str(state / "g"))
+        await ranks.call("load", graph="g", version=1, source="rmat:8",
+            options={"weights": "1..9"}, store=str(state / "g"))
         running = asyncio.Event()
         run = asyncio.create_task(ranks.call("run", graph="g", version=1, job="a", algorithm="pagerank",
             parameters={"tol": 0.0, "max_iter": 10**9}, on_event=lambda event: running.set()))
@@ -68,7 +69,7 @@ def kill_and_reopen(served, rank):
 def test_killed_ranks_are_named_and_started_again(tmp_path, ranks):
     served = Served(tmp_path, ranks)
     try:
-        served.load("web", GRAPH)
+        served.load("web", GRAPH, weights="1..9")
         kill_and_reopen(served, ranks - 1)
         assert served.changes[-2:] == ["down", "up"]
         assert (served.ranks.restarts, served.ranks.reason.partition(" (")[0]) == (1, f"rank {ranks - 1}")
