@@ -13,6 +13,7 @@ from gpu_ranks import field, run
 
 import dgraph
 from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.codegen import control_block, message_layout
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.multi_gpu import device_bsp
@@ -195,3 +196,20 @@ def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
     left = np.cumsum(np.arange(12, 3, -1))
     many = int((left > 30).sum())
     assert begun == [2 + 2 * level for level in range(many)], "each takes a first round, and one that finds no more"
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.compiled
+def test_rounds_of_the_edge_kernel_take_all_threads(monkeypatch):
+    """Vertices fall inside a round, so the frontier before it does not tell how much it does."""
+    teams, run = [], Team.run
+
+    def noted(self, work, threads, *rest):
+        teams.append(threads)
+        return run(self, work, threads, *rest)
+
+    graph = dgraph.Graph.load("grid:120x120", device=dgraph.Cpu(threads=2))
+    dgraph.kcore(graph)
+    monkeypatch.setattr(Team, "run", noted)
+    dgraph.kcore(graph)
+    assert set(teams) == {2}
