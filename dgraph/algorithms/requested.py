@@ -75,7 +75,7 @@ class Start:
 
     @property
     def taken(self) -> str:
-        """What the run started from."""
+        """Start of the run, as the report names it."""
         return "previous answer" if self.answer is not None and self.answer.used else "from scratch"
 
     @property

@@ -8,7 +8,7 @@
 // uncoloured vertex waits for none.
 
 #define ALONE_EDGES 32 // of a row that a thread colours: one bit each
-#define ROW_AT_ONCE 4 // neighbours of such a row whose loads are in flight at once
+#define ROW_AT_ONCE 4 // neighbours of a row that a thread colours, loaded at once
 #define POLLS 1 // of a vertex that waits before its warp lists it
 #define LISTED_AT_ONCE 1 // listed vertices of a lane whose loads are in flight at once
 #define WINDOW_WORDS 64 // of colours that a warp looks for at a time

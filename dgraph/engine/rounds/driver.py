@@ -1,4 +1,4 @@
-"""What drives the rounds of one program: compute → reduce → apply → agree → broadcast.
+"""Driver of the rounds of one program: compute → reduce → apply → agree → broadcast.
 
 Ranks agree on the totals before they broadcast. The broadcast then knows the direction of the next round, and the last
 round broadcasts nothing. :func:`driver_of` chooses the driver once: :class:`HostDriven`, the reference loop, starts one

@@ -35,7 +35,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What a benchmark runs, and on what.
+    """Algorithms and graph of a benchmark, with their parameters.
 
     Attributes:
         datasets: the graphs.

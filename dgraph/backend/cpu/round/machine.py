@@ -178,7 +178,7 @@ class Machine(ProgramMachine):
         run, limit = 0, min(limit, at.RING)
         while run < limit and not self.done:
             threads = self._threads(at.FUSED)
-            if self._kernel and self.local.arcs > at.BUFFER:  # its rounds do more than their frontiers tell
+            if self._kernel and self.local.arcs > at.BUFFER:  # its rounds remove more than their frontier
                 run += self._call(at.FUSED, limit - run, self.team.size)
             elif self.team.size == 1 or self.traced.all:
                 run += self._call(at.FUSED, limit - run, threads)
