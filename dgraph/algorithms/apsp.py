@@ -31,7 +31,7 @@ VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursi
         "of distances; auto: float32 if all are exact in it",
         choices=("auto", "float32", "float64"),
     ),
-    Parameter("block", int, None, "pivots of a block (default: by device)", least=1),
+    Parameter("block", int, None, "pivots of a block (default: by device; on a GPU at most 128)", least=1),
     Parameter("parts", int, None, "parts for separators (default: by size)", least=2),
     Parameter("matrix_file", str, None, ".npy file that takes the matrix if memory is short", on_host=True),
     columns={
@@ -77,7 +77,7 @@ class Apsp(Algorithm):
         with ctx.record("compute"):
             rows = MatrixRows.of(ctx.local, ctx.comm)
             dtype = self._dtype(rows)
-            block = self.block or kernel.preferred
+            block = min(self.block or kernel.preferred, kernel.most)
             plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, ctx.backend)
             ctx.record.choose("variant", plan.variant, plan.reason)
             ctx.record.choose(

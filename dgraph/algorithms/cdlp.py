@@ -22,6 +22,7 @@ class Labels(Program):
 
     rounds: int = 10
     directions = ("pull",)
+    distinct = True  # at first labels are ids
 
     label = Field("int64")
     common = Field("int64", reduce=MODE)

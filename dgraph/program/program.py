@@ -197,6 +197,8 @@ class Program:
             instance.
         first_hit: True if a pull that asks for the smallest id may take the first one proposed instead; may be set on
             an instance.
+        distinct: True if different sources propose different keys in the first round. MODE is then the smallest key of
+            a row that names no neighbour twice.
         heaviest: edges that weigh more always propose the identity of ``reduce``, so a backend may skip them; see
             :meth:`with_light_edges`.
         exclusive: name of a bool field, True for vertices that at most one edge of the whole graph enters, loops that
@@ -227,6 +229,7 @@ class Program:
     reverse: ClassVar[bool] = False
     gathers = False
     first_hit = False
+    distinct: ClassVar[bool] = False
     heaviest: ClassVar[float | None] = None
     exclusive: ClassVar[str | None] = None
     widens = True

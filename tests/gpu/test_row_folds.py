@@ -188,3 +188,37 @@ def test_a_long_row_changes_in_a_small_round(limits, mutant, monkeypatch):
         wanted = propagated(n, src, dst, np.arange(1, n + 1), rounds)
         right &= np.array_equal(gpu_ranks.field(labels, "label", n), wanted)
     assert right == (mutant is None)
+
+
+ALWAYS_DISTINCT = "(how & ALL_DISTINCT) != 0", "true"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "limits", "repeats", "mutant"),
+    [
+        (1, {}, False, None),
+        (1, {}, True, None),
+        *(
+            pytest.param(*each, marks=pytest.mark.exhaustive)
+            for each in (
+                *((1, limits, repeats, None) for limits in (IN_TABLES, IN_CHUNKS) for repeats in (False, True)),
+                *((1, limits, True, ALWAYS_DISTINCT) for limits in ({}, IN_TABLES, IN_CHUNKS)),
+                *((3, IN_CHUNKS, repeats, None) for repeats in (False, True)),
+            )
+        ),
+    ],
+)
+def test_distinct_keys(ranks, limits, repeats, mutant, monkeypatch):
+    """In the first round of labels the smallest is taken, but not where a row names a neighbour twice."""
+    limit(monkeypatch, limits)
+    n, src, dst = edges(*SIZE)
+    src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    if not repeats:
+        src, dst = np.divmod(np.unique(src * n + dst), n)
+    src, dst = src[src != dst], dst[src != dst]
+    graph = simulated.graph(n, src, dst, directed=False)
+    for rounds in (1, 2):
+        (labels,) = gpu_ranks.run(ranks, graph, [Labels(rounds=rounds)], options=Options(), mutant=mutant)
+        ends = np.concatenate([src, dst]), np.concatenate([dst, src])
+        wanted = propagated(n, *ends, np.arange(1, n + 1), rounds)
+        assert np.array_equal(gpu_ranks.field(labels, "label", n), wanted) == (mutant is None)

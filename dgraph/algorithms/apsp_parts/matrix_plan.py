@@ -25,8 +25,8 @@ ADDED = {4: 0.12e-9, 8: 0.24e-9}
 SPARSE, FEW = 8, 1024
 """Most arcs a vertex, and fewest vertices, of graphs that are partitioned to look for separators."""
 
-ON_GPU = 30
-"""A GPU's products are at least this many times as fast as those of a rank's threads."""
+ADDED_ON_GPU = {4: 0.2e-12, 8: 0.8e-12}
+"""Seconds a GPU takes for an addition and a minimum."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def planned(
         threads = comm.total(max(backend.host_threads, 1))
         seconds = {
             "johnson": n * (n + arcs) * SEARCHED / threads,
-            "blocked": float(n) ** 3 * ADDED[itemsize] / (comm.size * ON_GPU if gpus else threads),
+            "blocked": float(n) ** 3 * (ADDED_ON_GPU[itemsize] / comm.size if gpus else ADDED[itemsize] / threads),
         }
         if not gpus and n >= FEW and arcs <= SPARSE * n:
             parts = parts_of(rows, None)

@@ -31,10 +31,11 @@ class MinPlus:
     Attributes:
         xp: module whose functions work on the matrices.
         preferred: pivots of a block.
+        most: largest number of them.
     """
 
     xp: Any = np
-    preferred = 64
+    preferred, most = 64, 1 << 30
 
     def __init__(self, team: Team):
         self.team = team

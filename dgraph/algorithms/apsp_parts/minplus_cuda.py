@@ -11,21 +11,25 @@ from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
 
-TYPES = {"float32": ("float", "fminf"), "float64": ("double", "fmin")}
+TYPES = {"float32": ("float", "fminf", 2), "float64": ("double", "fmin", 1)}
+"""dtype → its type and minimum in CUDA, and blocks whose registers fit a multiprocessor."""
+
+CLOSED = 128
+"""Largest block of pivots that is closed in registers."""
 
 
 @cache
 def text(dtype: str) -> str:
     """Return the kernels' text for matrices of ``dtype``."""
-    kind, least = TYPES[dtype]
-    types = f"typedef {kind} value_t;\n#define LEAST {least}"
+    kind, least, resident = TYPES[dtype]
+    types = f"typedef {kind} value_t;\n#define LEAST {least}\n#define CLOSED {CLOSED}\n#define RESIDENT {resident}"
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("minplus")])
 
 
 class MinPlus:
     """Matrices in GPU memory; attributes and methods are those of the CPU's ``MinPlus``."""
 
-    preferred = 128
+    preferred = most = CLOSED
 
     def __init__(self, backend: Any):
         self.backend, self.device = backend, backend.device

@@ -86,6 +86,7 @@ class EdgePhase:
         """Return the launches of a pull over whole rows.
 
         Where few edges leave active vertices, and no long row has them, row reducers fold only rows that they reach.
+        Where a row's keys all differ, MODE takes the smallest.
         """
         t, words, kernels = self.traced, self.words, self.kernels
         if t.row_reducer is None:
@@ -94,7 +95,8 @@ class EdgePhase:
         marked = bool(few) and not t.all and not self.local.mirrors
         if marked:
             self.device.clear(self.arrays.fold_marks)
-        return kernels.fold_launches(marked)
+        distinct = t.program.distinct and words[at.ROUND] == 0 and not self.local.repeats
+        return kernels.fold_launches(marked, bool(distinct))
 
     @property
     def _pulls_rows(self) -> bool:

@@ -144,19 +144,26 @@ class Launcher:
             return [("round_kernels", "join_tiles")]
         return [("round_kernels", "join_rows")] * (len(self.graph.chunks[0]) > 0)
 
-    def fold_launches(self, marked: bool) -> list[tuple]:
-        """Return the launches that fold rows; ``marked``: only rows that ``mark_rows`` finds."""
+    def fold_launches(self, marked: bool, distinct: bool) -> list[tuple]:
+        """Return the launches that fold rows.
+
+        Args:
+            marked: fold only rows that ``mark_rows`` finds.
+            distinct: the keys of a row all differ, so that MODE takes the smallest.
+        """
         reducer = self.traced.row_reducer
         assert reducer is not None
+        how = marked + 2 * distinct
         by_block = (
             {"pull_middle": self.graph.middle_rows, "pull_long": self.graph.table_rows} if reducer is MODE else {}
         )
-        long = ["vote"] * (reducer is MODE) + ["open_rows", "fold_long", "join_rows"]
+        tables = ["open_rows"] * (not distinct)
+        long = ["vote"] * (reducer is MODE and not distinct) + [*tables, "fold_long", "join_rows"]
         return [
             *[("round_kernels", "mark_rows")] * marked,
-            ("round_kernels", "pull", int(marked)),
-            *[("round_kernels", name, int(marked)) for name, rows in by_block.items() if len(rows)],
-            *[("round_kernels", name) for name in long if len(self.graph.fold_chunks(reducer)[0])],
+            ("round_kernels", "pull", how),
+            *[("round_kernels", name, how) for name, rows in by_block.items() if len(rows)],
+            *[("round_kernels", name, how) for name in long if len(self.graph.fold_chunks(reducer)[0])],
         ]
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:

@@ -18,6 +18,7 @@ struct Puller {
     const u32* bits;
     const Source* hubs = 0;
     mutable i64 seen = 0;
+    bool distinct = false; // for MODE: the keys of a row all differ
 
     // The proposal along edge e into v, folded into a; whether its source is active.
     __device__ bool take(offset_t e, u32 v, Proposal& a) const { return take(e, env.in_neighbours[e], v, a); }

@@ -23,50 +23,57 @@ KERNEL mark_rows(i64) {
     }
 }
 
-DEVICE Puller puller_now() { return {globals_now(), is(env.control->bits_swapped) ? env.bits1 : env.bits0}; }
+// Arguments of the kernels of row reducers.
+#define ONLY_MARKED 1 // ``mark_rows`` has run
+#define ALL_DISTINCT 2 // for MODE: the keys of a row all differ
+
+DEVICE Puller puller_now(i64 how) {
+    return {globals_now(), is(env.control->bits_swapped) ? env.bits1 : env.bits0, 0, 0, (how & ALL_DISTINCT) != 0};
+}
+DEVICE const u32* marks_now(i64 how) { return how & ONLY_MARKED ? env.fold_marks : 0; }
 DEVICE u32* next_bits_now() { return is(env.control->bits_swapped) ? env.bits0 : env.bits1; }
 
-// All rows, and of long ones the stamps; ``marked``: ``mark_rows`` has run.
-KERNEL pull(i64 marked) {
+// All rows, and of long ones the stamps.
+KERNEL pull(i64 how) {
     SHARED(FoldBlock, room);
     if (is_over()) return;
-    const Puller puller = puller_now();
-    fold_rows(puller, marked ? env.fold_marks : 0, next_bits_now(), slot_now(), room);
+    const Puller puller = puller_now(how);
+    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room);
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 
 #if FOLD_VOTES
 // Rows that a block folds, after ``pull``.
-KERNEL pull_middle(i64 marked) {
+KERNEL pull_middle(i64 how) {
     SHARED_ARRAY(ModeRoom, room, MIDDLE_BYTES);
     if (is_over()) return;
-    const RowList rows = {env.middle_rows, (u64)env.middle_count, marked ? env.fold_marks : 0};
-    fold_in_tables(puller_now(), rows, next_bits_now(), slot_now(), *room, MIDDLE_BYTES);
+    const RowList rows = {env.middle_rows, (u64)env.middle_count, marks_now(how)};
+    fold_in_tables(puller_now(how), rows, next_bits_now(), slot_now(), *room, MIDDLE_BYTES);
 }
-KERNEL pull_long(i64 marked) {
+KERNEL pull_long(i64 how) {
     SHARED_ARRAY(ModeRoom, room, TABLE_BYTES);
     if (is_over()) return;
-    const RowList rows = {env.table_rows, (u64)env.table_count, marked ? env.fold_marks : 0};
-    fold_in_tables(puller_now(), rows, next_bits_now(), slot_now(), *room, TABLE_BYTES);
+    const RowList rows = {env.table_rows, (u64)env.table_count, marks_now(how)};
+    fold_in_tables(puller_now(how), rows, next_bits_now(), slot_now(), *room, TABLE_BYTES);
 }
 #endif
 
-// The kernels of the longest rows, one after the other.
+// The kernels of the longest rows, one after the other. Where keys differ nothing is put to the vote, and no table is filled.
 #if FOLD_VOTES
 KERNEL vote(i64) {
-    if (!is_over()) vote_rows(puller_now());
+    if (!is_over()) vote_rows(puller_now(0));
 }
 #endif
 KERNEL open_rows(i64) {
     if (!is_over()) empty_tables();
 }
-KERNEL fold_long(i64) {
-    if (!is_over()) fold_chunks(puller_now());
+KERNEL fold_long(i64 how) {
+    if (!is_over()) fold_chunks(puller_now(how));
 }
 KERNEL join_rows(i64) {
     SHARED(AwakeRoom, room);
     if (is_over()) return;
-    join_folds(puller_now(), next_bits_now(), slot_now(), room);
+    join_folds(puller_now(0), next_bits_now(), slot_now(), room);
 }
 #else
 PULL_KERNEL pull(i64 of) {

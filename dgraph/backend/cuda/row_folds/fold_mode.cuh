@@ -30,6 +30,13 @@ DEVICE FoldPart warp_best(FoldPart best) {
     return best;
 }
 
+// The mode of 32 K keys that all differ, K a lane: the smallest.
+template <int K> DEVICE FoldPart smallest_of(const i64* keys) {
+    FoldPart best = {LEFT_OUT, 0};
+    for (u32 k = 0; k < K; k++) take_better(best, keys[k], keys[k] != LEFT_OUT);
+    return warp_best(best);
+}
+
 // The mode of a key a lane.
 DEVICE FoldPart mode_of_lanes(i64 mine) {
     const u32 same = alike((u64)mine);
@@ -175,6 +182,7 @@ template <class K> DEVICE i64 fold_warp(const K& key, u32 count, FoldRoom& room)
     if (count <= 32) key.template load<1>(count, mine);
     else key.template load<FOLD_LONG / 32>(count, mine);
     const FoldPart first = {shuffle(mine[0], 0), FEWEST_ALIKE};
+    if (key.puller.distinct) return count <= 32 ? smallest_of<1>(mine).key : smallest_of<FOLD_LONG / 32>(mine).key;
     if (count <= 32) {
         if (first.key != LEFT_OUT && 2 * votes_of<1>(first, mine) > count) return first.key;
         return mode_of_lanes(mine[0]).key;
@@ -190,6 +198,7 @@ template <class K> DEVICE i64 fold_warp(const K& key, u32 count, FoldRoom& room)
 template <class K> DEVICE FoldPart fold_part(const K& key, u32 count, const FoldTable& table) {
     i64 mine[FOLD_CHUNK / 32];
     key.template load<FOLD_CHUNK / 32>(count, mine);
+    if (key.puller.distinct) return smallest_of<FOLD_CHUNK / 32>(mine);
     return add_keys<FOLD_CHUNK / 32>(mine, table.keys, table.counts, (u32)table.slots);
 }
 

@@ -113,8 +113,21 @@ DEVICE bool is_reached(const RowKeys& row, u64 degree, const ModeKeys& some) {
     return active;
 }
 
+// The mode of a row whose keys all differ: the smallest; in the block's first thread.
+DEVICE i64 smallest_of_row(const RowKeys& row, u64 degree, ModeKeys& some, ModeRoom& room) {
+    FoldPart best = {LEFT_OUT, 0};
+    for (u64 first = threadIdx.x; first < degree; first += FOLD_DEEP * BLOCK) {
+        if (first >= BLOCK) some.load(row, first, degree);
+        for (u32 k = 0; k < FOLD_DEEP; k++) take_better(best, some.keys[k], some.keys[k] != LEFT_OUT);
+    }
+    if (threadIdx.x == 0) room.votes = 0;
+    __syncthreads(); // the first thread has read room.best of the row before
+    return best_of_block(best, LEFT_OUT, room).key;
+}
+
 // The mode of a row; in the block's first thread.
 DEVICE i64 mode_of_row(const RowKeys& row, u64 degree, ModeKeys& some, const TableMemory& memory, ModeRoom& room) {
+    if (row.puller.distinct) return smallest_of_row(row, degree, some, room);
     const i64 likely = sampled_key(some.keys[0], room);
     FoldPart best;
     bool done = false, narrow = true;
