@@ -84,6 +84,7 @@ def test_rows_of_all_lengths(ranks, limits, monkeypatch):
         ("* parts >> 32) == part)", "* parts >> 32) == 0)"),
         ("votes += part == 0;", "votes += 1;"),
         ("table.take(at, best), table.empty(at)", "table.take(at, best)"),
+        ("if (threadIdx.x == 0 && room.votes) take_better(best, likely, room.votes);", ""),
     )),
 ])  # fmt: skip
 def test_keys_of_64_bits(mutant, monkeypatch):
@@ -164,7 +165,7 @@ MUTANTS = [
     ({}, ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)",
           "if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > 0)")),
     ({}, ("2 * votes_of<1>(first, mine) > count", "votes_of<1>(first, mine) > 0")),
-    ({}, ("if (threadIdx.x == 0 && room.votes) take_better(best, likely, room.votes);", "")),
+    ({}, ("votes_of_row(row, degree, some, sampled.key, room) > degree", "degree > 0")),
 ]  # fmt: skip
 
 

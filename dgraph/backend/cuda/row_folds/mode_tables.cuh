@@ -1,19 +1,21 @@
 // MODE by a block, in one pass over a row whose table fits shared memory: rows of FOLD_LONG to FOLD_TABLES edges.
 //
 // Threads read FOLD_DEEP edges each, all loads in flight. The most frequent key of a sample is counted in registers, so that
-// a key that most edges have never meets itself in the table; the others are counted by shared atomics, without a result. A
+// a key that most edges have never meets itself in the table; where most of the sample have it, a vote comes before, which
+// mostly spares the table. The other keys are counted by shared atomics, without a result. A
 // scan of the table then finds the best and empties it for the next row. Keys of 32 bits make slots of 8 bytes; a row that has
 // wider ones starts again with slots of 12. A row with more keys than a table takes is read once for each part of its keys, by
 // hash, unless the first pass finds a majority.   [parts: as hybrid hash aggregation, Graefe 1993]
 
-// Edges that a thread reads at once, and keys of a sample.
+// Edges that a thread reads at once, keys of a sample, and how many of them must be equal for the row to vote first.
 #define FOLD_DEEP 4
 #define FOLD_SAMPLE 32
+#define VOTES_FIRST 18
 
 struct ModeRoom : AwakeRoom {
     i64 sample[FOLD_SAMPLE];
     FoldPart best[BLOCK / 32];
-    u32 votes;
+    u32 votes, votes_of_warp[BLOCK / 32];
 };
 
 // Rows that a block folds, of which ``marks``, unless null, has those to fold.
@@ -50,12 +52,27 @@ struct ModeKeys {
 };
 
 // The most frequent key of a sample: of every warp's first edges.
-DEVICE i64 sampled_key(i64 mine, ModeRoom& room) {
+DEVICE FoldPart sampled_key(i64 mine, ModeRoom& room) {
     const u32 each = FOLD_SAMPLE / (BLOCK / 32);
     if (lane_id() < each) room.sample[warp_in_block() * each + lane_id()] = mine;
     __syncthreads();
-    const FoldPart likely = mode_of_lanes(room.sample[lane_id()]);
-    return likely.times > 1 ? likely.key : LEFT_OUT;
+    return mode_of_lanes(room.sample[lane_id()]);
+}
+
+// How many edges have a key, by the first keys of all threads and those behind; in all threads.
+DEVICE u32 votes_of_row(const RowKeys& row, u64 degree, ModeKeys& some, i64 likely, ModeRoom& room) {
+    u32 votes = 0;
+    for (u64 first = threadIdx.x; first < degree; first += FOLD_DEEP * BLOCK) {
+        if (first >= BLOCK) some.load(row, first, degree);
+        for (u32 k = 0; k < FOLD_DEEP; k++) votes += some.keys[k] == likely;
+    }
+    __syncwarp();
+    votes = warp_sum(votes);
+    if (lane_id() == 0) room.votes_of_warp[warp_in_block()] = votes;
+    __syncthreads();
+    u32 all = 0;
+    for (u32 i = 0; i < BLOCK / 32; i++) all += room.votes_of_warp[i];
+    return all;
 }
 
 // Fold a row in ``parts`` passes; whether all keys had a slot. ``some`` holds the first keys of all threads if keys are narrow.
@@ -128,7 +145,12 @@ DEVICE i64 smallest_of_row(const RowKeys& row, u64 degree, ModeKeys& some, ModeR
 // The mode of a row; in the block's first thread.
 DEVICE i64 mode_of_row(const RowKeys& row, u64 degree, ModeKeys& some, const TableMemory& memory, ModeRoom& room) {
     if (row.puller.distinct) return smallest_of_row(row, degree, some, room);
-    const i64 likely = sampled_key(some.keys[0], room);
+    const FoldPart sampled = sampled_key(some.keys[0], room);
+    if (sampled.times >= VOTES_FIRST && sampled.key != LEFT_OUT) {
+        if (2 * (u64)votes_of_row(row, degree, some, sampled.key, room) > degree) return sampled.key;
+        if (degree > FOLD_DEEP * BLOCK) some.load(row, threadIdx.x, degree);
+    }
+    const i64 likely = sampled.times > 1 ? sampled.key : LEFT_OUT;
     FoldPart best;
     bool done = false, narrow = true;
     for (u32 parts = 1 + (u32)((degree - 1) / (memory.bytes / 12)); !done; parts *= 2, narrow = false) {
