@@ -165,7 +165,7 @@ MUTANTS = [
     ({}, ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)",
           "if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > 0)")),
     ({}, ("2 * votes_of<1>(first, mine) > count", "votes_of<1>(first, mine) > 0")),
-    ({}, ("votes_of_row(row, degree, some, sampled.key, room) > degree", "degree > 0")),
+    ({}, ("votes_of_row(row, degree, some, sample.likely.key, room) > degree", "degree > 0")),
 ]  # fmt: skip
 
 

@@ -4,11 +4,12 @@
 // a key that most edges have never meets itself in the table; where most of the sample have it, a vote comes before, which
 // mostly spares the table. The other keys are counted by shared atomics, without a result. A
 // scan of the table then finds the best and empties it for the next row. Keys of 32 bits make slots of 8 bytes; a row that has
-// wider ones starts again with slots of 12. A row with more keys than a table takes is read once for each part of its keys, by
-// hash, unless the first pass finds a majority.   [parts: as hybrid hash aggregation, Graefe 1993]
+// wider ones starts again with slots of 12. A row with more keys than a table takes, by the share of different ones in a sample,
+// is read once for each part of its keys, by hash, unless the first pass finds a majority; if a part has no room after all,
+// the row starts again with more parts.   [parts: as hybrid hash aggregation, Graefe 1993]
 
 // Edges that a thread reads at once, keys of a sample, and how many of them must be equal for the row to vote first.
-#define FOLD_DEEP 4
+#define FOLD_DEEP 2
 #define FOLD_SAMPLE 32
 #define VOTES_FIRST 18
 
@@ -51,12 +52,22 @@ struct ModeKeys {
     }
 };
 
-// The most frequent key of a sample: of every warp's first edges.
-DEVICE FoldPart sampled_key(i64 mine, ModeRoom& room) {
+struct Sampled {
+    FoldPart likely; // the most frequent key
+    u32 distinct;    // keys that differ
+
+    __device__ explicit Sampled(i64 mine) {
+        likely = mode_of_lanes(mine);
+        distinct = __popc(ballot(__ffs(alike((u64)mine)) - 1 == (int)lane_id()));
+    }
+};
+
+// A sample of a row's keys: of edges evenly spread over a long row, whose number of keys matters, else of every warp's first ones.
+DEVICE Sampled sample_of(const RowKeys& row, u64 degree, const ModeKeys& some, bool spread, ModeRoom& room) {
     const u32 each = FOLD_SAMPLE / (BLOCK / 32);
-    if (lane_id() < each) room.sample[warp_in_block() * each + lane_id()] = mine;
+    if (!spread && lane_id() < each) room.sample[warp_in_block() * each + lane_id()] = some.keys[0];
     __syncthreads();
-    return mode_of_lanes(room.sample[lane_id()]);
+    return Sampled(spread ? row((u32)(degree / FOLD_SAMPLE) * lane_id()) : room.sample[lane_id()]);
 }
 
 // How many edges have a key, by the first keys of all threads and those behind; in all threads.
@@ -145,15 +156,16 @@ DEVICE i64 smallest_of_row(const RowKeys& row, u64 degree, ModeKeys& some, ModeR
 // The mode of a row; in the block's first thread.
 DEVICE i64 mode_of_row(const RowKeys& row, u64 degree, ModeKeys& some, const TableMemory& memory, ModeRoom& room) {
     if (row.puller.distinct) return smallest_of_row(row, degree, some, room);
-    const FoldPart sampled = sampled_key(some.keys[0], room);
-    if (sampled.times >= VOTES_FIRST && sampled.key != LEFT_OUT) {
-        if (2 * (u64)votes_of_row(row, degree, some, sampled.key, room) > degree) return sampled.key;
+    const u64 slots = memory.bytes / 12;
+    const Sampled sample = sample_of(row, degree, some, degree > slots, room);
+    if (sample.likely.times >= VOTES_FIRST && sample.likely.key != LEFT_OUT) {
+        if (2 * (u64)votes_of_row(row, degree, some, sample.likely.key, room) > degree) return sample.likely.key;
         if (degree > FOLD_DEEP * BLOCK) some.load(row, threadIdx.x, degree);
     }
-    const i64 likely = sampled.times > 1 ? sampled.key : LEFT_OUT;
+    const i64 likely = sample.likely.times > 1 ? sample.likely.key : LEFT_OUT;
     FoldPart best;
     bool done = false, narrow = true;
-    for (u32 parts = 1 + (u32)((degree - 1) / (memory.bytes / 12)); !done; parts *= 2, narrow = false) {
+    for (u32 parts = 1 + (u32)((degree * sample.distinct / FOLD_SAMPLE) / (slots + 1)); !done; parts *= 2, narrow = false) {
         if (threadIdx.x == 0) room.votes = 0;
         __syncthreads();
         if (narrow) done = count_keys<u32>(row, degree, some, likely, parts, memory, room, best);
