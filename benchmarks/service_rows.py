@@ -35,6 +35,9 @@ CLIENTS = 4
 MARKS = 20, 4, 2, 1
 """Divisors of the number of jobs: memory is read when such a part of them has run."""
 
+RESTED = 7
+"""Seconds after which ranks without requests have given back the memory that they do not use."""
+
 ENDLESS = {"graph": "g", "algorithm": "pagerank", "parameters": {"tol": 0.0, "max_iter": 10**9}, "cache": False}
 
 
@@ -261,6 +264,7 @@ async def many(service: Service, asked: Asked) -> dict:
 
     for part in MARKS:
         await asyncio.gather(*(client(asked.jobs // part) for _ in range(CLIENTS)))
+        await asyncio.sleep(RESTED)
         marks[ended] = await service.memory()
         print(f"{ended} jobs, {time.perf_counter() - began:.1f} s: {marks[ended]}", flush=True)
     return {"jobs": ended, "states": states, "seconds": time.perf_counter() - began, "memory": marks}

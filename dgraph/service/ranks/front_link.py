@@ -13,11 +13,13 @@ import socket
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dgraph.errors import OutputError
 from dgraph.service.messages import Frames, address, encode
+from dgraph.service.ranks.request_broadcast import IDLE_S
 
 GRACE = 3.0
 """Seconds that a request may go on after the front has ended; then the process exits."""
@@ -60,9 +62,17 @@ class FrontLink:
         """Send the first message."""
         self._send({"hello": facts})
 
-    def next(self) -> list[dict[str, Any]] | None:
-        """Return requests that were sent together; blocked, and idle, until there are some. None: the front ended."""
+    def next(self, rest: Callable[[], None]) -> list[dict[str, Any]] | None:
+        """Return requests that were sent together; blocked, and idle, until there are some. None: the front ended.
+
+        Args:
+            rest: called once there has been no request for ``IDLE_S`` seconds.
+        """
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
         while not self._requests:
+            if not waiting.poll(1000 * IDLE_S):
+                rest()
             if not self._read():
                 return None
             self._looked = time.monotonic()

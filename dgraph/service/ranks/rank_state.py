@@ -62,6 +62,13 @@ class RankState:
                 finally:
                     del short  # it holds this frame: a cycle that only the collection of garbage ends
 
+    def rest(self) -> None:
+        """Return this process' unused memory to its GPU; not collective."""
+        engines = (graph.kept_backend for graph in self.graphs)
+        engine = next((each for each in engines if each is not None), None)
+        if engine is not None:
+            engine.device.give_back()
+
     def graph(self, request: Request) -> Graph:
         """Return the graph that a request names; collective if it selects vertices (``where``)."""
         return self.graphs.chosen(request["graph"], request["version"], request.get("where"))

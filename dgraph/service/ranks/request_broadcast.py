@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,10 @@ from dgraph.service.messages import HEADER, decode, encode
 
 SHORT = 1 << 16
 """Bytes of the first message; a longer frame follows in a second one."""
+
+
+IDLE_S = 5.0
+"""Seconds without a request after which a rank gives memory back that it does not use."""
 
 
 class RequestBroadcast:
@@ -31,15 +37,32 @@ class RequestBroadcast:
         ]
         self.comm.wait(lambda: all(request.done() for request in sent), frame.size * (self.comm.size - 1))
 
-    def receive(self) -> dict[str, Any]:
-        """Wait for the next request of rank 0, and return it."""
+    def receive(self, rest: Callable[[], None]) -> dict[str, Any]:
+        """Wait for the next request of rank 0, and return it.
+
+        Args:
+            rest: called once there has been no request for ``IDLE_S`` seconds.
+        """
         inbox = self._inbox
         pending = self.comm.receive(0, inbox.ctypes.data, inbox.size)
-        self.comm.idle(pending.done)
+        self.comm.idle(_resting(pending.done, rest))
         size = int.from_bytes(inbox[:HEADER].tobytes(), "little")
         first = inbox[HEADER : HEADER + size].tobytes()
-        rest = np.empty(size - len(first), np.uint8)
-        if rest.size:
-            pending = self.comm.receive(0, rest.ctypes.data, rest.size)
-            self.comm.wait(pending.done, rest.size)
-        return decode(first + rest.tobytes())
+        more = np.empty(size - len(first), np.uint8)
+        if more.size:
+            pending = self.comm.receive(0, more.ctypes.data, more.size)
+            self.comm.wait(pending.done, more.size)
+        return decode(first + more.tobytes())
+
+
+def _resting(ready: Callable[[], bool], rest: Callable[[], None]) -> Callable[[], bool]:
+    """Return ``ready``, which also calls ``rest`` once, ``IDLE_S`` seconds from now."""
+    due = [time.monotonic() + IDLE_S]
+
+    def waited() -> bool:
+        if due and time.monotonic() > due[0]:
+            due.clear()
+            rest()
+        return ready()
+
+    return waited

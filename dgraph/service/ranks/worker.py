@@ -103,9 +103,9 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
     waiting: deque[Request] = deque()
     while True:
         if link is None:
-            request = channel.receive()
+            request = channel.receive(state.rest)
         else:
-            request = _next(link, waiting)
+            request = _next(link, waiting, state)
             channel.send(request)
         if request["op"] == "stop":
             break
@@ -123,16 +123,17 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
     return 0
 
 
-def _next(link: FrontLink, waiting: deque[Request]) -> Request:
+def _next(link: FrontLink, waiting: deque[Request], state: RankState) -> Request:
     """Return the next request that was not cancelled while it waited, or those that may share a pass.
 
     Args:
         link: the front.
         waiting: requests that came with earlier ones.
+        state: this rank.
     """
     while True:
         if not waiting:
-            waiting.extend(grouped(link.next() or [STOP]))
+            waiting.extend(grouped(link.next(state.rest) or [STOP]))
         request = waiting.popleft()
         members = request.get("requests") or [request]
         kept = [each for each in members if "id" not in each or not link.cancelled(each["id"])]
