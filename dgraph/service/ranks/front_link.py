@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +62,17 @@ class FrontLink:
         """Send the first message."""
         self._send({"hello": facts})
 
-    def next(self, rest: Callable[[], None]) -> list[dict[str, Any]] | None:
+    def next(self, rest: Callable[[], Iterator[None]]) -> list[dict[str, Any]] | None:
         """Return requests that were sent together; blocked, and idle, until there are some. None: the front ended.
 
         Args:
-            rest: called once there has been no request for ``IDLE_S`` seconds.
+            rest: work, in steps, for a time after ``IDLE_S`` seconds without a request; a request ends it.
         """
         waiting = select.poll()
         waiting.register(self._socket, select.POLLIN)
         while not self._requests:
             if not waiting.poll(1000 * IDLE_S):
-                rest()
+                any(waiting.poll(0) for _ in rest())
             if not self._read():
                 return None
             self._looked = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 
 from dgraph.errors import UsageError
 from dgraph.result.result import Result
@@ -31,6 +32,9 @@ class HeldResults:
 
     def __len__(self) -> int:
         return len(self._held)
+
+    def __iter__(self) -> Iterator[Result]:
+        return (result for result, _ in self._held.values())
 
     def hold(self, job: str, result: Result, rows: int) -> None:
         """Hold a result of ``rows`` rows over all ranks; drop the oldest beyond the limits."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -62,12 +62,20 @@ class RankState:
                 finally:
                     del short  # it holds this frame: a cycle that only the collection of garbage ends
 
-    def rest(self) -> None:
-        """Return this process' unused memory to its GPU; not collective."""
+    def rest(self) -> Iterator[None]:
+        """Move held results from this rank's GPU to its host, a step each, and return unused memory; not collective.
+
+        Results that come and go leave gaps between each other, and pools can only return what is wholly unused.
+        """
         engines = (graph.kept_backend for graph in self.graphs)
         engine = next((each for each in engines if each is not None), None)
-        if engine is not None:
-            engine.device.give_back()
+        if engine is None:
+            return
+        for columns in [result.columns for result in self.results]:
+            for name in columns:
+                columns[name]  # copies it
+            yield
+        engine.device.give_back()
 
     def graph(self, request: Request) -> Graph:
         """Return the graph that a request names; collective if it selects vertices (``where``)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ SHORT = 1 << 16
 
 
 IDLE_S = 5.0
-"""Seconds without a request after which a rank gives memory back that it does not use."""
+"""Seconds without a request after which a rank frees memory of its GPU."""
 
 
 class RequestBroadcast:
@@ -37,11 +37,11 @@ class RequestBroadcast:
         ]
         self.comm.wait(lambda: all(request.done() for request in sent), frame.size * (self.comm.size - 1))
 
-    def receive(self, rest: Callable[[], None]) -> dict[str, Any]:
+    def receive(self, rest: Callable[[], Iterator[None]]) -> dict[str, Any]:
         """Wait for the next request of rank 0, and return it.
 
         Args:
-            rest: called once there has been no request for ``IDLE_S`` seconds.
+            rest: work, in steps, for a time after ``IDLE_S`` seconds without a request; a request ends it.
         """
         inbox = self._inbox
         pending = self.comm.receive(0, inbox.ctypes.data, inbox.size)
@@ -55,14 +55,15 @@ class RequestBroadcast:
         return decode(first + more.tobytes())
 
 
-def _resting(ready: Callable[[], bool], rest: Callable[[], None]) -> Callable[[], bool]:
-    """Return ``ready``, which also calls ``rest`` once, ``IDLE_S`` seconds from now."""
+def _resting(ready: Callable[[], bool], rest: Callable[[], Iterator[None]]) -> Callable[[], bool]:
+    """Return ``ready``, which also does the steps of ``rest`` once, ``IDLE_S`` seconds from now, until it is true."""
     due = [time.monotonic() + IDLE_S]
 
     def waited() -> bool:
         if due and time.monotonic() > due[0]:
             due.clear()
-            rest()
+            if any(ready() for _ in rest()):
+                return True
         return ready()
 
     return waited
