@@ -7,6 +7,7 @@ answers of their own in each library, of which the size is shown. NetworkX takes
 from __future__ import annotations
 
 import statistics
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,8 @@ def _igraph(source, target, weight, arcs, n: int) -> dict[str, Task]:
         return len(one_way.connected_components(mode="strong"))
 
     def hits():
-        found = np.array(graph.authority_score())
+        with warnings.catch_warnings(action="ignore"):  # authorities of an undirected graph are its hubs
+            found = np.array(graph.authority_score(weights=weights))
         return found / found.sum()
 
     return {
@@ -163,6 +165,7 @@ def _networkx(source, target, weight, arcs, n: int) -> dict[str, Task]:
         "scc": lambda: nx.number_strongly_connected_components(one_way),
         "mis": lambda: len(nx.maximal_independent_set(plain, seed=1)),
         "color": lambda: max(nx.greedy_color(plain).values()) + 1,
+        "hits": lambda: by_vertex(nx.hits(graph)[1]),
     }
 
 
