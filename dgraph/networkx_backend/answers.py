@@ -7,6 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
+import networkx as nx
+from networkx.utils.backends import _registered_algorithms
+
+NETWORKX = tuple(map(int, nx.__version__.split(".")[:2]))
+"""Version of NetworkX, by which the types of some results differ."""
+
 FUNCTIONS: dict[str, Callable] = {}
 """Name of a NetworkX function → the function that answers it."""
 
@@ -22,7 +28,7 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
 
     Args:
         function: the function, with the parameters of NetworkX's function of that name.
-        declines: arguments that were given, by name → the reason to decline them, or None. NetworkX's call of the
+        declines: arguments by name, with defaults → the reason to decline them, or None. NetworkX's call of the
             function then raises ``NotImplementedError``.
     """
 
@@ -31,10 +37,11 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
 
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            reason = declined(name, args, kwargs)
+            given = _named(name, args, kwargs)
+            reason = _reason(name, given)
             if reason:
                 raise NotImplementedError(reason)
-            return function(*args, **kwargs)
+            return function(**given)
 
         FUNCTIONS[name] = called
         _signatures[name] = inspect.signature(function)
@@ -47,8 +54,33 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
 
 def declined(name: str, args: tuple, kwargs: Mapping[str, Any]) -> str | None:
     """Return the reason why the backend does not answer a call of one of its functions, or None."""
+    return _reason(name, _named(name, args, kwargs))
+
+
+def not_given(*names: str) -> Callable[[Mapping[str, Any]], str | None]:
+    """Return a check that declines results of a search, which leave the engine nothing to compute."""
+
+    def check(given: Mapping[str, Any]) -> str | None:
+        found = next((name for name in names if given.get(name) is not None), None)
+        return None if found is None else f"{found}= is given, so the engine has nothing to compute"
+
+    return check
+
+
+def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments by name, with NetworkX's defaults for parameters that dgraph's function has too."""
+    theirs = inspect.signature(_registered_algorithms[name].orig_func).parameters
+    ours = _signatures[name].parameters
+    defaults = {key: each.default for key, each in theirs.items() if each.default is not each.empty}
+    given = {**defaults, **dict(zip(theirs, args, strict=False)), **kwargs}
+    return {
+        key: value for key, value in given.items() if key in ours or key not in defaults or value is not defaults[key]
+    }
+
+
+def _reason(name: str, given: Mapping[str, Any]) -> str | None:
     try:
-        given = _signatures[name].bind(*args, **kwargs).arguments
+        _signatures[name].bind(**given)
     except TypeError as wrong:
         return f"dgraph's {name} has other parameters: {wrong}"
     for key in WEIGHTS:

@@ -55,9 +55,9 @@ ENGINE: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "eccentricity", "diameter", "radius", "periphery", "center", "barycenter", "harmonic_diameter",
-            "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index", "floyd_warshall",
-            "harmonic_centrality", "global_efficiency",
+            "eccentricity", "diameter", "radius", "periphery", "center", "barycenter", "centroid",
+            "harmonic_diameter", "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index",
+            "floyd_warshall", "harmonic_centrality", "global_efficiency",
         ),
         MANY,
     ),
@@ -89,7 +89,7 @@ ENGINE: dict[str, str] = {
         ("triangles", "clustering", "average_clustering", "transitivity"),
         "runs triangles; directed graphs and weights are declined",
     ),
-    "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=",
+    "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=; sp= is declined",
     "betweenness_centrality": "runs bc, by weights above 0 with weight=",
     "edge_betweenness_centrality": "runs edge_bc, by weights above 0 with weight=; multigraphs are declined",
     "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",

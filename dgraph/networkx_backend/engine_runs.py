@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 
-from dgraph.errors import DataError, NegativeCycle, UsageError
+from dgraph.errors import ConvergenceWarning, DataError, NegativeCycle, UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
@@ -61,7 +62,9 @@ def solve(algorithm: str, graph: Graph, **parameters: Any) -> Result:
     """
     calls[algorithm] += 1
     try:
-        return run(algorithm, graph, **parameters)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # NetworkX's exception reports it
+            return run(algorithm, graph, **parameters)
     except (DataError, UsageError) as refused:
         raise NotImplementedError(f"{refused} (vertices are positions of nodes in the graph)") from refused
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import networkx as nx
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import distances, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, enumerate_paths, lengths, paths_by_target
 from dgraph.networkx_backend.unweighted_paths import (
-    BEFORE_3_5,
     all_pairs_shortest_path,
     all_pairs_shortest_path_length,
     bidirectional_shortest_path,
@@ -56,7 +55,7 @@ def shortest_path(G: ConvertedGraph, source=None, target=None, weight=None, meth
     _check(method)
     if source is None and target is None:
         found = all_pairs_shortest_path(G) if weight is None else all_pairs_dijkstra_path(G, weight=weight)
-        return dict(found) if BEFORE_3_5 else found
+        return dict(found) if NETWORKX < (3, 5) else found
     if source is None:
         if weight is None:
             return single_target_shortest_path(G, target)
@@ -135,7 +134,7 @@ def single_source_all_shortest_paths(G: ConvertedGraph, source, weight=None, met
 @answers(declines=_no_pred_of_bellman_ford)
 def all_pairs_all_shortest_paths(G: ConvertedGraph, weight=None, method="dijkstra") -> Iterator:
     """Return an iterator over nodes with node → all its shortest paths."""
-    if weight is not None:
+    if weight is not None and method != "unweighted":
         G.lengths(weight)
     return ((node, dict(paths_by_target(_predecessors(G, node, weight, method), node))) for node in G.nodes)
 
@@ -150,7 +149,7 @@ def _missing(method: str) -> str:
 
 
 def _predecessors(G: ConvertedGraph, source, weight, method: str) -> dict:
-    if weight is None:
+    if weight is None or method == "unweighted":
         return predecessor(G, source)
     if method != "dijkstra":
         raise ValueError(f"method not supported: {method}")

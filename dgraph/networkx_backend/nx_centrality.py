@@ -5,13 +5,13 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import distances, solve
 
 
-@answers
-def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True):
+@answers(declines=not_given("sp"))
+def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True, *, sp=None):
     """Return node → inverse mean distance to it, or that of one node."""
     if u is not None and u not in G:
         raise nx.NodeNotFound(f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
 from dgraph.networkx_backend.engine_runs import solve
 
@@ -18,9 +18,7 @@ LOOPS = (
 
 
 def _cores_given(given) -> str | None:
-    if given.get("core_number") is not None:
-        return "core_number= is given, so the engine has nothing to compute"
-    return "parallel edges" if given["G"].is_multigraph() else None
+    return not_given("core_number")(given) or ("parallel edges" if given["G"].is_multigraph() else None)
 
 
 @answers

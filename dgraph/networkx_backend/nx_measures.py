@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import Distances, all_distances, from_each
 from dgraph.networkx_backend.generic_paths import shortest_path_length
 
 
-def _given(name: str):
-    """Return a check that declines if the argument, which leaves the engine nothing to compute, is given."""
-    return lambda given: None if given.get(name) is None else f"{name}= is given, so the engine has nothing to compute"
+def _on_nodes(*names: str):
+    """Return the check of :func:`not_given`, which also declines the null graph: NetworkX's versions differ for it."""
+    check = not_given(*names)
+    return lambda given: check(given) or (None if len(given["G"]) else "the graph has no nodes")
 
 
-@answers(declines=_given("sp"))
+@answers(declines=_on_nodes("sp"))
 def eccentricity(G: ConvertedGraph, v=None, sp=None, weight=None):
     """Return node → largest distance from it, or that of one node."""
     one = v in G
@@ -28,31 +29,31 @@ def eccentricity(G: ConvertedGraph, v=None, sp=None, weight=None):
     return found[v] if one else found
 
 
-@answers(declines=_given("e"))
+@answers(declines=_on_nodes("e"))
 def diameter(G: ConvertedGraph, e=None, usebounds=False, weight=None):
     """Return the largest eccentricity."""
     return max(_farthest(G, range(len(G)), weight))
 
 
-@answers(declines=_given("e"))
+@answers(declines=_on_nodes("e"))
 def radius(G: ConvertedGraph, e=None, usebounds=False, weight=None):
     """Return the smallest eccentricity."""
     return min(_farthest(G, range(len(G)), weight))
 
 
-@answers(declines=_given("e"))
+@answers(declines=_on_nodes("e"))
 def periphery(G: ConvertedGraph, e=None, usebounds=False, weight=None) -> list:
     """Return the nodes of largest eccentricity."""
     return _where(G, list(_farthest(G, range(len(G)), weight)), max)
 
 
-@answers(declines=_given("e"))
+@answers(declines=_on_nodes("e"))
 def center(G: ConvertedGraph, e=None, usebounds=False, weight=None) -> list:
     """Return the nodes of smallest eccentricity."""
     return _where(G, list(_farthest(G, range(len(G)), weight)), min)
 
 
-@answers(declines=lambda given: _given("sp")(given) or _given("attr")(given))
+@answers(declines=_on_nodes("sp", "attr"))
 def barycenter(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
     """Return the nodes with the smallest sum of distances."""
     sums = []
@@ -65,7 +66,17 @@ def barycenter(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
     return _where(G, sums, min)
 
 
-@answers(declines=_given("sp"))
+def _of_trees(given) -> str | None:
+    return None if hasattr(nx, "centroid") else "NetworkX before 3.7 means the centroid of a tree"
+
+
+@answers(declines=lambda given: _of_trees(given) or _on_nodes("sp", "attr")(given))
+def centroid(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
+    """Return the nodes with the smallest sum of distances: NetworkX's name of :func:`barycenter` since 3.7."""
+    return barycenter(G, weight)
+
+
+@answers(declines=not_given("sp"))
 def harmonic_diameter(G: ConvertedGraph, sp=None, *, weight=None) -> float:
     """Return the number of ordered pairs over the sum of inverse distances."""
     total = sum(_inverses(found) for found in _everywhere(G, weight))
@@ -114,7 +125,7 @@ def floyd_warshall(G: ConvertedGraph, weight="weight") -> dict:
     return {node: dict(zip(G.nodes, row, strict=True)) for node, row in zip(G.nodes, rows, strict=True)}
 
 
-@answers(declines=lambda given: None if len(given["G"]) else "the graph has no nodes")
+@answers(declines=_on_nodes())
 def floyd_warshall_numpy(G: ConvertedGraph, nodelist=None, weight="weight") -> np.ndarray:
     """Return the distances of all pairs as a matrix, infinite where no path leads.
 
@@ -133,7 +144,7 @@ def floyd_warshall_numpy(G: ConvertedGraph, nodelist=None, weight="weight") -> n
     return found[np.ix_(order, order)]
 
 
-@answers(declines=_given("sources"))
+@answers(declines=not_given("sources"))
 def harmonic_centrality(G: ConvertedGraph, nbunch=None, distance=None, sources=None) -> dict:
     """Return node → sum of inverse distances to it."""
     chosen = G.nodes if nbunch is None else list(dict.fromkeys(_bunch(G, nbunch)))

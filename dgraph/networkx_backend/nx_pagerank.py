@@ -11,7 +11,7 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
 
 LANCZOS = 100
-"""Iterations of the engine for each of NetworkX's, whose Lanczos method takes far fewer."""
+"""Iterations of the engine for each of NetworkX's with ``"svd"``, whose Lanczos method takes far fewer."""
 
 
 def _declined(given) -> str | None:
@@ -72,18 +72,24 @@ def _declined_hits(given) -> str | None:
 
 
 @answers(declines=_declined_hits)
-def hits(G: ConvertedGraph, max_iter=100, tol=1.0e-8, nstart=None, normalized=True) -> tuple[dict, dict]:
-    """Return hubs and authorities, each node → score.
+def hits(
+    G: ConvertedGraph, max_iter=100, tol=1.0e-8, nstart=None, normalized=True, *, method="svd"
+) -> tuple[dict, dict]:
+    """Return hubs and authorities, each node → score; NetworkX before 3.7 has no ``method`` but ``"svd"``.
 
     Raises:
+        ValueError: ``method`` is neither ``"svd"`` nor ``"power_iteration"``, which have the same limit.
         PowerIterationFailedConvergence: the tolerance was not met.
     """
+    if method not in ("svd", "power_iteration"):
+        raise ValueError(f"method not supported: {method}")
     if not len(G):
         return {}, {}
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
     G.lengths("weight")
-    limits = {"tol": float(max(tol, 1e-12)), "max_iter": LANCZOS * int(max_iter)}
+    most = int(max_iter) * (LANCZOS if method == "svd" else 1)
+    limits = {"tol": float(max(tol, 1e-12)), "max_iter": most}
     answer = solve("hits", G.engine("weight", parallel=True), **limits)
     if not answer.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)

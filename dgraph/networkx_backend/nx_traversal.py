@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import depth, hops, reached_from_each, search
 from dgraph.networkx_backend.nodes_given import position
-from dgraph.networkx_backend.unweighted_paths import BEFORE_3_5
 
 ABSENT = "The node {} is not in the graph."
 
@@ -74,7 +73,7 @@ def bfs_layers(G: ConvertedGraph, sources) -> Iterator[list]:
     """Return an iterator over the lists of nodes at each distance from the sources."""
     if sources in G:
         sources = [sources]
-    starts = dict.fromkeys(sources) if BEFORE_3_5 else set(sources)
+    starts = dict.fromkeys(sources) if NETWORKX < (3, 5) else set(sources)
     first = [position(G, source, ABSENT, nx.NetworkXError) for source in starts]
     if not first:
         return iter(())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
 
@@ -55,9 +55,10 @@ def _set_given(given) -> str | None:
 
 
 @answers(declines=_set_given)
-def maximal_independent_set(G: ConvertedGraph, nodes=None, seed=None) -> list:
+def maximal_independent_set(G: ConvertedGraph, nodes=None, seed=None) -> set | list:
     """Return the nodes of a maximal independent set: the same one for every seed."""
-    return G.names(np.flatnonzero(solve("mis", G.engine()).columns["in_set"] == 1))
+    found = G.names(np.flatnonzero(solve("mis", G.engine()).columns["in_set"] == 1))
+    return found if NETWORKX < (3, 7) else set(found)
 
 
 def _counted(G: ConvertedGraph) -> np.ndarray:

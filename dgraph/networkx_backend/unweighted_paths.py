@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 import networkx as nx
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import depth, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
-
-BEFORE_3_5 = tuple(map(int, nx.__version__.split(".")[:2])) < (3, 5)
-"""True for NetworkX 3.4, where some functions return a dict for an iterator of today, or the other way round."""
 
 
 @answers
@@ -26,7 +23,7 @@ def single_source_shortest_path_length(G: ConvertedGraph, source, cutoff=None) -
 def single_target_shortest_path_length(G: ConvertedGraph, target, cutoff=None) -> dict | Iterator:
     """Return node → hops to the target."""
     found = _lengths(G, position(G, target, "Target {} is not in G"), cutoff, True)
-    return iter(found.items()) if BEFORE_3_5 else found
+    return iter(found.items()) if NETWORKX < (3, 5) else found
 
 
 @answers

@@ -321,6 +321,7 @@ def test_real_files_have_the_known_counts_and_are_the_same_on_any_ranks(name):
     assert describe(block) == describe(alone[0])
 
 
+@pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")
 @pytest.mark.parametrize("name", ["karate.mtx", "chesapeake.mtx", "netscience.mtx"])
 def test_matrices_are_as_scipy_reads_them(name):
     matrix = scipy.sparse.csr_array(scipy.io.mmread(DATA / name))

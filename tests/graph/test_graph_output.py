@@ -92,6 +92,7 @@ def test_galois_files_are_as_described(code, dtype, count, tmp_path):
         assert (tmp_path / "a.gr").read_bytes() == galois(N, edges, 1, code)
 
 
+@pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")
 def test_other_libraries_read_them(tmp_path):
     expected = scipy.sparse.coo_array(
         (np.array([w for *_, w in EDGES]), ([u for u, *_ in EDGES], [v for _, v, _ in EDGES])), shape=(N, N)

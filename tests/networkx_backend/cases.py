@@ -7,6 +7,7 @@ A, B = "first node", "last node"
 ALL = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 UNDIRECTED, DIRECTED, SIMPLE = ("Graph", "MultiGraph"), ("DiGraph", "MultiDiGraph"), ("Graph", "DiGraph")
 EITHER = [{}, {"weight": "weight"}]
+HOPS = {"weight": "weight", "method": "unweighted"}
 SOURCE = [{"source": A}, {"source": A, "cutoff": 2}]
 PAIR = [{"source": A, "target": B}]
 WEIGHED = [{**arguments, **more} for arguments in SOURCE for more in ({}, {"weight": None}, {"weight": "absent"})]
@@ -29,9 +30,9 @@ CASES = {
     "shortest_path": (ALL, [case for case in WEIGHED_ENDS if case.keys() & {"source"} or not case]),
     "shortest_path_length": (ALL, WEIGHED_ENDS),
     "average_shortest_path_length": (ALL, EITHER),
-    "all_shortest_paths": (ALL, [{**PAIR[0], **more} for more in EITHER]),
-    "single_source_all_shortest_paths": (ALL, [{"source": A}]),
-    "all_pairs_all_shortest_paths": (ALL, [{}]),
+    "all_shortest_paths": (ALL, [{**PAIR[0], **more} for more in (*EITHER, HOPS)]),
+    "single_source_all_shortest_paths": (ALL, [{"source": A}, {"source": A, **HOPS}]),
+    "all_pairs_all_shortest_paths": (ALL, [{}, HOPS]),
     "dijkstra_path": (ALL, WEIGHED_PAIR),
     "dijkstra_path_length": (ALL, WEIGHED_PAIR),
     "bidirectional_dijkstra": (ALL, WEIGHED_PAIR),
@@ -120,6 +121,7 @@ CASES = {
     "periphery": (ALL, EITHER),
     "center": (ALL, EITHER),
     "barycenter": (ALL, EITHER),
+    "centroid": (ALL, EITHER),
     "harmonic_diameter": (ALL, EITHER),
     "wiener_index": (ALL, EITHER),
     "hyper_wiener_index": (("Graph",), EITHER),

@@ -1,8 +1,10 @@
 """Conversion, cache, configuration, and what the backend declines."""
 
+import inspect
 import subprocess
 import sys
 from decimal import Decimal
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -86,16 +88,53 @@ def test_a_converted_graph_takes_several_calls():
         ("average_shortest_path_length", {"method": "floyd-warshall"}, "Floyd"),
         ("diameter", {"e": {0: 1}}, "nothing to compute"),
         ("k_core", {"core_number": {0: 1}}, "nothing to compute"),
+        ("closeness_centrality", {"sp": {0: {0: 0}}}, "nothing to compute"),
         ("is_connected", {"unknown": 1}, "other parameters"),
     ],
 )
 def test_what_cannot_be_answered_is_declined(name, arguments, why):
     graph = nx.path_graph(3)
     assert why in backend.should_run(name, (graph,), arguments)
-    if name != "is_connected":  # NetworkX itself refuses an unknown argument
+    if arguments.keys() <= inspect.signature(getattr(nx, name)).parameters.keys():  # NetworkX refuses unknown ones
         with pytest.raises(NotImplementedError) as refused:
             getattr(nx, name)(graph, **arguments, backend="dgraph")
         assert why in str(refused.value.__cause__)
+
+
+def test_an_unknown_parameter_is_dropped_at_its_default(monkeypatch):
+    def is_connected(G, level=0, *, mode="fast"): ...
+
+    known = SimpleNamespace(orig_func=is_connected)
+    monkeypatch.setitem(nx.utils.backends._registered_algorithms, "is_connected", known)
+    call = backend.is_connected
+    assert call(from_networkx(nx.path_graph(3)), 0, mode="fast")
+    for arguments in ({"level": 1}, {"mode": "slow"}):
+        with pytest.raises(NotImplementedError, match="other parameters"):
+            call(from_networkx(nx.path_graph(3)), **arguments)
+
+
+@pytest.mark.parametrize("name", ["eccentricity", "diameter", "center", "barycenter"])
+def test_the_null_graph_is_declined_where_the_versions_of_networkx_differ(name):
+    with pytest.raises(NotImplementedError) as refused:
+        getattr(nx, name)(nx.Graph(), backend="dgraph")
+    assert "no nodes" in str(refused.value.__cause__)
+
+
+def test_the_centroid_of_a_tree_is_declined():
+    with pytest.raises(NotImplementedError):
+        nx.tree.centroid(nx.path_graph(4), backend="dgraph")
+
+
+@pytest.mark.skipif("method" not in inspect.signature(nx.hits).parameters, reason="NetworkX before 3.7")
+def test_hits_takes_the_methods_of_networkx():
+    graph = nx.karate_club_graph()
+    for method in ("svd", "power_iteration"):
+        for ours_, theirs in zip(nx.hits(graph, method=method, backend="dgraph"), nx.hits(graph), strict=True):
+            assert ours_ == pytest.approx(theirs, abs=1e-6)
+    with pytest.raises(nx.PowerIterationFailedConvergence):
+        nx.hits(from_networkx(graph), max_iter=2)
+    with pytest.raises(ValueError, match="method not supported"):
+        nx.hits(graph, method="other", backend="dgraph")
 
 
 @pytest.mark.parametrize("weight", [-1, float("inf"), float("nan"), None, "heavy", Decimal(1), 2**64, 1j])
