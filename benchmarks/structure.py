@@ -58,7 +58,7 @@ def _tasks(name: str) -> dict[str, dict[str, Task]]:
     tasks = {task: {"dgraph": call} for task, call in ours.items()}
     sides = [("networkit", _networkit), ("igraph", _igraph)]
     for library, make in [*sides, ("networkx", _networkx)] if name in SMALLEST else sides:
-        for task, call in make(*_ends(graph), _ends(directed), graph.n).items():
+        for task, call in make(*_ends(graph), _arcs(directed), graph.n).items():
             tasks[task][library] = call
     return tasks
 
@@ -88,6 +88,11 @@ def _ends(graph: dgraph.Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return source[once], target[once], np.asarray(block.weights)[once]
 
 
+def _arcs(graph: dgraph.Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return sources and targets of all arcs."""
+    return graph.block.sources().astype(np.int64), graph.block.targets.astype(np.int64)
+
+
 def _networkit(source, target, weight, arcs, n: int) -> dict[str, Task]:
     import networkit as nk
 
@@ -95,7 +100,7 @@ def _networkit(source, target, weight, arcs, n: int) -> dict[str, Task]:
     weighted = nk.GraphFromCoo((weight.astype(float), (source, target)), n=n, weighted=True)
     plain = nk.graphtools.toUnweighted(weighted)
     plain.indexEdges()
-    one_way = nk.GraphFromCoo((np.ones(arcs[0].size), arcs[:2]), n=n, directed=True)
+    one_way = nk.GraphFromCoo((np.ones(arcs[0].size), arcs), n=n, directed=True)
 
     def triangles():
         return round(sum(nk.sparsification.TriangleEdgeScore(plain).run().scores()) / 3)
@@ -114,7 +119,7 @@ def _igraph(source, target, weight, arcs, n: int) -> dict[str, Task]:
     import igraph
 
     graph = igraph.Graph(n=n, edges=np.stack([source, target], axis=1))
-    one_way = igraph.Graph(n=n, edges=np.column_stack(arcs[:2]), directed=True)
+    one_way = igraph.Graph(n=n, edges=np.column_stack(arcs), directed=True)
     weights = weight.tolist()
 
     def strong():

@@ -1,8 +1,8 @@
-"""Minimum spanning forest of the edges on one rank, by Borůvka's rounds over a shrinking list of edges.
+"""Minimum spanning forest of the edges on one rank: Kruskal's algorithm, then Borůvka's rounds, which name the trees.
 
 Edges are ordered by weight, then by the original ids of their ends, so the forest is unique. Where there are many edges
-for each vertex, the lightest go first: most of the others then lie inside a tree [filter step of Fallin, Gonzalez, Seo,
-Burtscher: A high-performance MST implementation for GPUs, SC 2023].
+for each vertex, the lightest go first: most of the others then lie inside a tree [filter step of Osipov, Sanders,
+Singler: The filter-Kruskal minimum spanning tree algorithm, ALENEX 2009].
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ class Forest:
     def lightest(self, local: LocalGraph) -> Edges:
         """Return the edges of the local minimum spanning forest; every other edge is in no such forest of the graph."""
         parent, found = np.arange(local.size, dtype=np.uint32), []
-        best = np.full(local.size, -1, np.int64)
+        ordered = local.by_id and bool(np.all(local.original[1:] > local.original[:-1]))
         for low, high in _ranges(local.out.weights, local.size):
             a, b, w = self._edges(local, parent, low, high)
-            chosen = np.empty(min(a.size, local.size), np.int64)
-            kept = chosen[: _join(a, b, w, local.original, parent, best, np.arange(a.size), chosen)]
+            order = (
+                _narrow(w).argsort(kind="stable") if ordered else np.lexsort((local.original[b], local.original[a], w))
+            )
+            kept = order[_taken(order, a, b, parent)]
             found.append((a[kept], b[kept], w[kept]))
         a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
         return a, b, w
@@ -79,6 +81,13 @@ class Forest:
 
 def _room(count: int, wide: type) -> Edges:
     return np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, wide)
+
+
+def _narrow(weights: np.ndarray) -> np.ndarray:
+    """Return integers of a small range in 16 bits, less the least: they are sorted by radix."""
+    if weights.dtype.kind == "f" or not weights.size or int(weights.max()) - int(weights.min()) > 0xFFFF:
+        return weights
+    return (weights - weights.min()).astype(np.uint16)
 
 
 def _ranges(weights: np.ndarray | None, vertices: int) -> list[tuple]:
@@ -148,20 +157,14 @@ def _choose(a, b, w, ids, parent, best, alive, count, roots):
 
 
 @njit(cache=True, nogil=True)
-def _join(a, b, w, ids, parent, best, alive, chosen):
-    """Join trees by the first edge of each until no edge joins two; write the edges taken, return their number."""
-    count, taken = alive.size, 0
-    roots = np.empty(parent.size, np.uint32)
-    while count:
-        count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
-        for i in range(seen):
-            e = best[roots[i]]
-            best[roots[i]] = -1
-            one, other = _root(parent, a[e]), _root(parent, b[e])
-            if one != other:
-                parent[max(one, other)] = min(one, other)
-                chosen[taken] = e
-                taken += 1
+def _taken(order, a, b, parent):
+    """Join two trees by each edge in turn that does; return for each whether it did."""
+    taken = np.zeros(order.size, np.bool_)
+    for i in range(order.size):
+        one, other = _root(parent, a[order[i]]), _root(parent, b[order[i]])
+        if one != other:
+            parent[max(one, other)] = min(one, other)
+            taken[i] = True
     return taken
 
 

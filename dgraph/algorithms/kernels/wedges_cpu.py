@@ -12,6 +12,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.team import Team
+from dgraph.graph.rows import transpose
 
 CHUNK = 32
 """Vertices that a thread takes at a time, hubs first."""
@@ -45,10 +46,8 @@ class Counter:
     def __init__(self, team: Team, offsets: np.ndarray, targets: np.ndarray):
         self.team, self._offsets, self._targets = team, offsets, targets
         self.counts = np.zeros(len(offsets) - 1, np.int64)
-        self._sources = np.repeat(np.arange(len(self.counts), dtype=np.uint32), np.diff(offsets))
-        self._entering = np.argsort(targets, kind="stable").astype(np.int64)
-        self._starts = np.zeros(len(offsets), np.int64)
-        np.cumsum(np.bincount(targets, minlength=len(self.counts)), out=self._starts[1:])
+        edges = np.arange(len(targets))
+        self._starts, self._sources, self._entering = transpose(len(self.counts), offsets, targets, edges)
 
     def count(self, offsets: np.ndarray, targets: np.ndarray) -> None:
         """Add the triangles whose middle corner v has one of these rows."""
@@ -79,7 +78,7 @@ def _count(
             here = 0
             for at in range(starts[v], starts[v + 1]):
                 e = entering[at]
-                u = np.int64(sources[e])
+                u = np.int64(sources[at])
                 both = 0
                 for i in range(e + 1, offsets[u + 1]):
                     found_at = place[targets[i]]
