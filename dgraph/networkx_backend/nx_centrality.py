@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers, not_given
+from dgraph.networkx_backend.answers import NETWORKX, answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import distances, solve
 
@@ -28,8 +28,10 @@ def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=T
     return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
 
 
-def _betweenness_given(given) -> str | None:
+def _betweenness_given(given, scaled_since=(3, 5)) -> str | None:
     k = given.get("k")
+    if k is not None and scaled_since > NETWORKX:
+        return f"k={k} is given, and this version of NetworkX scales the values otherwise"
     return None if k is None or 1 <= k <= len(given["G"]) else f"k={k} nodes cannot be drawn"
 
 
@@ -46,7 +48,7 @@ def betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=No
 def _edges_given(given) -> str | None:
     if given["G"].is_multigraph():
         return "a multigraph divides values among parallel edges, which the engine merges"
-    return _betweenness_given(given)
+    return _betweenness_given(given, scaled_since=(3, 6))
 
 
 @answers(declines=_edges_given)

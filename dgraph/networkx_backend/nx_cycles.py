@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
-from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import hops, strong_components
 from dgraph.networkx_backend.nx_components import condensation, is_strongly_connected
@@ -33,6 +33,8 @@ def is_aperiodic(G: ConvertedGraph) -> bool:
     if not len(G):
         raise nx.NetworkXPointlessConcept("Graph has no nodes.")
     if not is_strongly_connected(G):
+        if NETWORKX < (3, 5):
+            raise NotImplementedError("the graph is not strongly connected, for which NetworkX 3.4 has an answer")
         raise nx.NetworkXError("Graph is not strongly connected.")
     level = hops(G, [0]).values
     return bool(np.gcd.reduce(level[G.sources] - level[G.targets] + 1) == 1) if G.targets.size else False

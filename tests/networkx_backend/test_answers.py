@@ -1,5 +1,6 @@
 """Answers of the backend against NetworkX itself, and proof that the engine ran for each."""
 
+import inspect
 import random
 from collections.abc import Iterator
 
@@ -171,14 +172,18 @@ def sorted_by_node(pairs):
 
 def given():
     for name, (kinds, variants) in CASES.items():
-        if any(hasattr(module, name) for module in MODULES):
-            yield pytest.param(name, kinds, variants, id=name)
+        found = next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
+        if found is not None:
+            known = inspect.signature(found).parameters.keys()
+            answered = [each for each in variants if each.keys() <= known and ("seed" not in each or VERSION >= (3, 6))]
+            yield pytest.param(name, kinds, answered, id=name)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning:networkx", "ignore:\\s*bfs_predecessors:DeprecationWarning")
 @pytest.mark.parametrize(("name", "kinds", "variants"), list(given()))
 def test_answers_equal_networkx(name, kinds, variants):
     loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona", "maximal_independent_set")
+    loops = loops and (name != "is_aperiodic" or VERSION >= (3, 5))
     tried = 0
     for kind in kinds:
         for seed, weights in enumerate(("int", "float")):
