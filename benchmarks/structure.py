@@ -25,6 +25,9 @@ Task = Callable[[], Any]
 OWN = ("cdlp", "mis", "color")
 """Tasks whose answers differ between libraries."""
 
+SLOW = ("grid", "hits")
+"""Graph and task left out: two eigenvalues of the grid are nearly equal, and iterations end far from each other."""
+
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Write ``structure.json`` and ``.md``."""
@@ -32,6 +35,8 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     rows = []
     for name in graphs:
         for task, sides in _tasks(name).items():
+            if (name, task) == SLOW:
+                continue
             for library, answer, seconds in _timed(task, sides, repeat):
                 rows.append({"graph": name, "task": task, "library": library, "answer": answer, "seconds": seconds})
                 print(_line(rows[-1]), flush=True)
