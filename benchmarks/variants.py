@@ -33,7 +33,9 @@ predecessors, rounds (passes over waiting vertices included), and edges walked i
 def measure(shapes: list[str], scale: int, device: str, repeat: int, folder: Path) -> None:
     """Run everything; write ``variants.json``, ``variants.md`` and ``variants-DEVICE.svg``."""
     install(("matplotlib",))
-    circumstances, rows = record.circumstances(), []
+    circumstances, rows = record.circumstances(), list[dict]()
+    if gpu := dgraph.bfs("path:64", 0).report["ranks"][0].get("gpu"):
+        circumstances["gpu"] = gpu["name"]
     for shape in shapes:
         graph, source = _loaded(shape, scale, device)
         rows += [_row(graph, source, variant, repeat) | {"shape": shape, "device": device} for variant in VARIANTS]
