@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import networkx as nx
@@ -69,13 +69,19 @@ def not_given(*names: str) -> Callable[[Mapping[str, Any]], str | None]:
 
 def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments by name, with NetworkX's defaults for parameters that dgraph's function has too."""
-    theirs = inspect.signature(_registered_algorithms[name].orig_func).parameters
+    theirs, defaults = _parameters(name)
     ours = _signatures[name].parameters
-    defaults = {key: each.default for key, each in theirs.items() if each.default is not each.empty}
     given = {**defaults, **dict(zip(theirs, args, strict=False)), **kwargs}
     return {
         key: value for key, value in given.items() if key in ours or key not in defaults or value is not defaults[key]
     }
+
+
+@cache
+def _parameters(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the parameters of NetworkX's function, and the defaults of those that have one."""
+    theirs = inspect.signature(_registered_algorithms[name].orig_func).parameters
+    return tuple(theirs), {key: each.default for key, each in theirs.items() if each.default is not each.empty}
 
 
 def _reason(name: str, given: Mapping[str, Any]) -> str | None:
