@@ -87,3 +87,15 @@ def test_results_move_to_the_host_and_memory_to_the_gpu(gpu):
     for _ in range(2):
         assert len(list(state.rest())) == (2 if gpu else 0)
     assert calls == ["first", "second", "give back", "give back"] * gpu
+
+
+def test_results_stay_where_the_host_has_no_room():
+    def full():
+        raise MemoryError
+
+    freed = []
+    engine = SimpleNamespace(device=SimpleNamespace(give_back=lambda: freed.append(True)))
+    results = HeldResults()
+    results.hold("job", SimpleNamespace(columns=Columns({"vertex": full})), 2)
+    assert list(RankState(SerialComm(), "auto", [SimpleNamespace(kept_backend=engine)], results).rest()) == []
+    assert freed == [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -71,10 +72,11 @@ class RankState:
         engine = next((each for each in engines if each is not None), None)
         if engine is None:
             return
-        for columns in [result.columns for result in self.results]:
-            for name in columns:
-                columns[name]  # copies it
-            yield
+        with contextlib.suppress(MemoryError, OutOfMemory):  # the host has no room: they stay
+            for columns in [result.columns for result in self.results]:
+                for name in columns:
+                    columns[name]  # copies it
+                yield
         engine.device.give_back()
 
     def graph(self, request: Request) -> Graph:

@@ -14,7 +14,6 @@ from dgraph.service.messages import HEADER, decode, encode
 SHORT = 1 << 16
 """Bytes of the first message; a longer frame follows in a second one."""
 
-
 IDLE_S = 5.0
 """Seconds without a request after which a rank frees memory of its GPU."""
 
