@@ -46,8 +46,7 @@ class Mst(Algorithm):
             if ctx.comm.size == 1:
                 columns, weight, edges = kernel.whole(ctx.local)
             else:
-                ids, (low, high, heavy) = ctx.local.original, kernel.lightest(ctx.local)
-                columns = Trees(ctx).joined(ids[low], ids[high], heavy, low, high)
+                columns = Trees(ctx).joined(*kernel.lightest(ctx.local))
                 here = columns["source"] >= 0
                 edges = ctx.total(int(here.sum()))
                 weight = exact_sum(columns["weight"][here], ctx.comm)
@@ -68,21 +67,19 @@ class Trees:
         self.name, self.home = local.original.copy(), local.owners(ctx.comm.rank)
         self.parent, self.parent_home = self.name[: local.masters].copy(), self.home[: local.masters].copy()
 
-    def joined(self, low, high, weight, a, b) -> dict[str, np.ndarray]:
-        """Join the trees by edges with ends of ids ``low`` < ``high`` and lids ``a``, ``b``; return the columns."""
+    def joined(self, a, b, weight) -> dict[str, np.ndarray]:
+        """Join the trees by edges, as :meth:`Forest.lightest` returns them; return the columns."""
         columns = empty_columns(self.local.masters, weight.dtype)
-        order = np.lexsort((high, low, weight))
-        low, high, weight, a, b = (each[order] for each in (low, high, weight, a, b))
-        while self.comm.total(len(low)):
-            lids, *edges = self._choices(low, high, weight, a, b)
+        while self.comm.total(len(a)):
+            lids, *edges = self._choices(a, b, weight)
             fill(columns, lids, *edges)
             self._shorten(lids)
             self._rename(a, b)
             apart = self.name[a] != self.name[b]
-            low, high, weight, a, b = (each[apart] for each in (low, high, weight, a, b))
+            a, b, weight = (each[apart] for each in (a, b, weight))
         return columns
 
-    def _choices(self, low, high, weight, a, b):
+    def _choices(self, a, b, weight):
         """Let every tree choose its first edge and join the tree at the other end.
 
         Returns:
@@ -92,12 +89,13 @@ class Trees:
         names, of_lids = np.unique(self.name[lids], return_inverse=True)
         at = np.empty(self.local.size, np.int32)
         at[lids] = of_lids
-        edge = np.full(len(names), len(low))  # every tree finds one below: no edge has both ends in one tree
+        edge = np.full(len(names), len(a))  # every tree finds one below: no edge has both ends in one tree
         for ends in (a, b):
-            np.minimum.at(edge, at[ends], np.arange(len(low)))
+            np.minimum.at(edge, at[ends], np.arange(len(a)))
         left = at[a[edge]] == np.arange(len(names))
         mine, there = np.where(left, a[edge], b[edge]), np.where(left, b[edge], a[edge])
-        rows = weight[edge], low[edge], high[edge], self.name[there], self.home[there].astype(np.int64)
+        low, high = (self.local.original[ends[edge]] for ends in (a, b))
+        rows = weight[edge], low, high, self.name[there], self.home[there].astype(np.int64)
         name, weight, low, high, other, home = self.ctx.contract(
             self.name[mine], *rows, best=3, owners=self.home[mine]
         )  # fmt: skip
