@@ -37,7 +37,7 @@ class Forest:
         pass
 
     def lightest(self, local: LocalGraph) -> Edges:
-        """Return the edges of the local minimum spanning forest in their order: the only ones that the graph's can have."""
+        """Return the edges of the local minimum spanning forest, in order: no other is in a forest of the graph."""
         parent, found = np.arange(local.size, dtype=np.uint32), []
         ordered = local.by_id and bool(np.all(local.original[1:] > local.original[:-1]))
         for low, high in _ranges(local.out.weights, local.size):
