@@ -69,7 +69,7 @@ def not_given(*names: str) -> Callable[[Mapping[str, Any]], str | None]:
 
 def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments by name, with NetworkX's defaults for parameters that dgraph's function has too."""
-    theirs, defaults = _parameters(name)
+    theirs, defaults = _parameters(_registered_algorithms[name].orig_func)
     ours = _signatures[name].parameters
     given = {**defaults, **dict(zip(theirs, args, strict=False)), **kwargs}
     return {
@@ -78,9 +78,9 @@ def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _parameters(name: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return the parameters of NetworkX's function, and the defaults of those that have one."""
-    theirs = inspect.signature(_registered_algorithms[name].orig_func).parameters
+def _parameters(function: Callable) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the parameters of a NetworkX function, and the defaults of those that have one."""
+    theirs = inspect.signature(function).parameters
     return tuple(theirs), {key: each.default for key, each in theirs.items() if each.default is not each.empty}
 
 
