@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from dgraph._support import interrupts
 from dgraph._support.callers import users_frame
 from dgraph.algorithms import Algorithm
+from dgraph.algorithms.on_one_gpu import solved
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import check_continues, requested, start_of
 from dgraph.comm import collective, communicator
@@ -27,19 +27,17 @@ from dgraph.program import Program
 from dgraph.report import Progress, Trace
 from dgraph.result.result import Result
 
-DEFAULTS = Options()
-
 
 @collective
 def run(
     algorithm: str | Algorithm | Program, graph: Any, *, options: Options | None = None, validate: bool = False,
-    checkpoint: Checkpoint | str | PathLike | None = None, previous: Result | None = None,
+    checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
     trace: Trace | None = None, progress: Progress | None = None, **parameters: Any,
 ) -> Result:  # fmt: skip
     """Run an algorithm on every rank of the graph's communicator; ``run_dispatch.py`` describes the arguments."""
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     lazily = trace is None and comm.size == 1
-    trace, progress, options = trace or Trace(comm), progress or Progress(), options or DEFAULTS
+    trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
     with comm.guarded(), listening(checkpoint is not None) as signals, ExitStack() as ending:
@@ -89,7 +87,7 @@ def run(
         )  # fmt: skip
         with trace("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(options.watchdog)):
             progress.phase("solve", work.name)
-            answer = work.run(ctx)
+            answer = solved(work, ctx)
             if manager is not None:
                 manager.end()
         outcome = Outcome.of(given, work, answer, ctx, start)

@@ -132,6 +132,7 @@ class Algorithm(ABC):
         resumes: True if it writes checkpoints, from which a stopped run goes on.
         continues: True if a run may start from an earlier answer (``ctx.previous``).
         matrix: True if the answer has a matrix, which ``--output`` writes.
+        one_gpu: kernel by which one GPU that holds the whole graph is faster than several; None: there is none.
 
     Raises:
         UsageError: from the constructor, for an unknown parameter or a value that it cannot have.
@@ -149,6 +150,7 @@ class Algorithm(ABC):
     resumes: ClassVar[bool] = True
     matrix: ClassVar[bool] = False
     whole_rows = False
+    one_gpu: str | None = None
 
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():

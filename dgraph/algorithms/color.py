@@ -98,6 +98,11 @@ class Color(Algorithm):
         return self.variant == "greedy"
 
     @property
+    def one_gpu(self):
+        """Kernel for one GPU: each vertex waits for its neighbours of higher priority, in chains of thousands."""
+        return "greedy" if self.variant == "greedy" else None
+
+    @property
     def traversal(self):
         """Traversal strategy of the variant."""
         return VARIANTS[self.variant]

@@ -73,6 +73,7 @@ class Mis(Algorithm):
 
     random_state: int
     undirected = True
+    one_gpu = "independent"
 
     def check(self):
         """Refuse a seed that does not fit 64 bits."""

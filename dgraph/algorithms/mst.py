@@ -35,6 +35,7 @@ class Mst(Algorithm):
     """
 
     undirected = weighted = True
+    one_gpu = "forest"
     resumes = False
 
     def run(self, ctx):

@@ -69,6 +69,8 @@ class Scc(Algorithm):
     components and the size of the largest.
     """
 
+    one_gpu = "strong"
+
     def run(self, ctx):
         """Find the labels, count the components, and the vertices of the largest; collective."""
         found = ctx.backend.row_kernel("strong").found(ctx, Levels(), LevelsBack())

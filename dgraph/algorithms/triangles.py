@@ -1,4 +1,4 @@
-"""Triangles and local clustering coefficients, from one count of triangles at each vertex (``oriented_rows.py``)."""
+"""Triangles and local clustering coefficients, from one count of triangles at each vertex (``edge_triangles``)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class Triangles(Algorithm):
 
     undirected = True
     resumes = False
+    one_gpu = "wedges"
 
     def run(self, ctx):
         """Count; collective."""
-        from dgraph.algorithms.oriented_rows import triangles_at, whole_counts
+        from dgraph.algorithms.edge_triangles.oriented_rows import triangles_at, whole_counts
 
         whole = whole_counts(ctx)
         if whole is not None:
@@ -50,9 +51,14 @@ class Lcc(Algorithm):
     undirected = True
     resumes = False
 
+    @property
+    def one_gpu(self):
+        """Kernel that counts triangles; arcs between neighbours have none."""
+        return None if self.arcs else "wedges"
+
     def run(self, ctx):
         """Count triangles and divide; collective."""
-        from dgraph.algorithms.oriented_rows import whole_counts
+        from dgraph.algorithms.edge_triangles.oriented_rows import whole_counts
 
         whole = None if self.arcs else whole_counts(ctx)
         if whole is not None:
@@ -65,7 +71,7 @@ class Lcc(Algorithm):
 
 def _pairs(ctx) -> tuple[np.ndarray, np.ndarray]:
     """Return joined ordered pairs of neighbours of each master, and its distinct neighbours; collective."""
-    from dgraph.algorithms.oriented_rows import triangles_at
+    from dgraph.algorithms.edge_triangles.oriented_rows import triangles_at
 
     counts, degree = triangles_at(ctx)
     return 2.0 * counts, degree

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dgraph.backend.one_device import OneDevice
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
@@ -327,6 +328,10 @@ class Backend(ABC):
         Raises:
             UsageError: the backend cannot run the program, or has too little memory for it.
         """
+
+    def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
+        """Return the whole graph on rank 0's device for a registered kernel, or why it is not there; collective."""
+        return "ranks compute on CPUs"
 
     @abstractmethod
     def row_kernel(self, name: str) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dgraph.algorithms.oriented_rows import FEWEST, OrientedRows
+from dgraph.algorithms.edge_triangles.oriented_rows import FEWEST, OrientedRows
 from dgraph.comm import Comm
 from dgraph.graph.local import LocalGraph
 

@@ -19,13 +19,16 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
 from dgraph.backend.cuda.device_graph.small_graph import graph_on
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.filtered_edges.kinds import kind_of
+from dgraph.backend.cuda.gathered.gathered_graph import on_rank_0
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory import memory_plan as plans
+from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
+from dgraph.backend.one_device import OneDevice
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
@@ -77,10 +80,14 @@ class CudaBackend(Backend):
 
     def choosing(self, options: Options) -> CudaBackend:
         """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
-        other = CudaBackend(0, 1, self.alone, options, self.device)
+        self.device.forget_peak()
+        return self._sharing(options, self.alone)
+
+    def _sharing(self, options: Options, alone: bool) -> CudaBackend:
+        """Return a backend that shares this GPU and its graphs."""
+        other = CudaBackend(0, 1, alone, options, self.device)
         other._graphs, other.why, other.how = self._graphs, self.why, self.how
         other._shares_graphs, other.host_threads = True, self.host_threads
-        other.device.forget_peak()
         return other
 
     def reopen(self) -> None:
@@ -116,24 +123,10 @@ class CudaBackend(Backend):
         return self.device if self.device.ranged else None
 
     def memory(self) -> dict[str, int | bool]:
-        """Return figures of this rank's GPU memory.
-
-        Returns:
-            ``renumbered`` (vertices are numbered by degree), and bytes: used by arrays now and at the peak, planned, of
-            message buffers, held by this process' pool, and taken by any process when a run last made work arrays.
-        """
-        device, graph = self.device, self._graphs.last
+        """Return figures of this rank's GPU memory; see ``memory/memory_figures.py``."""
         if self._taken is None:
-            self._taken = device.taken()
-        return {
-            "renumbered": graph is not None and graph.extent.renumbered,
-            "used_bytes": device.used(),
-            "peak_bytes": device.peak,
-            "planned_bytes": self.planned,
-            "messages_bytes": graph.post.boxes.bytes if graph and graph.post else 0,
-            "held_bytes": device.held(),
-            "taken_bytes": self._taken,
-        }
+            self._taken = self.device.taken()
+        return memory_figures(self.device, self._graphs.last, self.planned, self._taken)
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None, allocator: str):
         from dgraph.backend.cuda.device.device import CudaDevice, visible_gpus
@@ -288,6 +281,15 @@ class CudaBackend(Backend):
                 )
         return self._graph(local)
 
+    def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
+        """Gather the graph on rank 0's GPU, where it stays beside that rank's part; collective."""
+        if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
+            return "hosts without GPUs, a requested schedule, or ids of 64 bits"
+        self.prepare(local, comm)
+        with comm.together():
+            part = self.graph_of(local)
+        return on_rank_0(part, comm, kernel, lambda: self._sharing(self.options, True))
+
     def upload(self, local: LocalGraph) -> None:
         """Copy a graph to the GPU, if it is not there; raises as :meth:`graph_of` does."""
         self.graph_of(local)
@@ -376,7 +378,7 @@ class CudaBackend(Backend):
         messages = need.buffers({} if self.links is None else self.links.chosen)
         wanted = (need.peak if fresh else need.rounds) + messages
         names = ("incoming", "light", "heads", "id_heads", "tiles")
-        sizes = {name: getattr(need, name) for name in names}
+        sizes = {name: getattr(need, name) for name in names} | {"whole": 0}
         there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():

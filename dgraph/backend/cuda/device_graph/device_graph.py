@@ -66,10 +66,12 @@ class DeviceGraph(RowClasses):
         id_requests: programs so far that could have tested rows' neighbours by id.
         light: of the last program that processed light edges only, their largest weight and, if they are few, their
             rows.
+        whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
     """
 
     links: Links | None = None
     post: Any = None
+    whole: Any = None
     pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
 

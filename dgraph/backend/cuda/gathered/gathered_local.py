@@ -1,0 +1,143 @@
+"""Partition of a single rank whose rows were gathered from the GPUs of all ranks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
+from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.graph.local import LocalGraph
+
+PIECE = 1 << 22
+"""Arcs sorted at a time."""
+
+
+class GatheredLocal(BuiltLocal):
+    """Whole graph on one GPU; lids are gids.
+
+    Attributes:
+        merged: True if no row names a neighbour twice.
+    """
+
+    merged = False
+
+    @property
+    def repeats(self) -> bool:
+        """True unless rows are known to name each neighbour once."""
+        return not self.merged
+
+    @cached_property
+    def original(self) -> np.ndarray:  # type: ignore[override]
+        """Original ids by gid."""
+        ids, place = self.vertices.original, self.vertices.place
+        return self.device.get(ids if place is None else ids[place]).astype(np.int64)
+
+    by_id, ascending, largest_id = LocalGraph.by_id, LocalGraph.ascending, LocalGraph.largest_id
+    lid = LocalGraph.lid
+
+
+class Assembly:
+    """Rows of a whole graph, filled with those of one rank after another.
+
+    Args:
+        whole: partition of this rank, for the sizes of the graph.
+        device: this GPU.
+        degrees: out-degrees in the whole graph by gid, int64 on the device.
+        renumber: positions are by descending degree.
+        ids: original ids by gid, on the device; None: they are gids.
+    """
+
+    def __init__(self, whole: LocalGraph, device: Any, degrees: Any, renumber: bool, ids: Any):
+        xp, n = device.xp, whole.n
+        self.whole, self.device, self.ids, self.degrees = whole, device, ids, degrees
+        self.order = by_descending_degree(degrees, [0, n], xp) if renumber else None
+        self.place = None
+        if renumber:
+            self.place = xp.empty(n, np.uint32)
+            self.place[self.order] = xp.arange(n, dtype=np.uint32)
+        self.starts = xp.zeros(n + 1, np.int64)
+        xp.cumsum(degrees if self.order is None else degrees[self.order], out=self.starts[1:])
+        self.targets = xp.empty(whole.arcs, np.uint32)
+        kind = whole.out.weight_type
+        self.weights = None if kind is None else xp.empty(whole.arcs, kind)
+        self._filled = self.starts[:-1].copy()
+        self._rows: tuple[Any, Any] | None = None
+
+    def begin(self, gids: Any, lengths: Any) -> None:
+        """Make room for rows of some vertices, each named once.
+
+        Args:
+            gids: of the rows, uint32.
+            lengths: arcs of the rows, uint32.
+        """
+        xp = self.device.xp
+        at = gids if self.place is None else self.place[gids]
+        first = xp.zeros(len(gids) + 1, np.int64)
+        xp.cumsum(lengths, out=first[1:])
+        self._rows = first, self._filled[at] - first[:-1]
+        self._filled[at] += lengths
+
+    def fill(self, first: int, targets: Any) -> None:
+        """Place the targets, gids, of the arcs from number ``first`` on of the rows that were begun."""
+        self.targets[self._where(first, len(targets))] = targets if self.place is None else self.place[targets]
+
+    def fill_weights(self, first: int, weights: Any) -> None:
+        """Place weights likewise."""
+        self.weights[self._where(first, len(weights))] = weights  # type: ignore[index]
+
+    def _where(self, first: int, count: int) -> Any:
+        xp = self.device.xp
+        starts, moved = self._rows  # type: ignore[misc]
+        e = xp.arange(first, first + count, dtype=np.int64)
+        row = xp.searchsorted(starts, e, side="right")
+        row -= 1
+        e += moved[row]
+        return e
+
+    def finished(self, merged: bool) -> GatheredLocal:
+        """Sort all rows and return the graph. ``merged``: no row names a neighbour twice."""
+        device, n = self.device, self.whole.n
+        del self._filled, self._rows
+        self._sort()
+        arcs = self.whole.arcs
+        offsets = self.starts if arcs >= 2**31 else self.starts.astype(np.uint32)
+        longest = int(self.degrees.max()) if n else 0
+        built = BuiltCsr(
+            offsets, self.targets, self.weights, spare=0, longest=longest, loops=0, equal=0, equal_loops=0,
+            kept_loops=0, hashed=np.uint64(0), isolated=0,
+        )  # fmt: skip
+        ids = device.xp.arange(n, dtype=np.uint32) if self.ids is None else self.ids
+        by_position = ids if self.order is None else ids[self.order]
+        degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
+        vertices = Vertices(n, n, by_position, self.order, self.place)
+        local = GatheredLocal(self.whole, built, vertices, degree, device, 0)
+        local.merged = merged
+        return local
+
+    def _sort(self) -> None:
+        """Sort each row by position, piece by piece; a piece has whole rows, or one row that is longer."""
+        xp, arcs, last = self.device.xp, self.whole.arcs, 0
+        while (first := last) < arcs:
+            row = int(xp.searchsorted(self.starts, xp.asarray([min(first + PIECE, arcs)]), side="right")[0]) - 1
+            last = int(self.starts[row])
+            if last <= first:
+                last = int(self.starts[row + 1])
+                self._sort_piece(self.targets[first:last], first, last)
+                continue
+            keys = xp.searchsorted(self.starts, xp.arange(first, last, dtype=np.int64), side="right").view(np.uint64)
+            keys <<= np.uint64(32)
+            keys |= self.targets[first:last]
+            self._sort_piece(keys, first, last)
+
+    def _sort_piece(self, keys: Any, first: int, last: int) -> None:
+        if self.weights is None:
+            self.device.sort(keys)
+        else:
+            by = self.device.xp.argsort(keys)
+            keys, self.weights[first:last] = keys[by], self.weights[first:last][by]
+        self.targets[first:last] = keys

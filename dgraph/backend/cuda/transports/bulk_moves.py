@@ -1,0 +1,99 @@
+"""Arrays of any length moved between GPUs, piece by piece, through mailboxes of one size.
+
+A sender makes a piece when it leaves, and a receiver places it when it arrives, so neither side holds a copy of the
+whole array. Entry: :class:`BulkMoves`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.transports.links import Links
+from dgraph.backend.cuda.transports.mailboxes import Mailboxes
+from dgraph.comm import Comm
+
+PIECE = 1 << 25
+"""Bytes of a piece to one peer."""
+
+Placed = Callable[[int, int, Any], None]
+"""Function that takes the sender, the number of the first item, and a piece, an array that it may keep."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Items for one rank.
+
+    Attributes:
+        count: their number.
+        piece: function of (first, stop) that returns these items, contiguous on the GPU.
+    """
+
+    count: int
+    piece: Callable[[int, int], Any]
+
+    @classmethod
+    def of(cls, array: Any) -> Leaving:
+        """Return all items of an array."""
+        return cls(len(array), lambda first, stop: array[first:stop])
+
+
+class BulkMoves:
+    """Mailboxes for long transfers between all ranks; all methods are collective.
+
+    Attributes:
+        bytes: GPU memory of the mailboxes.
+    """
+
+    def __init__(self, device: Any, comm: Comm, links: Links):
+        self.device, self.comm, self.piece = device, comm, PIECE
+        sizes = {peer: self.piece for peer in range(comm.size) if peer != comm.rank}
+        self._boxes = Mailboxes(device, comm, sizes, sizes, links)
+        self.bytes = self._boxes.bytes
+
+    def move(self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed) -> None:
+        """Send items of one dtype to ranks, this one included, and place those that arrive.
+
+        Args:
+            dtype: of the items, the same on every rank.
+            leaving: rank → items for it; a missing rank gets none.
+            placed: called for each piece that arrives.
+        """
+        rank, step = self.comm.rank, self.piece // np.dtype(dtype).itemsize
+        counts = [np.array([leaving[peer].count if peer in leaving else 0]) for peer in range(self.comm.size)]
+        arriving = {peer: int(got[0]) for peer, got in enumerate(self.comm.alltoallv(counts))}
+        own, peers = arriving.pop(rank), {peer: each for peer, each in leaving.items() if peer != rank and each.count}
+        for first in range(0, own, step):
+            placed(rank, first, leaving[rank].piece(first, min(first + step, own)))
+        longest = max([each.count for each in peers.values()] + list(arriving.values()), default=0)
+        for turn in range(-(-self.comm.largest(longest) // step)):
+            first = turn * step
+            self._pass(peers, first, step, turn % 2)
+            for peer, count in arriving.items():
+                if first < count:
+                    placed(peer, first, self._received(peer, min(step, count - first), dtype, turn % 2))
+
+    def _pass(self, peers: Mapping[int, Leaving], first: int, step: int, parity: int) -> None:
+        """Bring one piece to the inbox of every peer; return when all ranks have theirs."""
+        made, sizes = [], {}
+        for peer, items in peers.items():
+            if first < items.count:
+                array = items.piece(first, min(first + step, items.count))
+                made.append(array)
+                sizes[peer] = array.nbytes
+                self.device.raw.copy(self._boxes.outbox(peer, parity), self.device.address(array), array.nbytes)
+        self._boxes.deliver(parity, sizes)
+        self._boxes.wait()
+        self.comm.barrier()
+
+    def _received(self, peer: int, count: int, dtype: Any, parity: int) -> Any:
+        array = self.device.xp.empty(count, dtype)
+        self.device.raw.copy(self.device.address(array), self._boxes.inbox(peer, parity), array.nbytes)
+        return array
+
+    def close(self) -> None:
+        """Free the mailboxes."""
+        self._boxes.close()

@@ -1,0 +1,80 @@
+"""Algorithms that one of several emulated GPUs runs: the whole graph, and answers against one rank's."""
+
+import numpy as np
+import pytest
+from emulated import Device, needs_compiler
+from linked import links_for
+from simulated import Graph, succeed
+
+import partitioning
+from dgraph.algorithms.base import ALGORITHMS
+from dgraph.algorithms.on_one_gpu import solved
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.gathered import gathered_local
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.transports import bulk_moves
+from dgraph.engine.rounds.context import Context
+from dgraph.graph.build.local_graph import build
+from dgraph.report import Progress, Trace
+
+pytestmark = [needs_compiler, pytest.mark.mpi_skip]
+N = 90
+
+
+def graph_of(directed, weights=None):
+    """Return a graph with a hub, chains, and isolated vertices; if it is directed, with loops and parallel arcs."""
+    rng = np.random.default_rng(5)
+    src, dst = rng.integers(0, 70, 260), rng.integers(0, 70, 260) ** 2 // 70
+    src, dst = np.concatenate([src, np.full(40, 3)]), np.concatenate([dst, np.arange(30, 70)])
+    if not directed:
+        ends = np.stack([np.minimum(src, dst), np.maximum(src, dst)], 1)
+        src, dst = np.unique(ends[src != dst], axis=0).T
+    return Graph(N, src, dst, directed, None if weights is None else rng.integers(1, 9, src.size).astype(weights))
+
+
+def contexts(size, graph, work, policy="oec", transport="p2p", memory=1 << 30):
+    """Return what ``work(context)`` returns on each of ``size`` ranks with an emulated GPU each."""
+
+    def on_rank(comm):
+        block = graph.block(comm)
+        local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
+        device = Device(2, seed=3 * comm.rank + 1, memory=memory)
+        backend = CudaBackend(0, 1, comm.size == 1, Options(), device)
+        backend.links = links_for(comm, transport) if comm.size > 1 else None
+        return work(Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+
+    return succeed(size, on_rank)
+
+
+def answers(size, graph, name, **kwargs):
+    """Return the columns of the whole graph by gid, the summary, and the choices of rank 0."""
+
+    def run(ctx):
+        answer = solved(ALGORITHMS[name](), ctx)
+        columns = {key: np.array(each() if callable(each) else each) for key, each in answer.columns.items()}
+        return ctx.local.gids[: ctx.local.masters], columns, answer.summary, ctx.record.choices, ctx.rounds
+
+    ranks = contexts(size, graph, run, **kwargs)
+    whole = {}
+    for gids, columns, *_ in ranks:
+        for key, values in columns.items():
+            whole.setdefault(key, np.zeros(N, values.dtype))[gids] = values
+    assert all(each[2] == ranks[0][2] and each[4] == ranks[0][4] for each in ranks)
+    return whole, ranks[0][2], {each["what"]: each["taken"] for each in ranks[0][3]}
+
+
+@pytest.mark.parametrize("name", ["color", "mis", "mst", "scc", "triangles", "lcc"])
+@pytest.mark.parametrize(
+    ("size", "policy", "transport"), [(2, "oec", "p2p"), (3, "cvc", "mpi-host"), (4, "iec", "p2p")]
+)
+def test_one_of_several_gpus_finds_what_one_alone_finds(name, size, policy, transport, monkeypatch):
+    monkeypatch.setattr(bulk_moves, "PIECE", 256)
+    monkeypatch.setattr(gathered_local, "PIECE", 50)
+    graph = graph_of(name == "scc", "int32" if name == "mst" else None)
+    alone, summary, _ = answers(1, graph, name)
+    found, again, choices = answers(size, graph, name, policy=policy, transport=transport)
+    assert choices["placement"] == "one GPU"
+    assert again == summary
+    for key, values in alone.items():
+        assert found[key].dtype == values.dtype
+        np.testing.assert_array_equal(found[key], values)
