@@ -1,8 +1,9 @@
-"""Run of an algorithm by one of several GPUs, which holds the whole graph.
+"""Run of an algorithm by one of several GPUs, which holds the whole graph, or by all with a replica each.
 
 Some answers depend on long chains of vertices, or on rows that other ranks own: between GPUs they take thousands of
 short rounds, or pass through the hosts. If the graph fits beside a part of it, rank 0 finds the answer with the kernel
-for one GPU and sends the columns to the owners of the vertices. Entry: :func:`solved`.
+for one GPU and sends the columns to the owners of the vertices. Kernels that can share out the work of a replica run on
+every GPU. Entry: :func:`solved`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dgraph.result.columns import FieldColumn
 
 
 def solved(work: Algorithm, ctx: Context) -> Answer:
-    """Run an algorithm on all ranks, or on the GPU of rank 0 if that is faster and possible; collective."""
+    """Run an algorithm on the parts of all ranks, or on the whole graph where that is faster and fits; collective."""
     kernel = work.one_gpu
     asked = ctx.direction != "auto" or ctx.sync != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
     if kernel is None or ctx.comm.size == 1 or asked or ctx.previous is not None or not ctx.local.n:
@@ -32,12 +33,14 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     if isinstance(found, str):
         ctx.record.choose("placement", "all ranks", found)
         return work.run(ctx)
-    ctx.record.choose("placement", "one GPU", f"{work.name} has no kernels between GPUs, and the whole graph fits one")
-    return _by_rank_0(work, ctx, found)
+    ctx.record.choose(
+        "placement", "every GPU" if found.shared else "one GPU", "no kernels between GPUs; the graph fits"
+    )
+    return _by_some(work, ctx, found)
 
 
-def _by_rank_0(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
-    """Return this rank's part of the answer that rank 0 finds."""
+def _by_some(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
+    """Return this rank's part of the answer that the ranks with the whole graph find."""
     error: BaseException | None = None
     answer, facts = Answer({}), None
     if found.backend is None:

@@ -330,7 +330,7 @@ class Backend(ABC):
         """
 
     def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
-        """Return the whole graph on rank 0's device for a registered kernel, or why it is not there; collective."""
+        """Return the whole graph on a device for a registered kernel, or why it is not there; collective."""
         return "ranks compute on CPUs"
 
     @abstractmethod

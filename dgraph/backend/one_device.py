@@ -1,4 +1,4 @@
-"""Whole graph on the device of rank 0, where one device finishes an algorithm sooner than several."""
+"""Whole graph on one device, where that finishes an algorithm sooner than several with a part each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from dgraph.graph.local import LocalGraph
 
 @dataclass(frozen=True)
 class OneDevice:
-    """Graph of all ranks on one device.
+    """Graph of all ranks on the device of rank 0, or on every device.
 
     Attributes:
-        returned: function of a column's name, the column (on rank 0; values by gid) and its dtype, which returns the
-            part of it that this rank owns; collective.
-        local, backend: the graph, and what computes on it alone; None on other ranks.
+        returned: function of a column's name, the column (where there is one; values by gid) and its dtype, which
+            returns the part of it that this rank owns; collective.
+        local, backend: the graph, and what computes on it; None on ranks without it.
+        shared: True if every device holds the graph and they share out the work.
     """
 
     returned: Callable[[str, Any, np.dtype], Any]
     local: LocalGraph | None = None
     backend: Any = None
+    shared: bool = False

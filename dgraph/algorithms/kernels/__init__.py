@@ -194,7 +194,7 @@ KERNELS["greedy"] = Kernel(cpu=_greedy_cpu, cuda=_greedy_single, memory=VertexMe
 KERNELS["independent"] = Kernel(cuda=_independent_single, memory=VertexMemory(arrays=5, result=8))
 ROW_KERNELS["wedges"] = RowKernel(
     cpu=_wedges_cpu, cuda=_wedges_cuda, host=RowMemory(100, 40), gpu=RowMemory(34, 6),
-    planned=lambda: NoCounts,
+    planned=lambda: NoCounts, shared=True,
 )  # fmt: skip
 ROW_KERNELS["forest"] = RowKernel(
     cpu=_forest, cuda=_forest_cuda, host=RowMemory(120, 24), gpu=RowMemory(100, 12),

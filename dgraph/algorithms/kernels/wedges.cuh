@@ -15,6 +15,7 @@ struct Env {
     u64* taken;
     double* shares;
     i64 sorted; // positions ascend in rows
+    u64 part, parts; // of the GPUs that have the same rows and share them out: number of this one, and how many
 };
 CONSTANT Env env;
 
@@ -91,7 +92,7 @@ KERNEL count_triangles(i64) {
     for (;; u++) {
         if (u >= end) {
             u64 next = lane_id() == 0 ? atomicAdd(env.taken, 1ull) : 0;
-            next = shuffle(next, 0);
+            next = shuffle(next, 0) * env.parts + env.part;
             u = next < ROWS_ALONE ? next : ROWS_ALONE + (next - ROWS_ALONE) * ROWS_AT_ONCE;
             end = next < ROWS_ALONE ? u + 1 : u + ROWS_AT_ONCE;
         }

@@ -1,10 +1,12 @@
 """Triangles on a GPU (``wedges.cuh``): oriented rows and a bitmap between hubs are made from the graph there.
 
-Several ranks orient and move their rows on the host, and count them on CPU threads.
+GPUs with a replica of the graph each share out its rows, and add up their counts. Where the graph does not fit, ranks
+orient and move their rows on the host, and count them on CPU threads.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 from math import isqrt
 from typing import Any
@@ -61,11 +63,14 @@ class Wedges:
         xp, size = device.xp, graph.local.size
         hubs = hubs_of(size, graph.edges)
         need = 32 * size + 4 * bitmap_words(hubs) + 2 * graph.edges
-        if need > device.free(need):
-            raise UsageError(
-                f"counting triangles needs {need:,} bytes of GPU memory beside the graph, and {device.free(need):,} "
-                f"are free on {device.name}; use more ranks, or --backend cpu"
-            )
+        moves = self.backend.replicas
+        with nullcontext() if moves is None else moves.comm.together():
+            if need > device.free(need):
+                raise UsageError(
+                    f"counting triangles needs {need:,} bytes of GPU memory beside the graph, and "
+                    f"{device.free(need):,} are free on {device.name}; use more ranks, or --backend cpu"
+                )
+        part, parts = (0, 1) if moves is None else (moves.comm.rank, moves.comm.size)
         starts, degrees, counts = xp.zeros(size + 1, np.int64), xp.zeros(size, np.int64), xp.zeros(size, np.int64)
         taken, shares, ordered = xp.zeros(1, np.uint64), xp.empty(size, np.float64), int(graph.sorted_rows)
         bitmap = xp.zeros(bitmap_words(hubs), np.uint32)
@@ -73,7 +78,7 @@ class Wedges:
 
         def launch(kernel: str, targets: Any, vertices: int = size) -> None:
             rows = graph.out.offsets, graph.out.neighbours, vertices
-            arrays = *rows, starts, degrees, targets, bitmap, hubs, counts, taken, shares, ordered
+            arrays = *rows, starts, degrees, targets, bitmap, hubs, counts, taken, shares, ordered, part, parts
             words = [each if isinstance(each, int) else device.address(each) if len(each) else 0 for each in arrays]
             module.set_environment(np.array(words, np.int64))
             module.launch(kernel, device.blocks * module.resident(kernel))
@@ -83,6 +88,8 @@ class Wedges:
         targets = xp.empty(int(device.get(starts[-1:])[0]), np.uint32)
         launch("fill_lower", targets)
         launch("count_triangles", targets, graph.rows_with_edges(size))
+        if moves is not None:
+            moves.add_up(counts)
         launch("write_shares", targets)
         views = {
             name: FieldView(device, values, graph.place) for name, values in (("triangles", counts), ("lcc", shares))

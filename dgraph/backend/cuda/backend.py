@@ -19,13 +19,14 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
 from dgraph.backend.cuda.device_graph.small_graph import graph_on
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.filtered_edges.kinds import kind_of
-from dgraph.backend.cuda.gathered.gathered_graph import on_rank_0
+from dgraph.backend.cuda.gathered.gathered_graph import whole_graph
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory import memory_plan as plans
 from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
 from dgraph.backend.one_device import OneDevice
@@ -57,26 +58,25 @@ class CudaBackend(Backend):
 
     Attributes:
         links: transports between GPUs, once :meth:`connect` ran; None on one rank, and where a rank has no GPU.
+        replicas: mailboxes between GPUs that hold a replica of the graph each and share out its work.
         planned: planned bytes of GPU memory of the most demanding program so far.
     """
 
     name, threads, keeps, compiles_in_parallel, few_rounds = "cuda", 1, True, True, True
     links: Links | None = None
+    replicas: BulkMoves | None = None
 
     def __init__(
         self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None,
         allocator: str = "pool",
     ):  # fmt: skip
-        self.alone, self.options, self.warning = alone, options, ""
-        self.how = "given"
+        self.alone, self.options, self.warning, self.how = alone, options, "", "given"
         self.device = device or self._gpu(place, ranks_here, gpus, allocator)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs = GraphCache()
         self.device.ranged |= options.ranges
-        self.planned = 0
         self._taken: int | None = None
-        self._shares_graphs = False
-        self._renumber = options.renumber
+        self._shares_graphs, self.planned, self._renumber = False, 0, options.renumber
 
     def choosing(self, options: Options) -> CudaBackend:
         """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
@@ -124,8 +124,7 @@ class CudaBackend(Backend):
 
     def memory(self) -> dict[str, int | bool]:
         """Return figures of this rank's GPU memory; see ``memory/memory_figures.py``."""
-        if self._taken is None:
-            self._taken = self.device.taken()
+        self._taken = self.device.taken() if self._taken is None else self._taken
         return memory_figures(self.device, self._graphs.last, self.planned, self._taken)
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None, allocator: str):
@@ -282,13 +281,13 @@ class CudaBackend(Backend):
         return self._graph(local)
 
     def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
-        """Gather the graph on rank 0's GPU, where it stays beside that rank's part; collective."""
+        """Gather the graph on GPUs, where it stays beside their parts; collective."""
         if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
             return "hosts without GPUs, a requested schedule, or ids of 64 bits"
         self.prepare(local, comm)
         with comm.together():
             part = self.graph_of(local)
-        return on_rank_0(part, comm, kernel, lambda: self._sharing(self.options, True))
+        return whole_graph(part, comm, kernel, lambda: self._sharing(self.options, True))
 
     def upload(self, local: LocalGraph) -> None:
         """Copy a graph to the GPU, if it is not there; raises as :meth:`graph_of` does."""

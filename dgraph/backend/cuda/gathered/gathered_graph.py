@@ -1,13 +1,13 @@
-"""Whole graph on the GPU of rank 0, gathered from all ranks and kept with their parts of it.
+"""Whole graph on the GPU of rank 0, or on every GPU, gathered from all ranks and kept with their parts of it.
 
 Some algorithms need thousands of short rounds between GPUs, or rows that other ranks own, and one GPU that holds the
-graph finishes them first. Entry: :func:`on_rank_0`, for ``algorithms/on_one_gpu.py``, which runs them there.
+graph finishes them first. Entry: :func:`whole_graph`, for ``algorithms/on_one_gpu.py``, which runs them there.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import is_skewed
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gathered.gathered_local import PIECE as SORTED
-from dgraph.backend.cuda.gathered.gathered_local import Assembly, GatheredLocal
+from dgraph.backend.cuda.gathered.gathered_local import Assembly
 from dgraph.backend.cuda.transports.bulk_moves import PIECE, BulkMoves, Leaving
 from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
 from dgraph.backend.one_device import OneDevice
@@ -33,7 +33,7 @@ AFTER = 24
 
 
 def bytes_needed(local: LocalGraph, kernel: str, there: bool) -> int:
-    """Return the bytes of GPU memory that rank 0 needs beside its part.
+    """Return the bytes of GPU memory that a rank needs beside its part.
 
     Args:
         local: any rank's part.
@@ -52,129 +52,129 @@ def bytes_needed(local: LocalGraph, kernel: str, there: bool) -> int:
     return rows + max(AFTER * local.n + work, VERTEX * local.n + ITEM * max(SORTED, PIECE // 4))
 
 
-@dataclass
 class GatheredGraph:
-    """Graph on rank 0, as this rank sees it.
+    """Whole graph on the GPUs of some ranks, as this rank sees it.
 
     Attributes:
         part: this rank's part of it, on its GPU.
+        gids: global ids of this rank's masters by position, uint32.
         moves: mailboxes between all ranks.
-        local: the whole graph; None on ranks other than 0.
-        masters: on rank 0, the gids of each rank's masters by their position there, uint32.
+        ranks: the ranks that have the whole graph: the first one, or all.
+        local: the whole graph; None on other ranks.
+        masters: on rank 0, the gids of each rank's masters.
     """
 
-    part: DeviceGraph
-    moves: BulkMoves
-    local: GatheredLocal | None = None
-    masters: dict[int, Any] = field(default_factory=dict)
+    def __init__(self, part: DeviceGraph, comm: Comm, ranks: range):
+        """Bring all ranks' rows to ``ranks``; collective."""
+        assert part.links is not None
+        self.part, self.ranks, self.rank = weakref.proxy(part), ranks, comm.rank
+        self.moves, local = BulkMoves(part.device, comm, part.links), part.local
+        built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
+        gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
+        gids = gids.astype(np.uint32, copy=False)
+        self.gids = gids[: local.masters].copy()
+        rows = self._collected(np.uint32, gids)
+        counts = self._collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
+        self.masters = self._collected(np.uint32, self.gids)
+        renamed = bool(comm.total(int(not built)))
+        ids = self._collected(np.int64, part.original[: local.masters].astype(np.int64)) if renamed else {}
+        assembly = self._begun(rows, counts, ids) if comm.rank in ranks else None
+        for sender in range(comm.size):
+            if sender in rows:
+                assembly.begin(rows[sender], counts[sender])  # type: ignore[union-attr]
+            self._move_arcs(gids, comm.rank == sender, assembly)
+        self.local = None if assembly is None else assembly.finished()
 
     def returned(self, name: str, column: Column | None, dtype: np.dtype) -> FieldColumn:
-        """Send a column to the owners of the vertices; collective.
+        """Send a column to the owners of the vertices, unless all ranks have it; collective.
 
         Args:
             name: of the column.
-            column: on rank 0, values by gid.
+            column: values by gid; None on ranks without it.
             dtype: of its values.
         """
-        device, leaving = self.part.device, {}
+        device, found = self.part.device, None
         if column is not None:
             found = column.on_device() if isinstance(column, FieldColumn) else None
             if found is None:
                 found = device.put(np.ascontiguousarray(column() if callable(column) else column))
-            leaving = {peer: _picked(found, gids) for peer, gids in self.masters.items()}
-        values = device.xp.empty(self.part.local.masters, dtype)
+        if self.moves.comm.total(int(found is None)):
+            masters = {} if found is None else self.masters
+            leaving = {peer: _picked(found, gids) for peer, gids in masters.items()}
+            values = device.xp.empty(len(self.gids), dtype)
 
-        def placed(peer: int, first: int, piece: Any) -> None:
-            values[first : first + len(piece)] = piece
+            def placed(peer: int, first: int, piece: Any) -> None:
+                values[first : first + len(piece)] = piece
 
-        self.moves.move(dtype, leaving, placed)
+            self.moves.move(dtype, leaving, placed)
+        else:
+            values = found[self.gids]  # type: ignore[index]
         view = FieldView(device, values, self.part.place)
         return FieldColumn(LazyFields(device, {name: view}, self.part.degree, self.part.original), name)
 
+    def _collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
+        """Bring an array of each rank to ``ranks``; return rank → array there, nothing elsewhere; collective."""
+        found: dict[int, list[Any]] = {}
+        leaving = dict.fromkeys(self.ranks, Leaving.of(mine))
+        self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
+        return {peer: self.part.device.xp.concatenate(pieces) for peer, pieces in found.items()}
 
-def on_rank_0(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> OneDevice | str:
+    def _begun(self, rows: dict[int, Any], counts: dict[int, Any], ids: dict[int, Any]) -> Assembly:
+        """Return the rows of the whole graph, still empty.
+
+        Args:
+            rows: rank → gid of each of its rows.
+            counts: rank → arcs of each of its rows.
+            ids: rank → original ids of its masters; nothing where they are gids.
+        """
+        local, xp, original = self.part.local, self.part.device.xp, None
+        degrees = xp.zeros(local.n, np.int64)
+        for peer, gids in rows.items():
+            degrees[gids] += counts[peer]
+        if ids:
+            original = xp.zeros(local.n, np.int64)
+            for peer, found in ids.items():
+                original[self.masters[peer]] = found
+            if int(original.max()) < 2**32:
+                original = original.astype(np.uint32)
+        skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
+        return Assembly(local, self.part.device, degrees, skewed, original)
+
+    def _move_arcs(self, gids: Any, here: bool, assembly: Assembly | None) -> None:
+        """Bring the arcs of one rank to ``ranks``; collective. ``here``: they are of this one."""
+        out, kind, fill = self.part.out, self.part.local.out.weight_type, assembly
+        arcs = Leaving(self.part.edges, lambda first, stop: gids[out.neighbours[first:stop]])
+        leaving = dict.fromkeys(self.ranks, arcs) if here else {}
+        self.moves.move(np.uint32, leaving, lambda _, first, piece: fill.fill(first, piece))  # type: ignore[union-attr]
+        if kind is not None:
+            leaving = dict.fromkeys(self.ranks, Leaving.of(out.weights)) if here else {}
+            self.moves.move(kind, leaving, lambda _, first, piece: fill.fill_weights(first, piece))  # type: ignore[union-attr]
+
+
+def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> OneDevice | str:
     """Return the whole graph, gathered at the first call, or the reason why it is not; collective.
 
     Args:
         part: this rank's part.
         comm: the ranks.
         kernel: name of the registered kernel that will run on it.
-        alone: returns a backend of rank 0's GPU for a single rank.
+        alone: returns a backend of this GPU for a single rank.
     """
-    there = not comm.total(int(part.whole is None))
+    shared = kernel in ROW_KERNELS and ROW_KERNELS[kernel].shared
+    ranks = range(comm.size if shared else 1)
+    there = not comm.total(int(part.whole is None or len(part.whole.ranks) < len(ranks)))
     need = bytes_needed(part.local, kernel, there)
-    if comm.total(int(comm.rank == 0 and need > part.device.free(need))):
-        return f"the whole graph and its kernel may need {need:,} bytes beside the part of rank 0"
+    if comm.total(int(comm.rank in ranks and need > part.device.free(need))):
+        return f"the whole graph and its kernel may need {need:,} bytes on a GPU beside its part"
     if not there:
         part.whole = None  # on ranks that have it: its mailboxes are of no use to the others
-        part.whole = gather(part, comm)
-    whole = part.whole
-    return OneDevice(whole.returned, whole.local, None if whole.local is None else alone())
-
-
-def gather(part: DeviceGraph, comm: Comm) -> GatheredGraph:
-    """Bring all ranks' rows to rank 0; ``part`` is this rank's; collective."""
-    local = part.local
-    built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
-    gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
-    gids = gids.astype(np.uint32, copy=False)
-    assert part.links is not None
-    whole = GatheredGraph(part, BulkMoves(part.device, comm, part.links))
-    rows = _collected(whole.moves, np.uint32, gids)
-    counts = _collected(whole.moves, np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
-    whole.masters = _collected(whole.moves, np.uint32, gids[: local.masters])
-    renamed = bool(comm.total(int(not built)))
-    ids = _collected(whole.moves, np.int64, part.original[: local.masters].astype(np.int64)) if renamed else {}
-    merged = not comm.total(int(local.repeats))
-    assembly = _begun(part, rows, counts, whole.masters, ids) if comm.rank == 0 else None
-    for sender in range(comm.size):
-        if sender in rows:
-            assembly.begin(rows[sender], counts[sender])  # type: ignore[union-attr]
-        _move_arcs(part, gids, whole.moves, comm.rank == sender, assembly)
-    if assembly is not None:
-        whole.local = assembly.finished(merged)
-    return whole
-
-
-def _collected(moves: BulkMoves, dtype: Any, mine: Any) -> dict[int, Any]:
-    """Bring an array of each rank to rank 0; return rank → array there, nothing elsewhere; collective."""
-    found: dict[int, list[Any]] = {}
-    moves.move(dtype, {0: Leaving.of(mine)}, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
-    return {peer: moves.device.xp.concatenate(pieces) for peer, pieces in found.items()}
-
-
-def _begun(part: DeviceGraph, rows: dict, counts: dict, masters: dict, ids: dict) -> Assembly:
-    """Return the rows of the whole graph, still empty.
-
-    Args:
-        part: this rank's part.
-        rows: rank → gid of each of its rows.
-        counts: rank → arcs of each of its rows.
-        masters: rank → gids of its masters.
-        ids: rank → their original ids; nothing where ids are gids.
-    """
-    xp, n, original = part.device.xp, part.local.n, None
-    degrees = xp.zeros(n, np.int64)
-    for peer, gids in rows.items():
-        degrees[gids] += counts[peer]
-    if ids:
-        original = xp.zeros(n, np.int64)
-        for peer, found in ids.items():
-            original[masters[peer]] = found
-        if int(original.max()) < 2**32:
-            original = original.astype(np.uint32)
-    skewed = is_skewed(int(degrees.max()) if n else 0, part.local.arcs, n)
-    return Assembly(part.local, part.device, degrees, skewed, original)
-
-
-def _move_arcs(part: DeviceGraph, gids: Any, moves: BulkMoves, here: bool, assembly: Assembly | None) -> None:
-    """Bring the arcs of one rank to rank 0; collective. ``here``: this is the rank."""
-    out, weights = part.out, part.local.out.weight_type
-    arcs = Leaving(part.edges, lambda first, stop: gids[out.neighbours[first:stop]])
-    moves.move(np.uint32, {0: arcs} if here else {}, lambda _, first, piece: assembly.fill(first, piece))  # type: ignore[union-attr]
-    if weights is not None:
-        heavy = {0: Leaving.of(out.weights)} if here else {}
-        moves.move(weights, heavy, lambda _, first, piece: assembly.fill_weights(first, piece))  # type: ignore[union-attr]
+        part.whole = GatheredGraph(part, comm, ranks)
+    whole: GatheredGraph = part.whole
+    if comm.rank not in ranks:
+        return OneDevice(whole.returned)
+    backend = alone()
+    backend.replicas = whole.moves if shared else None
+    return OneDevice(whole.returned, whole.local, backend, shared)
 
 
 def _picked(column: Any, gids: Any) -> Leaving:

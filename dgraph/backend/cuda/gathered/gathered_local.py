@@ -18,18 +18,12 @@ PIECE = 1 << 22
 
 
 class GatheredLocal(BuiltLocal):
-    """Whole graph on one GPU; lids are gids.
-
-    Attributes:
-        merged: True if no row names a neighbour twice.
-    """
-
-    merged = False
+    """Whole graph on one GPU; lids are gids."""
 
     @property
     def repeats(self) -> bool:
-        """True unless rows are known to name each neighbour once."""
-        return not self.merged
+        """True: a row may name a neighbour twice."""
+        return True
 
     @cached_property
     def original(self) -> np.ndarray:  # type: ignore[override]
@@ -99,8 +93,8 @@ class Assembly:
         e += moved[row]
         return e
 
-    def finished(self, merged: bool) -> GatheredLocal:
-        """Sort all rows and return the graph. ``merged``: no row names a neighbour twice."""
+    def finished(self) -> GatheredLocal:
+        """Sort all rows and return the graph."""
         device, n = self.device, self.whole.n
         del self._filled, self._rows
         self._sort()
@@ -115,9 +109,7 @@ class Assembly:
         by_position = ids if self.order is None else ids[self.order]
         degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
         vertices = Vertices(n, n, by_position, self.order, self.place)
-        local = GatheredLocal(self.whole, built, vertices, degree, device, 0)
-        local.merged = merged
-        return local
+        return GatheredLocal(self.whole, built, vertices, degree, device, 0)
 
     def _sort(self) -> None:
         """Sort each row by position, piece by piece; a piece has whole rows, or one row that is longer."""

@@ -94,6 +94,21 @@ class BulkMoves:
         self.device.raw.copy(self.device.address(array), self._boxes.inbox(peer, parity), array.nbytes)
         return array
 
+    def add_up(self, array: Any) -> None:
+        """Replace an array by its sum over ranks: each rank adds up a slice, and sends it to the others."""
+        size, dtype = self.comm.size, array.dtype
+        cuts = [len(array) * rank // size for rank in range(size + 1)]
+        total = self.device.xp.zeros(cuts[self.comm.rank + 1] - cuts[self.comm.rank], dtype)
+
+        def added(_: int, first: int, piece: Any) -> None:
+            total[first : first + len(piece)] += piece
+
+        def placed(peer: int, first: int, piece: Any) -> None:
+            array[cuts[peer] + first : cuts[peer] + first + len(piece)] = piece
+
+        self.move(dtype, {rank: Leaving.of(array[cuts[rank] : cuts[rank + 1]]) for rank in range(size)}, added)
+        self.move(dtype, {rank: Leaving.of(total) for rank in range(size)}, placed)
+
     def close(self) -> None:
         """Free the mailboxes."""
         self._boxes.close()
