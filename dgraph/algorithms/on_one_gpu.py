@@ -8,6 +8,7 @@ every GPU. Entry: :func:`solved`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from dgraph.algorithms.base import Algorithm, Answer
 from dgraph.backend.one_device import OneDevice
 from dgraph.comm.serial import SerialComm
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.return_state import as_int64
 from dgraph.engine.rounds.timings import Trace, plain
-from dgraph.result.columns import FieldColumn
+from dgraph.result.columns import Column, FieldColumn, same
 
 
 def solved(work: Algorithm, ctx: Context) -> Answer:
@@ -31,11 +33,11 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     with ctx.record("prepare"), ctx.comm.watchdog.paused():
         found = ctx.backend.gathered(ctx.local, ctx.comm, kernel)
     if isinstance(found, str):
-        ctx.record.choose("placement", "all ranks", found)
+        if found:
+            ctx.record.choose("placement", "all ranks", found)
         return work.run(ctx)
-    ctx.record.choose(
-        "placement", "every GPU" if found.shared else "one GPU", "no kernels between GPUs; the graph fits"
-    )
+    where = "every GPU" if found.shared else "one GPU"
+    ctx.record.choose("placement", where, "it holds the whole graph, and there are no kernels between GPUs")
     return _by_some(work, ctx, found)
 
 
@@ -55,9 +57,7 @@ def _by_some(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
     with ctx.record("exchange"):
         facts = ctx.comm.bcast_json(facts)
         ctx.rounds, ctx.weighted = facts["rounds"], facts["weighted"]
-        columns = {
-            name: found.returned(name, answer.columns.get(name), np.dtype(dtype)) for name, dtype in facts["columns"]
-        }
+        columns = {name: _returned(found, name, answer.columns.get(name), *how) for name, *how in facts["columns"]}
     return Answer(columns, facts["summary"], facts["finished"], facts["limit"])
 
 
@@ -70,7 +70,7 @@ def _alone(work: Algorithm, ctx: Context, found: OneDevice) -> tuple[Answer, dic
         ctx.record.add(name, seconds)
     for choice in record.choices:
         ctx.record.choose(*choice.values())
-    columns = [(name, _dtype(column)) for name, column in answer.columns.items()]
+    columns = [(name, *_how(column)) for name, column in answer.columns.items()]
     facts = {
         "columns": columns, "summary": plain(answer.summary), "finished": answer.finished, "limit": answer.limit,
         "rounds": alone.rounds, "weighted": alone.weighted,
@@ -78,7 +78,18 @@ def _alone(work: Algorithm, ctx: Context, found: OneDevice) -> tuple[Answer, dic
     return answer, facts
 
 
-def _dtype(column: Any) -> str:
-    """Return the dtype of a column, by a few of its values if it is on a GPU."""
-    few = column.rows(np.zeros(1, np.int64)) if isinstance(column, FieldColumn) else column
-    return few.dtype.str
+def _returned(found: OneDevice, name: str, column: Column | None, dtype: str, cast: bool) -> FieldColumn:
+    """Return this rank's part of a column; one that is cast to int64 travels as its field."""
+    if cast and column is not None:
+        column = replace(column, convert=same)  # type: ignore[type-var]
+    got = found.returned(name, column, np.dtype(dtype))
+    return replace(got, convert=as_int64) if cast else got
+
+
+def _how(column: Column) -> tuple[str, bool]:
+    """Return the dtype of the values to send, and True if they are cast to int64 at the end."""
+    if not isinstance(column, FieldColumn):
+        return (column() if callable(column) else column).dtype.str, False
+    cast = column.convert is as_int64
+    few = np.zeros(1, np.int64)
+    return (replace(column, convert=same) if cast else column).rows(few).dtype.str, cast

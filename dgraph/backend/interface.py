@@ -330,8 +330,8 @@ class Backend(ABC):
         """
 
     def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
-        """Return the whole graph on a device for a registered kernel, or why it is not there; collective."""
-        return "ranks compute on CPUs"
+        """Return the whole graph on a device for a registered kernel, or why it is not there, or ""; collective."""
+        return ""
 
     @abstractmethod
     def row_kernel(self, name: str) -> Any:

@@ -57,11 +57,10 @@ class GatheredGraph:
 
     Attributes:
         part: this rank's part of it, on its GPU.
-        gids: global ids of this rank's masters by position, uint32.
         moves: mailboxes between all ranks.
         ranks: the ranks that have the whole graph: the first one, or all.
         local: the whole graph; None on other ranks.
-        masters: on rank 0, the gids of each rank's masters.
+        masters: on these ranks, the positions there of each rank's masters, uint32.
     """
 
     def __init__(self, part: DeviceGraph, comm: Comm, ranks: range):
@@ -72,18 +71,19 @@ class GatheredGraph:
         built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
         gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
         gids = gids.astype(np.uint32, copy=False)
-        self.gids = gids[: local.masters].copy()
         rows = self._collected(np.uint32, gids)
         counts = self._collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
-        self.masters = self._collected(np.uint32, self.gids)
+        masters = self._collected(np.uint32, gids[: local.masters])
         renamed = bool(comm.total(int(not built)))
         ids = self._collected(np.int64, part.original[: local.masters].astype(np.int64)) if renamed else {}
-        assembly = self._begun(rows, counts, ids) if comm.rank in ranks else None
+        assembly = self._begun(rows, counts, masters, ids) if comm.rank in ranks else None
         for sender in range(comm.size):
             if sender in rows:
                 assembly.begin(rows[sender], counts[sender])  # type: ignore[union-attr]
             self._move_arcs(gids, comm.rank == sender, assembly)
         self.local = None if assembly is None else assembly.finished()
+        place = None if self.local is None else self.local.vertices.place
+        self.masters = masters if place is None else {peer: place[each] for peer, each in masters.items()}
 
     def returned(self, name: str, column: Column | None, dtype: np.dtype) -> FieldColumn:
         """Send a column to the owners of the vertices, unless all ranks have it; collective.
@@ -93,24 +93,31 @@ class GatheredGraph:
             column: values by gid; None on ranks without it.
             dtype: of its values.
         """
-        device, found = self.part.device, None
-        if column is not None:
-            found = column.on_device() if isinstance(column, FieldColumn) else None
-            if found is None:
-                found = device.put(np.ascontiguousarray(column() if callable(column) else column))
+        device = self.part.device
+        found = None if column is None else self._by_position(column)
         if self.moves.comm.total(int(found is None)):
             masters = {} if found is None else self.masters
-            leaving = {peer: _picked(found, gids) for peer, gids in masters.items()}
-            values = device.xp.empty(len(self.gids), dtype)
+            leaving = {peer: _picked(found, at) for peer, at in masters.items()}
+            values = device.xp.empty(self.part.local.masters, dtype)
 
             def placed(peer: int, first: int, piece: Any) -> None:
                 values[first : first + len(piece)] = piece
 
             self.moves.move(dtype, leaving, placed)
         else:
-            values = found[self.gids]  # type: ignore[index]
+            values = found[self.masters[self.moves.comm.rank]]  # type: ignore[index]
         view = FieldView(device, values, self.part.place)
         return FieldColumn(LazyFields(device, {name: view}, self.part.degree, self.part.original), name)
+
+    def _by_position(self, column: Column) -> Any:
+        """Return a column of the whole graph by position, on the GPU."""
+        vertices = self.local.vertices  # type: ignore[union-attr]
+        if isinstance(column, FieldColumn):
+            view = getattr(column.fields, "raw", lambda _: None)(column.name)
+            if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
+                return column.convert(view.values)
+        found = self.part.device.put(np.ascontiguousarray(column() if callable(column) else column))
+        return found if vertices.order is None else found[vertices.order]
 
     def _collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
         """Bring an array of each rank to ``ranks``; return rank → array there, nothing elsewhere; collective."""
@@ -119,12 +126,13 @@ class GatheredGraph:
         self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
         return {peer: self.part.device.xp.concatenate(pieces) for peer, pieces in found.items()}
 
-    def _begun(self, rows: dict[int, Any], counts: dict[int, Any], ids: dict[int, Any]) -> Assembly:
+    def _begun(self, rows: dict, counts: dict, masters: dict, ids: dict) -> Assembly:
         """Return the rows of the whole graph, still empty.
 
         Args:
             rows: rank → gid of each of its rows.
             counts: rank → arcs of each of its rows.
+            masters: rank → gids of its masters.
             ids: rank → original ids of its masters; nothing where they are gids.
         """
         local, xp, original = self.part.local, self.part.device.xp, None
@@ -134,7 +142,7 @@ class GatheredGraph:
         if ids:
             original = xp.zeros(local.n, np.int64)
             for peer, found in ids.items():
-                original[self.masters[peer]] = found
+                original[masters[peer]] = found
             if int(original.max()) < 2**32:
                 original = original.astype(np.uint32)
         skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
@@ -177,6 +185,6 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
     return OneDevice(whole.returned, whole.local, backend, shared)
 
 
-def _picked(column: Any, gids: Any) -> Leaving:
-    """Return the values of some vertices as items to send."""
-    return Leaving(len(gids), lambda first, stop: column[gids[first:stop]])
+def _picked(column: Any, at: Any) -> Leaving:
+    """Return the values at some positions as items to send."""
+    return Leaving(len(at), lambda first, stop: column[at[first:stop]])
