@@ -10,10 +10,11 @@ import partitioning
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.on_one_gpu import solved
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gathered import gathered_local
+from dgraph.backend.cuda.gathered import gathered_graph, gathered_local
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
+from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Trace
 
@@ -46,10 +47,11 @@ def contexts(size, graph, work, policy="oec", transport="p2p", memory=1 << 30):
     return succeed(size, on_rank)
 
 
-def answers(size, graph, name, **kwargs):
+def answers(size, graph, name, changed=lambda _: None, **kwargs):
     """Return the columns of the whole graph by gid, the summary, and the choices of rank 0."""
 
     def run(ctx):
+        changed(ctx)
         answer = solved(ALGORITHMS[name](), ctx)
         columns = {key: np.array(each() if callable(each) else each) for key, each in answer.columns.items()}
         return ctx.local.gids[: ctx.local.masters], columns, answer.summary, ctx.record.choices, ctx.rounds
@@ -78,3 +80,67 @@ def test_one_of_several_gpus_finds_what_one_alone_finds(name, size, policy, tran
     for key, values in alone.items():
         assert found[key].dtype == values.dtype
         np.testing.assert_array_equal(found[key], values)
+
+
+def spread_ids(ctx):
+    """Give the vertices of a partition ids that are no gids and do not ascend with them."""
+    ctx.local.original = (ctx.local.gids * 37 + 11) % 1009
+
+
+@pytest.mark.parametrize("name", ["color", "scc", "mst"])
+def test_original_ids_order_and_name_vertices_of_the_whole_graph(name):
+    graph = graph_of(name == "scc")
+    alone, summary, _ = answers(1, graph, name, changed=spread_ids)
+    found, again, _ = answers(3, graph, name, changed=spread_ids)
+    assert again == summary
+    for key, values in alone.items():
+        np.testing.assert_array_equal(found[key], values)
+
+
+def test_without_memory_for_the_whole_graph_all_ranks_work(monkeypatch):
+    graph = graph_of(False)
+    alone, summary, _ = answers(1, graph, "triangles")
+    monkeypatch.setattr(gathered_graph, "bytes_needed", lambda *_: 1 << 40)
+    found, again, choices = answers(2, graph, "triangles")
+    assert choices["placement"] == "all ranks"
+    assert again == summary
+    np.testing.assert_array_equal(found["triangles"], alone["triangles"])
+
+
+def test_the_graph_is_gathered_once_and_again_for_more_ranks(monkeypatch):
+    gathered = []
+
+    class Counted(gathered_graph.GatheredGraph):
+        def __init__(self, part, comm, ranks):
+            gathered.append((comm.rank, len(ranks)))
+            super().__init__(part, comm, ranks)
+
+    monkeypatch.setattr(gathered_graph, "GatheredGraph", Counted)
+
+    def run(ctx):
+        return [solved(ALGORITHMS[name](), ctx).summary for name in ("color", "mis", "triangles", "scc", "triangles")]
+
+    first, second = contexts(2, graph_of(False), run)
+    assert first == second
+    assert first[2] == first[4]
+    assert sorted(gathered) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_error_of_one_gpu_is_raised_on_all(rank, monkeypatch):
+    monkeypatch.setattr(Device, "free", lambda self, wanted=0: self.memory)
+
+    def run(ctx):
+        real = ctx.backend.device.module
+
+        def failing(text, name):
+            if name == "wedges" and ctx.comm.rank == rank:
+                raise UsageError(f"no triangles on rank {rank}")
+            return real(text, name)
+
+        ctx.backend.device.module = failing
+        with pytest.raises(UsageError, match=f"no triangles on rank {rank}"):
+            solved(ALGORITHMS["triangles"](), ctx)
+        return True
+
+    assert contexts(2, graph_of(False), run) == [True, True]

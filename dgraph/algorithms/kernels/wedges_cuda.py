@@ -53,49 +53,21 @@ class Wedges:
         self.backend = backend
 
     def whole(self, local: Any) -> tuple[dict[str, Any], int, float]:
-        """Count the triangles of a whole graph.
+        """Count the triangles of a whole graph; collective where GPUs share out the rows of replicas.
 
         Returns:
             columns ``triangles`` and ``lcc`` (share of pairs of neighbours that are joined), which stay on the GPU, and
             the sum of each.
         """
-        graph, device = self.backend.graph_of(local), self.backend.device
-        xp, size = device.xp, graph.local.size
-        hubs = hubs_of(size, graph.edges)
-        need = 32 * size + 4 * bitmap_words(hubs) + 2 * graph.edges
-        moves = self.backend.replicas
+        graph, device, moves = self.backend.graph_of(local), self.backend.device, self.backend.replicas
         with nullcontext() if moves is None else moves.comm.together():
-            if need > device.free(need):
-                raise UsageError(
-                    f"counting triangles needs {need:,} bytes of GPU memory beside the graph, and "
-                    f"{device.free(need):,} are free on {device.name}; use more ranks, or --backend cpu"
-                )
-        part, parts = (0, 1) if moves is None else (moves.comm.rank, moves.comm.size)
-        starts, degrees, counts = xp.zeros(size + 1, np.int64), xp.zeros(size, np.int64), xp.zeros(size, np.int64)
-        taken, shares, ordered = xp.zeros(1, np.uint64), xp.empty(size, np.float64), int(graph.sorted_rows)
-        bitmap = xp.zeros(bitmap_words(hubs), np.uint32)
-        module = device.module(text(graph.wide), "wedges")
-
-        def launch(kernel: str, targets: Any, vertices: int = size) -> None:
-            rows = graph.out.offsets, graph.out.neighbours, vertices
-            arrays = *rows, starts, degrees, targets, bitmap, hubs, counts, taken, shares, ordered, part, parts
-            words = [each if isinstance(each, int) else device.address(each) if len(each) else 0 for each in arrays]
-            module.set_environment(np.array(words, np.int64))
-            module.launch(kernel, device.blocks * module.resident(kernel))
-
-        launch("count_lower", ())
-        xp.cumsum(starts, out=starts)
-        targets = xp.empty(int(device.get(starts[-1:])[0]), np.uint32)
-        launch("fill_lower", targets)
-        launch("count_triangles", targets, graph.rows_with_edges(size))
+            count = Count(graph, device, *((0, 1) if moves is None else (moves.comm.rank, moves.comm.size)))
         if moves is not None:
-            moves.add_up(counts)
-        launch("write_shares", targets)
-        views = {
-            name: FieldView(device, values, graph.place) for name, values in (("triangles", counts), ("lcc", shares))
-        }
+            moves.add_up(count.triangles)
+        found = {"triangles": count.triangles, "lcc": count.shares()}
+        views = {name: FieldView(device, values, graph.place) for name, values in found.items()}
         fields = LazyFields(device, views, graph.degree, graph.original)
-        corners = int(device.get(counts.sum()))
+        corners = int(device.get(count.triangles.sum()))
         return {name: FieldColumn(fields, name) for name in views}, corners, fields.total("lcc") or 0.0
 
     def counter(self, offsets: np.ndarray, targets: np.ndarray) -> Any:
@@ -103,3 +75,54 @@ class Wedges:
         from dgraph.algorithms.kernels.wedges_cpu import Counter
 
         return Counter(Team(1), offsets, targets)
+
+
+class Count:
+    """Triangles in the rows of one part.
+
+    Attributes:
+        triangles: at each position, int64; those that the rows of this part close.
+    """
+
+    def __init__(self, graph: Any, device: Any, part: int, parts: int):
+        """Count them.
+
+        Args:
+            graph: the whole graph on the device.
+            device: the GPU.
+            part, parts: number of this part of the rows, and of parts.
+        """
+        xp, size = device.xp, graph.local.size
+        self._graph, self._device, self._hubs = graph, device, hubs_of(size, graph.edges)
+        need = 32 * size + 4 * bitmap_words(self._hubs) + 2 * graph.edges
+        if need > device.free(need):
+            raise UsageError(
+                f"counting triangles needs {need:,} bytes of GPU memory beside the graph, and {device.free(need):,} "
+                f"are free on {device.name}; use more ranks, or --backend cpu"
+            )
+        self._starts, self._degrees = xp.zeros(size + 1, np.int64), xp.zeros(size, np.int64)
+        self.triangles, self._shares = xp.zeros(size, np.int64), xp.empty(size, np.float64)
+        self._bitmap, self._taken = xp.zeros(bitmap_words(self._hubs), np.uint32), xp.zeros(1, np.uint64)
+        self._part, self._parts = part, parts
+        self._module = device.module(text(graph.wide), "wedges")
+        self._launch("count_lower", (), size)
+        xp.cumsum(self._starts, out=self._starts)
+        targets = xp.empty(int(device.get(self._starts[-1:])[0]), np.uint32)
+        self._launch("fill_lower", targets, size)
+        self._launch("count_triangles", targets, graph.rows_with_edges(size))
+        device.wait()
+
+    def shares(self) -> Any:
+        """Return the share of joined pairs of neighbours, float64, once ``triangles`` are those of all parts."""
+        self._launch("write_shares", (), self._graph.local.size)
+        return self._shares
+
+    def _launch(self, kernel: str, targets: Any, vertices: int) -> None:
+        graph, device = self._graph, self._device
+        arrays = (
+            graph.out.offsets, graph.out.neighbours, vertices, self._starts, self._degrees, targets, self._bitmap,
+            self._hubs, self.triangles, self._taken, self._shares, int(graph.sorted_rows), self._part, self._parts,
+        )  # fmt: skip
+        words = [each if isinstance(each, int) else device.address(each) if len(each) else 0 for each in arrays]
+        self._module.set_environment(np.array(words, np.int64))
+        self._module.launch(kernel, device.blocks * self._module.resident(kernel))
