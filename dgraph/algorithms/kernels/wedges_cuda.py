@@ -90,7 +90,8 @@ class Count:
         Args:
             graph: the whole graph on the device.
             device: the GPU.
-            part, parts: number of this part of the rows, and of parts.
+            part: number of this part of the rows.
+            parts: how many there are.
         """
         xp, size = device.xp, graph.local.size
         self._graph, self._device, self._hubs = graph, device, hubs_of(size, graph.edges)
