@@ -204,7 +204,7 @@ class CudaBackend(Backend):
         if make is not None and local.directed and local.turned is None:
             with comm.together():
                 self.device.use()
-                incoming = self._graph(local).incoming
+                incoming = plans.in_edges(self._graph(local))
             make(incoming, comm)
         return super().reversed(local, comm)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.cuda.transports import Links, Mailboxes
+from dgraph.backend.cuda.transports import Links, Mailboxes, close
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 
@@ -48,12 +48,13 @@ class MailboxSession:
 
 
 def post_of(graph: DeviceGraph, comm: Comm, links: Links, sizes: Mapping[int, int]) -> MailboxSession:
-    """Return the graph's mailboxes, made anew if any rank needs larger ones; collective."""
+    """Return the graph's mailboxes, made anew if any rank needs larger ones or has lost its own; collective."""
     have = graph.post
-    lacks = have is None or not have.serves(links, sizes)
-    if comm.largest(lacks):
-        if have is not None:
-            have.boxes.close()
+    lacks, lost = have is None or not have.serves(links, sizes), have is None
+    lacking, losing = comm.allreduce(np.array([lacks, lost], np.int64)).tolist()
+    if lacking:
+        close(None if have is None else have.boxes, comm)
+        if have is not None and not losing:  # both sides of a pair have to take the same sizes
             sizes = {peer: max(size, have.sizes.get(peer, 0)) for peer, size in sizes.items()}
         graph.post = None
         graph.post = MailboxSession(Mailboxes(graph.device, comm, sizes, sizes, links), sizes, _role_sizes(graph, comm))

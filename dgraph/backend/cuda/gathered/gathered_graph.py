@@ -76,12 +76,14 @@ class GatheredGraph:
         masters = self._collected(np.uint32, gids[: local.masters])
         renamed = bool(comm.total(int(not built)))
         ids = self._collected(np.int64, part.original[: local.masters].astype(np.int64)) if renamed else {}
-        assembly = self._begun(rows, counts, masters, ids) if comm.rank in ranks else None
+        with comm.together():
+            assembly = self._begun(rows, counts, masters, ids) if comm.rank in ranks else None
         for sender in range(comm.size):
             if sender in rows:
                 assembly.begin(rows[sender], counts[sender])  # type: ignore[union-attr]
             self._move_arcs(gids, comm.rank == sender, assembly)
-        self.local = None if assembly is None else assembly.finished()
+        with comm.together():
+            self.local = None if assembly is None else assembly.finished()
         place = None if self.local is None else self.local.vertices.place
         self.masters = masters if place is None else {peer: place[each] for peer, each in masters.items()}
 
@@ -171,8 +173,8 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
     shared = kernel in ROW_KERNELS and ROW_KERNELS[kernel].shared
     ranks = range(comm.size if shared else 1)
     there = not comm.total(int(part.whole is None or len(part.whole.ranks) < len(ranks)))
-    need = bytes_needed(part.local, kernel, there)
-    if comm.total(int(comm.rank in ranks and need > part.device.free(need))):
+    need, device = bytes_needed(part.local, kernel, there), part.device
+    if comm.total(int(comm.rank in ranks and (need > device.total() or need > device.free(need)))):
         return f"the whole graph and its kernel may need {need:,} bytes on a GPU beside its part"
     if not there:
         part.whole = None  # on ranks that have it: its mailboxes are of no use to the others

@@ -109,7 +109,9 @@ class Assembly:
         by_position = ids if self.order is None else ids[self.order]
         degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
         vertices = Vertices(n, n, by_position, self.order, self.place)
-        return GatheredLocal(self.whole, built, vertices, degree, device, 0)
+        arrays = (offsets, self.targets, self.weights, by_position, degree, self.order, self.place)
+        planned = sum(each.nbytes for each in arrays if each is not None)
+        return GatheredLocal(self.whole, built, vertices, degree, device, planned)
 
     def _sort(self) -> None:
         """Sort each row by position, piece by piece; a piece has whole rows, or one row that is longer."""

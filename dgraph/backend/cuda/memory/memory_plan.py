@@ -15,11 +15,12 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen.message_layout import bound
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
-from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME
+from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceGraph, Rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory.work_arrays import STORED, held, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of
+from dgraph.errors import OutOfMemory
 from dgraph.program import MODE, Traced
 
 RENUMBERING, FOLLOWING = 28, 20
@@ -174,6 +175,21 @@ def _plan(x: GraphSize, turns: bool, arrays: int, result: int) -> MemoryPlan:
 def _transpose_peak(x: GraphSize) -> int:
     """Return the peak bytes of in-edges while they are sorted by target."""
     return x.rows + COUNTING * x.size + max(TRANSPOSING, MOVING + x.weight) * min(x.edges, SOME)
+
+
+def in_edges(graph: DeviceGraph) -> Rows:
+    """Return the in-edges (CSC) of a graph on its GPU.
+
+    Raises:
+        OutOfMemory: they do not fit.
+    """
+    need, device = 0 if graph.has_incoming else _transpose_peak(graph.extent), graph.device
+    if need > device.free(need):
+        raise OutOfMemory(
+            f"in-edges need {need:,} bytes of GPU memory beside the graph, and {device.free():,} are free on "
+            f"{device.name}{beside(device)}; use more GPUs, or --backend cpu"
+        )
+    return graph.incoming
 
 
 def _bits(vertices: int) -> int:

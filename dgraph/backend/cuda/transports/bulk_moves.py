@@ -108,7 +108,3 @@ class BulkMoves:
 
         self.move(dtype, {rank: Leaving.of(array[cuts[rank] : cuts[rank + 1]]) for rank in range(size)}, added)
         self.move(dtype, {rank: Leaving.of(total) for rank in range(size)}, placed)
-
-    def close(self) -> None:
-        """Free the mailboxes."""
-        self._boxes.close()

@@ -180,12 +180,22 @@ class Mailboxes:
         self.comm.wait(lambda: self.raw.reached(through))
 
     def close(self) -> None:
-        """Free the memory; collective, so that no peer still writes into it. Otherwise garbage collection frees it."""
-        self._staged = []
-        self.comm.barrier()
-        _unmap(self.raw, self._opened)
-        self.comm.barrier()  # what a peer still maps must not be freed
-        self._release()
+        """Free the memory; collective."""
+        close(self, self.comm)
+
+
+def close(boxes: Mailboxes | None, comm: Comm) -> None:
+    """Free mailboxes while no peer writes into them; collective, with None on ranks whose graph was evicted.
+
+    Otherwise garbage collection frees them.
+    """
+    comm.barrier()
+    if boxes is not None:
+        boxes._staged = []
+        _unmap(boxes.raw, boxes._opened)
+    comm.barrier()  # what a peer still maps must not be freed
+    if boxes is not None:
+        boxes._release()
 
 
 def _check(comm: Comm, leaving: Mapping[int, int], arriving: Mapping[int, int]) -> None:
