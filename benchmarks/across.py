@@ -18,7 +18,7 @@ GRAPHS = {
     "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
     **dict.fromkeys(anchors.RECIPES, ""),
     "built26": "rmat:26", "built27": "rmat:27", "built28": "rmat:28",
-    "built28sym": "rmat:28,edge_factor=8,symmetric", "built25sym": "rmat:25,symmetric",
+    "built28sym": "rmat:28,symmetric", "built29": "rmat:29", "built30": "rmat:30", "built25sym": "rmat:25,symmetric",
     "built25alb": "rmat-alb:25",
 }  # fmt: skip
 """Name → generator; "": a graph that the peers were measured on.
@@ -36,8 +36,8 @@ ALGORITHMS = (
 )  # fmt: skip
 """Names, some with a variant.
 
-``tree``: with predecessors. ``pagerank single``: 32-bit floats, as measured for the peers. Graphs have weights, but
-pagerank runs as a program that ignores them, as the peers do.
+``tree``: with predecessors. ``pagerank single``: 32-bit floats, as measured for the peers. Graphs have weights, which
+pagerank, a program here, ignores as the peers do; built ones have them where an algorithm of ``WEIGHTED`` runs.
 """
 
 SETTINGS: dict[str, dict] = {
@@ -58,6 +58,8 @@ ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp")}
 
 SYMMETRIC = ("cc", "kcore", "color", "mst", "mis", "triangles", "cdlp")
 """Algorithms skipped on the peers' directed graphs, for which there are no figures."""
+
+WEIGHTED = ("sssp", "mst")
 
 PARTS = ("compute", "pack", "exchange", "unpack", "idle")
 HIDDEN = "hidden"
@@ -97,7 +99,8 @@ def measure(
     known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.name}"}
     document = {"circumstances": known, "chosen": [], "rows": rows}
     for name in graphs:
-        graph, sources = _graph(name, policies[0], count, gpu, comm)
+        weights = "1..255" if any(work.startswith(WEIGHTED) for work in works) else None
+        graph, sources = _graph(name, policies[0], count, gpu, comm, weights)
         for policy, work in itertools.product(policies, works):
             algorithm, _, variant = work.partition(" ")
             if name not in LOADED and graph.directed and algorithm in SYMMETRIC:
@@ -124,11 +127,11 @@ def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
     record.add(folder, f"across-{ranks}", runs, KEY, TOLD, _table)
 
 
-def _graph(name: str, policy: str, count: int, gpu, comm) -> tuple[dgraph.Graph, list[int]]:
+def _graph(name: str, policy: str, count: int, gpu, comm, weights: str | None) -> tuple[dgraph.Graph, list[int]]:
     if not GRAPHS[name]:
         return anchors.shared(name, count, gpu, comm)
     if name.startswith("built"):
-        graph: dgraph.Graph = dgraph.build_on_gpus(GRAPHS[name], comm=comm, policy=policy, weights="1..255")
+        graph: dgraph.Graph = dgraph.build_on_gpus(GRAPHS[name], comm=comm, policy=policy, weights=weights)
     else:
         graph = dgraph.Graph.load(GRAPHS[name], weights="1..255", comm=comm)
     return graph, [graph.hub()]
