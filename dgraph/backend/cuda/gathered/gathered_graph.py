@@ -6,8 +6,8 @@ graph finishes them first. Entry: :func:`whole_graph`, for ``algorithms/on_one_g
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class GatheredGraph:
     """Whole graph on the GPUs of some ranks, as this rank sees it.
 
     Attributes:
-        part: this rank's part of it, on its GPU.
+        device: this rank's GPU.
         moves: mailboxes between all ranks.
         ranks: the ranks that have the whole graph: the first one, or all.
         local: the whole graph; None on other ranks.
@@ -64,10 +64,10 @@ class GatheredGraph:
     """
 
     def __init__(self, part: DeviceGraph, comm: Comm, ranks: range):
-        """Bring all ranks' rows to ``ranks``; collective."""
+        """Bring all ranks' rows, of which ``part`` has this one's, to ``ranks``; collective."""
         assert part.links is not None
-        self.part, self.ranks, self.rank = weakref.proxy(part), ranks, comm.rank
-        self.moves, local = BulkMoves(part.device, comm, part.links), part.local
+        self.device, self.ranks, local = part.device, ranks, part.local
+        self.moves = BulkMoves(part.device, comm, part.links)
         built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
         gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
         gids = gids.astype(np.uint32, copy=False)
@@ -77,30 +77,31 @@ class GatheredGraph:
         renamed = bool(comm.total(int(not built)))
         ids = self._collected(np.int64, part.original[: local.masters].astype(np.int64)) if renamed else {}
         with comm.together():
-            assembly = self._begun(rows, counts, masters, ids) if comm.rank in ranks else None
+            assembly = self._begun(local, rows, counts, masters, ids) if comm.rank in ranks else None
         for sender in range(comm.size):
             if sender in rows:
                 assembly.begin(rows[sender], counts[sender])  # type: ignore[union-attr]
-            self._move_arcs(gids, comm.rank == sender, assembly)
+            self._move_arcs(part, gids, comm.rank == sender, assembly)
         with comm.together():
             self.local = None if assembly is None else assembly.finished()
         place = None if self.local is None else self.local.vertices.place
         self.masters = masters if place is None else {peer: place[each] for peer, each in masters.items()}
 
-    def returned(self, name: str, column: Column | None, dtype: np.dtype) -> FieldColumn:
+    def returned(self, part: DeviceGraph, name: str, column: Column | None, dtype: np.dtype) -> FieldColumn:
         """Send a column to the owners of the vertices, unless all ranks have it; collective.
 
         Args:
+            part: this rank's part of the graph.
             name: of the column.
             column: values by gid; None on ranks without it.
             dtype: of its values.
         """
-        device = self.part.device
+        device = self.device
         found = None if column is None else self._by_position(column)
         if self.moves.comm.total(int(found is None)):
             masters = {} if found is None else self.masters
             leaving = {peer: _picked(found, at) for peer, at in masters.items()}
-            values = device.xp.empty(self.part.local.masters, dtype)
+            values = device.xp.empty(part.local.masters, dtype)
 
             def placed(peer: int, first: int, piece: Any) -> None:
                 values[first : first + len(piece)] = piece
@@ -108,8 +109,8 @@ class GatheredGraph:
             self.moves.move(dtype, leaving, placed)
         else:
             values = found[self.masters[self.moves.comm.rank]]  # type: ignore[index]
-        view = FieldView(device, values, self.part.place)
-        return FieldColumn(LazyFields(device, {name: view}, self.part.degree, self.part.original), name)
+        view = FieldView(device, values, part.place)
+        return FieldColumn(LazyFields(device, {name: view}, part.degree, part.original), name)
 
     def _by_position(self, column: Column) -> Any:
         """Return a column of the whole graph by position, on the GPU."""
@@ -118,7 +119,7 @@ class GatheredGraph:
             view = getattr(column.fields, "raw", lambda _: None)(column.name)
             if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
                 return column.convert(view.values)
-        found = self.part.device.put(np.ascontiguousarray(column() if callable(column) else column))
+        found = self.device.put(np.ascontiguousarray(column() if callable(column) else column))
         return found if vertices.order is None else found[vertices.order]
 
     def _collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
@@ -126,18 +127,19 @@ class GatheredGraph:
         found: dict[int, list[Any]] = {}
         leaving = dict.fromkeys(self.ranks, Leaving.of(mine))
         self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
-        return {peer: self.part.device.xp.concatenate(pieces) for peer, pieces in found.items()}
+        return {peer: self.device.xp.concatenate(pieces) for peer, pieces in found.items()}
 
-    def _begun(self, rows: dict, counts: dict, masters: dict, ids: dict) -> Assembly:
+    def _begun(self, local: LocalGraph, rows: dict, counts: dict, masters: dict, ids: dict) -> Assembly:
         """Return the rows of the whole graph, still empty.
 
         Args:
+            local: this rank's part.
             rows: rank → gid of each of its rows.
             counts: rank → arcs of each of its rows.
             masters: rank → gids of its masters.
             ids: rank → original ids of its masters; nothing where they are gids.
         """
-        local, xp, original = self.part.local, self.part.device.xp, None
+        xp, original = self.device.xp, None
         degrees = xp.zeros(local.n, np.int64)
         for peer, gids in rows.items():
             degrees[gids] += counts[peer]
@@ -148,12 +150,12 @@ class GatheredGraph:
             if int(original.max()) < 2**32:
                 original = original.astype(np.uint32)
         skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
-        return Assembly(local, self.part.device, degrees, skewed, original)
+        return Assembly(local, self.device, degrees, skewed, original)
 
-    def _move_arcs(self, gids: Any, here: bool, assembly: Assembly | None) -> None:
+    def _move_arcs(self, part: DeviceGraph, gids: Any, here: bool, assembly: Assembly | None) -> None:
         """Bring the arcs of one rank to ``ranks``; collective. ``here``: they are of this one."""
-        out, kind, fill = self.part.out, self.part.local.out.weight_type, assembly
-        arcs = Leaving(self.part.edges, lambda first, stop: gids[out.neighbours[first:stop]])
+        out, kind, fill = part.out, part.local.out.weight_type, assembly
+        arcs = Leaving(part.edges, lambda first, stop: gids[out.neighbours[first:stop]])
         leaving = dict.fromkeys(self.ranks, arcs) if here else {}
         self.moves.move(np.uint32, leaving, lambda _, first, piece: fill.fill(first, piece))  # type: ignore[union-attr]
         if kind is not None:
@@ -180,11 +182,12 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
         part.whole = None  # on ranks that have it: its mailboxes are of no use to the others
         part.whole = GatheredGraph(part, comm, ranks)
     whole: GatheredGraph = part.whole
+    returned = partial(whole.returned, part)
     if comm.rank not in ranks:
-        return OneDevice(whole.returned)
+        return OneDevice(returned)
     backend = alone()
     backend.replicas = whole.moves if shared else None
-    return OneDevice(whole.returned, whole.local, backend, shared)
+    return OneDevice(returned, whole.local, backend, shared)
 
 
 def _picked(column: Any, at: Any) -> Leaving:
