@@ -141,6 +141,9 @@ LOW_DEGREE = 8
 FOLD_ALONE, FOLD_LONG, FOLD_CHUNK = 8, 128, 256
 """Limits, in edges, of the rows of row reducers: a thread, a warp, and a warp for each chunk of a longer row."""
 
+HINDEX_LONG = 1024
+"""Largest row that a warp folds by HINDEX, in registers."""
+
 FOLD_MIDDLE, FOLD_TABLES = 2048, 1 << 14
 """Largest rows that a block folds by MODE in MIDDLE_BYTES of shared memory, and in TABLE_BYTES."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.program.row_reducers import MODE, RowReducer
+from dgraph.program.row_reducers import HINDEX, MODE, RowReducer
 
 TILE_BITS = 7
 """Logarithm of the positions in a tile of :attr:`RowClasses.degree_bounds`."""
@@ -65,11 +65,17 @@ class RowClasses:
 
     def fold_chunks(self, reducer: RowReducer):
         """Return, as :attr:`chunks`, the rows that a reducer folds by several warps."""
+        if reducer is HINDEX:
+            return self._hindex_folds
         return self._longest_folds if reducer is MODE else self._long_folds
 
     @cached_property
     def _longest_folds(self):
         return self._cut(at.FOLD_TABLES, at.FOLD_CHUNK)
+
+    @cached_property
+    def _hindex_folds(self):
+        return self._cut(at.HINDEX_LONG, at.FOLD_CHUNK)
 
     @cached_property
     def _long_folds(self):

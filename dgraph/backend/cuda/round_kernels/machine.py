@@ -297,6 +297,7 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """Resume from a snapshot, in a direction that this run allows."""
         self.read()
         super().restore(kept)
+        self._supported = False
 
     def open_bucket(self, bucket: int) -> None:
         """Move vertices of a bucket to the frontier."""

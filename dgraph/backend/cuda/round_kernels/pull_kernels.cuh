@@ -9,18 +9,8 @@
 #endif
 
 #ifdef FOLD_SLOTS // a row reducer
-// Mark the rows that active vertices reach along their out-edges, a warp a vertex.
 KERNEL mark_rows(i64) {
-    if (is_over()) return;
-    const u32* queue = is(env.control->swapped) ? env.queue1 : env.queue0;
-    const u64 count = (u64)KNOWN(&env.control->queued);
-    for (u64 i = warp_rank(); i < count; i += warps()) {
-        const offset_t last = env.out_offsets[queue[i] + 1];
-        for (offset_t e = env.out_offsets[queue[i]] + lane_id(); e < last; e += 32) {
-            const u32 v = env.out_neighbours[e], bit = 1u << (v & 31);
-            if (!(fresh(env.fold_marks + (v >> 5)) & bit)) atomicOr(env.fold_marks + (v >> 5), bit);
-        }
-    }
+    if (!is_over()) mark_along(globals_now(), frontier_work(0));
 }
 
 // Arguments of the kernels of row reducers.
@@ -42,7 +32,7 @@ KERNEL pull(i64 how) {
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 
-#if FOLD_VOTES
+#if FOLD_BLOCKS
 // Rows that a block folds, after ``pull``.
 KERNEL pull_middle(i64 how) {
     SHARED_ARRAY(ModeRoom, room, MIDDLE_BYTES);

@@ -7,10 +7,10 @@ struct FoldPart {
     i64 key, times;
 };
 
-// ``counts`` and, for MODE, ``keys``: ``slots`` each.
+// Table of a row of ``degree`` edges into v: ``counts`` and, for MODE, ``keys``, ``slots`` each. ``votes``: of its chunks.
 struct FoldTable {
     u64* keys;
     u32* counts;
-    u64 slots;
-    i64 degree;
+    u64 slots, degree;
+    u32 v, votes;
 };
