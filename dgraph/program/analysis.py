@@ -42,15 +42,17 @@ def order_independent(t: Traced) -> bool:
 def falls_below_ceiling(t: Traced) -> bool:
     """Return True if a row needs a new fold only when a key falls below its ceiling, as for core numbers by estimates.
 
-    The keys are sources' values of the field ``ceiling``, ``apply`` copies the folded value to it, and vertices are
-    active if it fell; in the first round, all that edges leave.
+    The keys are sources' values of the field ``ceiling``, which are out-degrees or less at first. ``apply`` copies the
+    folded value to it, and vertices are active if it fell; in the first round, all that edges leave.
     """
     ceiling = t.program.ceiling
     others = [operator is not None for operator in (t.cond, t.live, t.priority)]
     if ceiling is None or t.all or any(others) or "whole" in (t.step or {}):
         return False
     ((folded, key),), apply = t.edge.items(), t.apply or {}
-    starts = _text(t.init["active"]) in ("True", "v.out_degree > 0")
+    first = t.init.get(ceiling, t.init["active"])
+    starts = "v.out_degree" in (_text(first), *map(_text, first.args if first.op == "min" else ()))
+    starts &= _text(t.init["active"]) in ("True", "v.out_degree > 0")
     falls = _text(apply["active"]) in (f"v.{folded} < v.{ceiling}", f"v.{ceiling} > v.{folded}")
     copies = apply.keys() == {ceiling, "active"} and _text(apply[ceiling]) == f"v.{folded}"
     return starts and falls and copies and _text(key) == f"u.{ceiling}"

@@ -16,13 +16,15 @@ from dgraph.program.analysis import falls_below_ceiling
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
-IN_CHUNKS, BY_WARPS = 32, 1024
-"""Longest rows that a warp folds; under IN_CHUNKS longer ones have a table."""
+IN_CHUNKS = {"HINDEX_LONG": 32, "FOLD_CHUNK": 64, "HINDEX_SLOTS": 65}
+"""Limits under which several warps fold a row, in short chunks."""
 
 
-@pytest.fixture
-def longest(request, monkeypatch):
-    monkeypatch.setattr(control_block, "HINDEX_LONG", request.param)
+@pytest.fixture(autouse=True)
+def limits(request, monkeypatch):
+    """Let bounds of degrees end rows of graphs of a few hundred vertices; set the limits that a test asks for."""
+    for name, value in {"DEGREES_BITS": 2, **getattr(request, "param", {})}.items():
+        monkeypatch.setattr(control_block, name, value)
 
 
 def skewed(n, m, seed):
@@ -32,14 +34,14 @@ def skewed(n, m, seed):
     return n, drawn.src[apart], drawn.dst[apart]
 
 
-def clique_with_leaves(size=300, leaves=3):
-    """Return a clique in which each vertex has so many neighbours outside of it."""
-    inside, all_leaves = np.triu_indices(size, 1), np.arange(size * leaves)
-    ends = np.concatenate([inside, [all_leaves % size, size + all_leaves]], axis=1)
-    return size + all_leaves.size, *ends
+def clique(size):
+    """Return a clique whose vertices have some leaves, not equally many."""
+    leaves = np.arange(20 * size)
+    ends = np.concatenate([np.triu_indices(size, 1), [leaves * leaves % size, size + leaves]], axis=1)
+    return size + leaves.size, *ends
 
 
-SKEWED = skewed(700, 4000, seed=1), skewed(420, 16000, seed=2)
+GRAPHS = skewed(700, 4000, seed=1), skewed(420, 16000, seed=2), clique(150)
 
 
 def cores_are_right(graphs, mutant=None, ranks=1, options=None):
@@ -52,44 +54,47 @@ def cores_are_right(graphs, mutant=None, ranks=1, options=None):
     return right
 
 
-@pytest.mark.parametrize("longest", [IN_CHUNKS, BY_WARPS], indirect=True)
+@pytest.mark.parametrize("limits", [IN_CHUNKS, {}], ids=["chunks", "warps"], indirect=True)
 @pytest.mark.parametrize(("ranks", "options"), [(1, Options()), (3, None), (3, Options())],
                          ids=["support", "host rounds", "device rounds"])  # fmt: skip
-def test_core_numbers(longest, ranks, options):
+def test_core_numbers(ranks, options):
     """Rows of a thread, a warp and several warps; on one GPU with support, elsewhere without."""
-    assert cores_are_right(SKEWED, ranks=ranks, options=options)
+    assert cores_are_right(GRAPHS, ranks=ranks, options=options)
 
 
-@pytest.mark.parametrize("longest", [BY_WARPS], indirect=True)
 @pytest.mark.parametrize("mutant", [None, ("(SUPPORTS || low < bound)", "(SUPPORTS || low + 64 < bound)")])
-def test_rows_end_early(longest, mutant):
+def test_rows_end_early(mutant):
     """Without support a row of a warp ends where enough keys have reached the bound; a mutant ends too early."""
-    assert cores_are_right([clique_with_leaves()], mutant, ranks=2) == (mutant is None)
+    assert cores_are_right([clique(300)], mutant, ranks=2) == (mutant is None)
 
 
 MUTANTS = [
     ("return votes >= row_bound(v, degree)", "return votes + 1 >= row_bound(v, degree)"),
-    ("(weight_t)1, v).p0 >= bound", "(weight_t)1, v).p0 + 1 >= bound"),
+    ("if (key >= bound ||", "if (key + 1 >= bound ||"),
     ("bound > (i64)env.fold_was[u]", "bound >= (i64)env.fold_was[u]"),
     ("EVERY_LANE) == bound", "EVERY_LANE) == bound - 1"),
     ("count_from<K>(mine, low) : 0", "count_from<K>(mine, low) + 1 : 0"),
     ("h--, support += bins[j]", "h--, support += bins[j] + 1"),
     ("u64 above = table.votes", "u64 above = 0"),
+    ("u >> DEGREES_BITS] <= least", "u >> DEGREES_BITS] <= least + 9"),
+    ("keys.ends(0, (i64)bound - 1)", "keys.ends(0, (i64)bound + 60)"),
+    ("row.ends(0, table.votes)", "row.ends(0, table.votes + 200)"),
+    ("keys_end(v[k], key[k])", "keys_end(v[k], key[k] + 9)"),
     ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", ""),
 ]  # fmt: skip
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("longest", [IN_CHUNKS], indirect=True)
+@pytest.mark.parametrize("limits", [IN_CHUNKS], ids=["chunks"], indirect=True)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutants_fail(longest, mutant):
+def test_mutants_fail(mutant):
     """Comparisons that are off by one, of votes and of support, give other core numbers."""
-    assert not cores_are_right(SKEWED, mutant, options=Options())
+    assert not cores_are_right(GRAPHS, mutant, options=Options())
 
 
-@pytest.mark.parametrize("longest", [64, BY_WARPS], indirect=True)
+@pytest.mark.parametrize("limits", [IN_CHUNKS, {}], ids=["chunks", "warps"], indirect=True)
 @pytest.mark.parametrize("ranks", [1, pytest.param(3, marks=pytest.mark.exhaustive)])
-def test_ceilings_of_any_program(longest, ranks):
+def test_ceilings_of_any_program(ranks):
     """A ceiling that no estimate is, in part negative."""
     n, src, dst = edges(700, 6000)
     graph = simulated.graph(n, src, dst, directed=True)
@@ -106,6 +111,7 @@ def test_only_estimates_that_fall_keep_support():
     assert falls_below_ceiling(trace(Estimates(), None))
     assert not falls_below_ceiling(trace(Largest(), None))
     assert not falls_below_ceiling(changed(ceiling=None))
+    assert not falls_below_ceiling(changed(init=lambda self, v: {"core": v.out_degree + 1, "active": True}))
     assert not falls_below_ceiling(changed(edge=lambda self, u, e, v: {"found": u.core + 1}))
     assert not falls_below_ceiling(changed(monotone=True, cond=lambda self, v: v.core > 3))
     assert not falls_below_ceiling(changed(init=lambda self, v: {"core": v.out_degree, "active": v.id > 3}))

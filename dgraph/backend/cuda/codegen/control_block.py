@@ -141,6 +141,9 @@ LOW_DEGREE = 8
 FOLD_ALONE, FOLD_LONG, FOLD_CHUNK = 8, 128, 256
 """Limits, in edges, of the rows of row reducers: a thread, a warp, and a warp for each chunk of a longer row."""
 
+DEGREES_BITS = 7
+"""Logarithm of the positions in a tile of :attr:`RowClasses.degree_bounds`."""
+
 HINDEX_LONG = 1024
 """Largest row that a warp folds by HINDEX, in registers."""
 

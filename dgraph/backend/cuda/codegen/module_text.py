@@ -51,6 +51,7 @@ GRAPH = [
     ("const u32*", "in_heads"), ("const u32*", "in_nonempty"), ("const u32*", "in_multiple"),
     ("const u32*", "id_heads"),
     ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
+    ("const degree_t*", "degree_bounds"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
     ("i64", "long_mirrors"), ("i64", "chunk_mirrors"),

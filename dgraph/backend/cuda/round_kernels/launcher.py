@@ -16,7 +16,7 @@ from dgraph.backend.cuda.round_kernels.profiling import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.program import HINDEX, MODE
-from dgraph.program.analysis import ends_on_empty_frontier
+from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling
 
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
 """Kernels of one block."""
@@ -290,6 +290,8 @@ class Launcher:
         elif self.traced.row_reducer:
             rows, first = graph.fold_chunks(self.traced.row_reducer)
             known |= {"fold_rows": address(rows), "fold_first": address(first), "fold_count": len(rows)}
+            if falls_below_ceiling(self.traced) and graph.degree_bounds[0] is not None:
+                known["degree_bounds"] = address(graph.degree_bounds[0])
             if self.traced.row_reducer is MODE:
                 middle, long = graph.middle_rows, graph.table_rows
                 known |= {"middle_rows": address(middle), "middle_count": len(middle)}

@@ -1,6 +1,7 @@
 // HINDEX: the largest h such that h keys are at least h, but no more than ``fold_ceiling``. Keys that reach the bound are counted
 // first: if they are as many, the bound is the result. If only c are, the result is from c to below the bound, so that of a
-// row in chunks only keys in between are counted by value. A warp keeps the keys of its row and bisects.
+// row in chunks only keys in between are counted by value. A warp keeps the keys of its row and bisects. Rows begin with hubs,
+// so they are read up to where degrees say that no key matters any more.
 //
 // SUPPORTS: a fold keeps how many keys are as large as its result, and the bound that it began with. ``mark_rows`` takes keys
 // that fall below a row's bound off its support, and only rows that lack it are folded again.   [Montresor et al. 2013]
@@ -57,7 +58,7 @@ template <int K, class R> DEVICE i64 fold_kept(const R& row, u32 count) {
     const u32 bound = row_bound(row.v, count);
     u32 mine[K], low = 0;
     for (int first = 0; first < K; first += deep) {
-        const bool more = 32 * first < count && (SUPPORTS || low < bound);
+        const bool more = 32 * first < count && (SUPPORTS || low < bound) && !(first && row.ends(32 * first, low));
         i64 keys[deep];
         const R rest = {row.puller, row.first + 32 * first, row.v, false};
         if (more) rest.template load<deep>(count - 32 * first, keys);
@@ -88,6 +89,7 @@ template <class R> DEVICE u32 votes_of_chunk(const R&, const R& keys, u64 degree
     const u32 bound = row_bound(keys.v, degree);
     i64 mine[FOLD_CHUNK / 32];
     u32 votes = 0;
+    if (keys.ends(0, (i64)bound - 1)) return 0;
     keys.template load<FOLD_CHUNK / 32>(count, mine);
     for (u32 k = 0; k < FOLD_CHUNK / 32; k++) votes += __popc(ballot(height(mine[k], bound) >= bound));
     return votes;
@@ -107,6 +109,7 @@ DEVICE u64 slots_used(const FoldTable& table) { return row_bound(table.v, table.
 template <class R> DEVICE FoldPart fold_part(const R& row, u32 count, const FoldTable& table) {
     const u32 bound = row_bound(table.v, table.degree);
     i64 keys[FOLD_CHUNK / 32];
+    if (row.ends(0, table.votes)) return {0, 0};
     row.template load<FOLD_CHUNK / 32>(count, keys);
     for (u32 k = 0; k < FOLD_CHUNK / 32; k++) {
         const u32 mine = height(keys[k], bound);

@@ -3,6 +3,11 @@
 // Edges of a lane that are in flight at once.
 #define FOLD_AT_ONCE 4
 
+// Whether the degrees of u and of all vertices behind it are no more than ``least``, and so their keys with FALLS.
+DEVICE bool keys_end(u32 u, i64 least) {
+    return FALLS && env.degree_bounds && (i64)env.degree_bounds[u >> DEGREES_BITS] <= least;
+}
+
 struct FoldPart {
     i64 key, times;
 };

@@ -11,20 +11,25 @@ struct Marking {
 
     // Take u off the support of v if its key has fallen below the bound of v; whether v lacks it now. A row has the support
     // that it needs until then, and is folded in the same round.
-    __device__ bool is_lacked(u32 u, const Source& s, u32 v, i64 bound) const {
-        if (propose(G, s, (weight_t)1, v).p0 >= bound || bound > (i64)env.fold_was[u]) return false;
+    __device__ bool is_lacked(u32 u, i64 key, u32 v, i64 bound) const {
+        if (key >= bound || bound > (i64)env.fold_was[u]) return false;
         return (i64)atomicAdd(env.fold_support + v, EVERY_LANE) == bound;
     }
 
     template <int K>
     __device__ void batch(const bool (&has)[K], const offset_t (&e)[K], const u32 (&u)[K], const Source (&s)[K]) const {
         u32 v[K];
-        i64 bound[K];
+        i64 key[K], bound[K];
+        bool may[K];
         for (int k = 0; k < K; k++) v[k] = has[k] ? streamed(env.out_neighbours + e[k]) : 0;
-        for (int k = 0; k < K; k++) bound[k] = SUPPORTS && has[k] ? fold_ceiling(v[k]) : 0;
+        for (int k = 0; k < K; k++) {
+            key[k] = SUPPORTS ? propose(G, s[k], (weight_t)1, v[k]).p0 : 0;
+            may[k] = has[k] && !(SUPPORTS && keys_end(v[k], key[k]));
+        }
+        for (int k = 0; k < K; k++) bound[k] = SUPPORTS && may[k] ? fold_ceiling(v[k]) : 0;
         for (int k = 0; k < K; k++) {
             u32 *word = env.fold_marks + (v[k] >> 5), bit = 1u << (v[k] & 31);
-            if (has[k] && (!SUPPORTS || is_lacked(u[k], s[k], v[k], bound[k])) && !(fresh(word) & bit)) atomicOr(word, bit);
+            if (may[k] && (!SUPPORTS || is_lacked(u[k], key[k], v[k], bound[k])) && !(fresh(word) & bit)) atomicOr(word, bit);
         }
     }
 };

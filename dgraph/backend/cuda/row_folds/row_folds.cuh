@@ -30,6 +30,9 @@ struct RowKeys {
             keys[k] = 32 * k + lane_id() < count ? of(32 * k + lane_id(), u[k]) : LEFT_OUT;
     }
 
+    // Whether no key from edge i on is more than ``least``.
+    __device__ bool ends(u32 i, i64 least) const { return keys_end(env.in_neighbours[first + i], least); }
+
     __device__ bool active(u32 i) const {
         const u32 u = env.in_neighbours[first + i];
         return puller.bits[u >> 5] >> (u & 31) & 1;
