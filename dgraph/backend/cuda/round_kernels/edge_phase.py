@@ -108,8 +108,6 @@ class EdgePhase:
         t, words, kernels = self.traced, self.words, self.kernels
         if t.row_reducer is None:
             return [*kernels.pull_launches(), *kernels.join_launches * t.all]
-        if marked:
-            self.device.clear(self.arrays.fold_marks)
         distinct = t.program.distinct and words[at.ROUND] == 0 and not self.local.repeats
         return kernels.fold_launches(marked, bool(distinct))
 

@@ -110,6 +110,7 @@ KERNEL join_rows(i64) {
 // where neighbours in memory are looked at together, and not while their values are lowered.
 KERNEL expand(i64) {
     SHARED(PhaseRoom, room);
+    if (is_over()) return;
     const i64 tick = KNOWN(&env.control->tick);
     const u32* bits = is(env.control->bits_swapped) ? env.bits0 : env.bits1;
     const i64 nearest = KNOWN(&env.control->bucket);
@@ -121,7 +122,12 @@ KERNEL expand(i64) {
     touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
     mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
     far.open(held[FAR_STAGING], is(env.control->far_swapped) ? env.far1 : env.far0, &env.control->far);
-    each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
+    each_set_bit((u64)env.rows, [&](u64 i) {
+#ifdef FOLD_SLOTS
+        env.fold_marks[i] = 0; // of the round's pull, for the next one
+#endif
+        return bits[i];
+    }, [&](bool mine, u32 v) {
         const bool master = FUSED || v < env.masters;
         const bool waits = PRIORITY && !APPLY && mine && master && bucket(v) > nearest, near = mine && !waits;
         if (near && FLAGGED) env.stamps[v] = (u32)tick;
