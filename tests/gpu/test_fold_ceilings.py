@@ -10,14 +10,17 @@ from row_models import Capped, Largest, capped, edges
 
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.program import trace
 from dgraph.program.analysis import falls_below_ceiling
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
-IN_CHUNKS = {"HINDEX_LONG": 32, "FOLD_CHUNK": 64, "HINDEX_SLOTS": 65}
+IN_CHUNKS = {"HINDEX_LONG": 32, "HINDEX_CHUNK": 64, "HINDEX_SLOTS": 65}
 """Limits under which several warps fold a row, in short chunks."""
+IN_LONG_CHUNKS = {"HINDEX_LONG": 64, "HINDEX_CHUNK": 512, "HINDEX_SLOTS": 513}
+"""Limits under which a warp folds a chunk in several steps."""
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +57,7 @@ def cores_are_right(graphs, mutant=None, ranks=1, options=None):
     return right
 
 
-@pytest.mark.parametrize("limits", [IN_CHUNKS, {}], ids=["chunks", "warps"], indirect=True)
+@pytest.mark.parametrize("limits", [IN_CHUNKS, IN_LONG_CHUNKS, {}], ids=["chunks", "steps", "warps"], indirect=True)
 @pytest.mark.parametrize(("ranks", "options"), [(1, Options()), (3, None), (3, Options())],
                          ids=["support", "host rounds", "device rounds"])  # fmt: skip
 def test_core_numbers(ranks, options):
@@ -68,6 +71,12 @@ def test_rows_end_early(mutant):
     assert cores_are_right([clique(300)], mutant, ranks=2) == (mutant is None)
 
 
+def test_wide_offsets(monkeypatch):
+    """Prefix sums of a frontier are scanned before rows are marked along its edges."""
+    monkeypatch.setattr(device_graph, "WIDE", 1)
+    assert cores_are_right(GRAPHS, options=Options())
+
+
 MUTANTS = [
     ("return votes >= row_bound(v, degree)", "return votes + 1 >= row_bound(v, degree)"),
     ("if (key >= bound ||", "if (key + 1 >= bound ||"),
@@ -77,8 +86,8 @@ MUTANTS = [
     ("h--, support += bins[j]", "h--, support += bins[j] + 1"),
     ("u64 above = table.votes", "u64 above = 0"),
     ("u >> DEGREES_BITS] <= least", "u >> DEGREES_BITS] <= least + 9"),
-    ("keys.ends(0, (i64)bound - 1)", "keys.ends(0, (i64)bound + 60)"),
-    ("row.ends(0, table.votes)", "row.ends(0, table.votes + 200)"),
+    ("bound, (i64)bound - 1, [&]", "bound, (i64)bound + 60, [&]"),
+    ("bound, table.votes, [&]", "bound, table.votes + 200, [&]"),
     ("keys_end(v[k], key[k])", "keys_end(v[k], key[k] + 9)"),
     ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", ""),
 ]  # fmt: skip

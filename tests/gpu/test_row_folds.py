@@ -21,7 +21,7 @@ RANKS = [1, pytest.param(2, marks=pytest.mark.exhaustive), 3]
 
 IN_TABLES = {"FOLD_LONG": 64, "FOLD_MIDDLE": 128, "TABLE_BYTES": 4096, "HINDEX_LONG": 256}
 """Limits under which blocks fold rows by MODE in tables of two sizes, the longest in three parts."""
-IN_CHUNKS = {"FOLD_MIDDLE": 128, "FOLD_TABLES": 128, "HINDEX_LONG": 64}
+IN_CHUNKS = {"FOLD_MIDDLE": 128, "FOLD_TABLES": 128, "HINDEX_LONG": 64, "HINDEX_CHUNK": 256, "HINDEX_SLOTS": 257}
 """Limits under which several warps fold a row by MODE, and by HINDEX."""
 
 

@@ -73,7 +73,7 @@ class RowClasses:
 
     @cached_property
     def _hindex_folds(self):
-        return self._cut(at.HINDEX_LONG, at.FOLD_CHUNK)
+        return self._cut(at.HINDEX_LONG, at.HINDEX_CHUNK)
 
     @cached_property
     def _long_folds(self):

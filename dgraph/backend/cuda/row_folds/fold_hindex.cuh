@@ -8,6 +8,7 @@
 
 #define FOLD_SLOTS HINDEX_SLOTS
 #define FOLD_MOST HINDEX_LONG
+#define FOLD_PIECE HINDEX_CHUNK
 #define FOLD_VOTES 1
 #define FOLD_BLOCKS 0
 #define SUPPORTS (FALLS && FUSED)
@@ -84,14 +85,22 @@ template <class K> DEVICE i64 fold_warp(const K& key, u32 count, FoldRoom&) {
     return count <= 128 ? fold_kept<4>(key, count) : fold_kept<FOLD_MOST / 32>(key, count);
 }
 
+// Heights of a chunk's keys, by whole warps, up to where none is more than ``least``.
+template <class R, class F> DEVICE void each_height(const R& row, u32 count, u32 bound, i64 least, const F& f) {
+    for (u32 first = 0; first < count; first += 32 * KEYS_AT_ONCE) {
+        const R rest = {row.puller, row.first + first, row.v, false};
+        i64 keys[KEYS_AT_ONCE];
+        if (rest.ends(0, least)) return;
+        rest.template load<KEYS_AT_ONCE>(count - first, keys);
+        for (int k = 0; k < KEYS_AT_ONCE; k++) f(height(keys[k], bound));
+    }
+}
+
 // Keys of a chunk that reach its row's bound.
 template <class R> DEVICE u32 votes_of_chunk(const R&, const R& keys, u64 degree, u32 count) {
     const u32 bound = row_bound(keys.v, degree);
-    i64 mine[FOLD_CHUNK / 32];
     u32 votes = 0;
-    if (keys.ends(0, (i64)bound - 1)) return 0;
-    keys.template load<FOLD_CHUNK / 32>(count, mine);
-    for (u32 k = 0; k < FOLD_CHUNK / 32; k++) votes += __popc(ballot(height(mine[k], bound) >= bound));
+    each_height(keys, count, bound, (i64)bound - 1, [&](u32 mine) { votes += __popc(ballot(mine >= bound)); });
     return votes;
 }
 
@@ -108,16 +117,12 @@ DEVICE u64 slots_used(const FoldTable& table) { return row_bound(table.v, table.
 // Neighbours in a row have about the same degree, and often the same key: lanes that have it count it once.
 template <class R> DEVICE FoldPart fold_part(const R& row, u32 count, const FoldTable& table) {
     const u32 bound = row_bound(table.v, table.degree);
-    i64 keys[FOLD_CHUNK / 32];
-    if (row.ends(0, table.votes)) return {0, 0};
-    row.template load<FOLD_CHUNK / 32>(count, keys);
-    for (u32 k = 0; k < FOLD_CHUNK / 32; k++) {
-        const u32 mine = height(keys[k], bound);
+    each_height(row, count, bound, table.votes, [&](u32 mine) {
         const bool counts = mine > table.votes && mine < bound;
-        if (!ballot(counts)) continue;
+        if (!ballot(counts)) return;
         const u32 same = alike(counts ? mine : bound);
         if (counts && __ffs(same) - 1 == (int)lane_id()) atomicAdd(table.counts + (mine - table.votes), (u32)__popc(same));
-    }
+    });
     return {0, 0};
 }
 

@@ -2,6 +2,7 @@
 
 #define FOLD_SLOTS MEX_SLOTS
 #define FOLD_MOST FOLD_LONG
+#define FOLD_PIECE FOLD_CHUNK
 #define FOLD_VOTES 0
 #define FOLD_BLOCKS 0
 #define SUPPORTS 0

@@ -8,6 +8,7 @@
 
 #define FOLD_SLOTS MODE_SLOTS
 #define FOLD_MOST FOLD_LONG
+#define FOLD_PIECE FOLD_CHUNK
 #define FOLD_VOTES 1
 #define FOLD_BLOCKS 1
 #define SUPPORTS 0

@@ -1,6 +1,6 @@
 // Row reducers: every vertex that accepts proposals and has an active in-neighbour folds the keys of all its in-edges.
 // A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_MOST, and a block one of up to FOLD_TABLES by MODE
-// (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_CHUNK, a warp each, and take several kernels: ``pull`` stamps
+// (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_PIECE, a warp each, and take several kernels: ``pull`` stamps
 // those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly settles a row, and of
 // the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds`` ends them. Where few edges leave
 // active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not look for any.
@@ -67,12 +67,12 @@ struct FoldChunk {
 
     __device__ explicit FoldChunk(u64 i) {
         v = env.fold_rows[i], first = env.fold_first[i], row_first = env.in_offsets[v], row_last = env.in_offsets[v + 1];
-        begin = i - (u64)(first - row_first) / FOLD_CHUNK;
+        begin = i - (u64)(first - row_first) / FOLD_PIECE;
     }
-    __device__ u32 count() const { return (u32)smaller(row_last - first, (offset_t)FOLD_CHUNK); }
+    __device__ u32 count() const { return (u32)smaller(row_last - first, (offset_t)FOLD_PIECE); }
     __device__ u64 degree() const { return (u64)(row_last - row_first); }
     __device__ FoldTable table() const {
-        const u64 slots = (degree() + FOLD_CHUNK - 1) / FOLD_CHUNK * FOLD_SLOTS;
+        const u64 slots = (degree() + FOLD_PIECE - 1) / FOLD_PIECE * FOLD_SLOTS;
         return {env.fold_keys + begin * FOLD_SLOTS, env.fold_counts + begin * FOLD_SLOTS, slots, degree(), v, votes()};
     }
     __device__ u32 votes() const { return FOLD_VOTES ? fresh(env.fold_votes + begin) : 0; }
