@@ -1,6 +1,9 @@
 // Rows to fold, marked along the out-edges of active vertices: all that they reach, or with SUPPORTS those whose support gets
 // less than their bound. Warps take equal pieces of the edges (``warp_search.cuh``).
 
+// Most edges of a piece: a warp searches for the source of its first.
+#define MARKED_PIECE 1024
+
 struct Marking {
     Globals G;
 
@@ -37,5 +40,5 @@ struct Marking {
 DEVICE void mark_along(const Globals& G, const Work& work) {
     Marking marking = {G};
     const u64 least = 32 * AT_ONCE, each = work.edges / warps() / least * least;
-    search_pieces<AT_ONCE>(marking, work, smaller(larger(each, least), (u64)WARP_PIECE));
+    search_pieces<AT_ONCE>(marking, work, smaller(larger(each, least), (u64)MARKED_PIECE));
 }
