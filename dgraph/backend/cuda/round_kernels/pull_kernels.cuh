@@ -9,6 +9,7 @@
 #endif
 
 #ifdef FOLD_SLOTS // a row reducer
+// Bits of ``fold_marks``, which ``expand`` has cleared. Any grid.
 KERNEL mark_rows(i64) {
     if (!is_over()) mark_along(globals_now(), frontier_work(0));
 }

@@ -1,10 +1,12 @@
-// HINDEX: the largest h such that h keys are at least h, but no more than ``fold_ceiling``. Keys that reach the bound are counted
-// first: if they are as many, the bound is the result. If only c are, the result is from c to below the bound, so that of a
-// row in chunks only keys in between are counted by value. A warp keeps the keys of its row and bisects. Rows begin with hubs,
-// so they are read up to where degrees say that no key matters any more.
+// HINDEX: the largest h such that h keys are at least h, but no more than ``fold_ceiling``. A row's bound is that
+// ceiling or its length. Keys that reach the bound are counted first. If as many do as the bound says, it is the
+// result. If only c do, the result is at least c and less than the bound, and only keys in between matter. A warp keeps
+// the keys of its row in registers and bisects; a row in chunks counts keys in a table. Rows begin with hubs: where
+// degrees bound the keys, a row is read up to the first neighbour from which on no key matters.
 //
-// SUPPORTS: a fold keeps how many keys are as large as its result, and the bound that it began with. ``mark_rows`` takes keys
-// that fall below a row's bound off its support, and only rows that lack it are folded again.   [Montresor et al. 2013]
+// SUPPORTS: results only fall, towards core numbers. A fold keeps how many keys are as large as its result (support),
+// and the bound that it began with. ``mark_rows`` takes keys that fall below a row's bound off its support, and only
+// rows whose support gets less than their bound are folded again.   [Montresor et al. 2013]
 
 #define FOLD_SLOTS HINDEX_SLOTS
 #define FOLD_MOST HINDEX_LONG
@@ -22,10 +24,10 @@ struct FoldRoom {};
 // The largest result for a row of v, 0 at least.
 DEVICE u32 row_bound(u32 v, u64 degree) { return (u32)larger(smaller(fold_ceiling(v), (i64)degree), 0ll); }
 
-// A key as it is counted: none below 0 or above the bound.
+// A key clamped to 0 … bound; 0 for a key that is left out.
 DEVICE u32 height(i64 key, u32 bound) { return key == LEFT_OUT ? 0 : (u32)larger(smaller(key, (i64)bound), 0ll); }
 
-// Keep what ``mark_rows`` needs of a fold; by one thread, before ``apply`` lowers the bound.
+// Store the support of v and the ceiling that its fold began with, which ``apply`` then lowers. By one thread.
 DEVICE void keep_support(u32 v, u64 support) {
     if (!SUPPORTS) return;
     env.fold_support[v] = (u32)support;
@@ -53,7 +55,7 @@ template <int K> DEVICE u32 count_from(const u32* keys, u32 least) {
     return K <= 4 ? count : warp_sum(count);
 }
 
-// By a warp, which keeps 32 K keys. Without SUPPORTS a row ends where enough keys have reached the bound.
+// By a warp, K keys a lane. Without SUPPORTS a row ends where enough keys have reached the bound.
 template <int K, class R> DEVICE i64 fold_kept(const R& row, u32 count) {
     const int deep = K < KEYS_AT_ONCE ? K : KEYS_AT_ONCE;
     const u32 bound = row_bound(row.v, count);
@@ -82,10 +84,11 @@ template <int K, class R> DEVICE i64 fold_kept(const R& row, u32 count) {
 // By a warp; count <= FOLD_MOST.
 template <class K> DEVICE i64 fold_warp(const K& key, u32 count, FoldRoom&) {
     if (count <= 32) return fold_kept<1>(key, count);
-    return count <= 128 ? fold_kept<4>(key, count) : fold_kept<FOLD_MOST / 32>(key, count);
+    if (count <= 128) return fold_kept<4>(key, count);
+    return count <= 256 ? fold_kept<8>(key, count) : fold_kept<FOLD_MOST / 32>(key, count);
 }
 
-// Heights of a chunk's keys, by whole warps, up to where none is more than ``least``.
+// Call ``f(height)`` by whole warps for a chunk's keys, up to where no key is more than ``least``.
 template <class R, class F> DEVICE void each_height(const R& row, u32 count, u32 bound, i64 least, const F& f) {
     for (u32 first = 0; first < count; first += 32 * KEYS_AT_ONCE) {
         const R rest = {row.puller, row.first + first, row.v, false};
@@ -114,19 +117,22 @@ template <class R> DEVICE i64 settled_value(const R& row, u64 degree, u32 votes)
 // Slot i of a table counts keys of ``votes`` + i.
 DEVICE u64 slots_used(const FoldTable& table) { return row_bound(table.v, table.degree) - table.votes; }
 
-// Neighbours in a row have about the same degree, and often the same key: lanes that have it count it once.
+// Count the keys of a chunk. Neighbours side by side often have the same key, so lanes with the same key share one
+// atomic.
 template <class R> DEVICE FoldPart fold_part(const R& row, u32 count, const FoldTable& table) {
     const u32 bound = row_bound(table.v, table.degree);
     each_height(row, count, bound, table.votes, [&](u32 mine) {
         const bool counts = mine > table.votes && mine < bound;
         if (!ballot(counts)) return;
         const u32 same = alike(counts ? mine : bound);
-        if (counts && __ffs(same) - 1 == (int)lane_id()) atomicAdd(table.counts + (mine - table.votes), (u32)__popc(same));
+        const bool first = counts && __ffs(same) - 1 == (int)lane_id();
+        if (first) atomicAdd(table.counts + (mine - table.votes), (u32)__popc(same));
     });
     return {0, 0};
 }
 
-// By a warp, from the bound down, KEYS_AT_ONCE slots a lane. At ``votes`` as many keys are counted, which is enough.
+// The result of a row in chunks. By a warp, which sums slots from the bound down, KEYS_AT_ONCE a lane. It ends at
+// ``votes`` at the latest, since so many keys reach the bound.
 DEVICE i64 close_row(const FoldTable& table, const i64*, u64) {
     const i64 low = table.votes;
     u64 above = table.votes;

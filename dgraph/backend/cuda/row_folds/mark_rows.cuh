@@ -1,9 +1,10 @@
-// Rows to fold, marked along the out-edges of active vertices: all that they reach, or with SUPPORTS those whose support gets
-// less than their bound. Warps take equal pieces of the edges (``warp_search.cuh``).
+// Mark the rows to fold along the out-edges of active vertices: all rows that they reach, or with SUPPORTS those whose
+// support gets less than their bound. Warps take equal pieces of the edges (``warp_search.cuh``).
 
-// Most edges of a piece: a warp searches for the source of its first.
+// Most edges of a piece; a warp searches for the source of the first edge.
 #define MARKED_PIECE 1024
 
+// Visit of edges u → v by ``search_pieces``.
 struct Marking {
     Globals G;
 
@@ -12,9 +13,9 @@ struct Marking {
         return mine ? at_source(G, u) : none;
     }
 
-    // Take u off the support of v if its key has fallen below the bound of v; whether v lacks it now. A row has the support
-    // that it needs until then, and is folded in the same round.
-    __device__ bool is_lacked(u32 u, i64 key, u32 v, i64 bound) const {
+    // Take u off the support of v if the key of u has fallen below the bound of v. True if v had just enough: v is
+    // folded in this round, which counts its support again.
+    __device__ bool takes_last(u32 u, i64 key, u32 v, i64 bound) const {
         if (key >= bound || bound > (i64)env.fold_was[u]) return false;
         return (i64)atomicAdd(env.fold_support + v, EVERY_LANE) == bound;
     }
@@ -32,7 +33,8 @@ struct Marking {
         for (int k = 0; k < K; k++) bound[k] = SUPPORTS && may[k] ? fold_ceiling(v[k]) : 0;
         for (int k = 0; k < K; k++) {
             u32 *word = env.fold_marks + (v[k] >> 5), bit = 1u << (v[k] & 31);
-            if (may[k] && (!SUPPORTS || is_lacked(u[k], key[k], v[k], bound[k])) && !(fresh(word) & bit)) atomicOr(word, bit);
+            const bool folds = may[k] && (!SUPPORTS || takes_last(u[k], key[k], v[k], bound[k]));
+            if (folds && !(fresh(word) & bit)) atomicOr(word, bit);
         }
     }
 };

@@ -1,9 +1,10 @@
 // Row reducers: every vertex that accepts proposals and has an active in-neighbour folds the keys of all its in-edges.
-// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_MOST, and a block one of up to FOLD_TABLES by MODE
-// (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_PIECE, a warp each, and take several kernels: ``pull`` stamps
-// those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly settles a row, and of
-// the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds`` ends them. Where few edges leave
-// active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not look for any.
+// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_MOST, and a block one of up to FOLD_TABLES
+// by MODE (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_PIECE, a warp each, and take several kernels:
+// ``pull`` stamps those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly
+// settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds``
+// ends them. Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not
+// look for any.
 
 // Keys of edges ``first`` … of v; whether v has to wait.
 struct RowKeys {
@@ -30,7 +31,7 @@ struct RowKeys {
             keys[k] = 32 * k + lane_id() < count ? of(32 * k + lane_id(), u[k]) : LEFT_OUT;
     }
 
-    // Whether no key from edge i on is more than ``least``.
+    // True if no key from edge i on is more than ``least``.
     __device__ bool ends(u32 i, i64 least) const { return keys_end(env.in_neighbours[first + i], least); }
 
     __device__ bool active(u32 i) const {
@@ -133,7 +134,8 @@ template <class F> DEVICE void each_open_chunk(const F& f) {
 DEVICE void empty_tables() {
     each_open_chunk([&](u64 i) {
         const FoldChunk chunk(i);
-        const u64 last = smaller(i + 1, chunk.begin + (slots_used(chunk.table()) + FOLD_SLOTS - 1) / FOLD_SLOTS) * FOLD_SLOTS;
+        const u64 used = chunk.begin * FOLD_SLOTS + slots_used(chunk.table());
+        const u64 last = smaller((i + 1) * FOLD_SLOTS, used);
         for (u64 at = i * FOLD_SLOTS + lane_id(); at < last; at += 32) {
             if (FOLD_BLOCKS) env.fold_keys[at] = 0;
             env.fold_counts[at] = 0;
