@@ -13,6 +13,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import STEP, Shells, by_shells
 from dgraph.engine.rounds.return_state import State, as_int64
 from dgraph.errors import UsageError
+from dgraph.program import Program
 from dgraph.program.traversal import Traversal
 
 PEELED = Traversal("kcore --variant peeling", on_cpu=True)
@@ -84,10 +85,10 @@ class KCore(Algorithm):
         if self.k is None and self._chosen(ctx, largest) == "shells":
             return self._all(ctx, by_shells(ctx, dtype, self.traversal))
         if self.variant == "estimates":
-            program = Estimates() if self.k is None else Estimates(most=self.k)
+            program: Program = Estimates() if self.k is None else Estimates(most=self.k)
         else:
-            program = Peel(first=max((self.k or 0) - 1, 0), single=self.k is not None).retype(core=dtype)
-        state = ctx.run(program.with_traversal(self.traversal))
+            program = Peel(first=max((self.k or 0) - 1, 0), single=self.k is not None)
+        state = ctx.run(program.retype(core=dtype).with_traversal(self.traversal))
         if self.k is None:
             return self._all(ctx, state)
         core = state["core"].astype(np.int64)

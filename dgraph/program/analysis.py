@@ -39,6 +39,25 @@ def order_independent(t: Traced) -> bool:
     return all(field.reduce.idempotent or field.dtype == "int64" for field in fields)  # type: ignore[union-attr]
 
 
+def falls_below_ceiling(t: Traced) -> bool:
+    """Return True if a row needs a new fold only when a key falls below its ceiling, as for core numbers by estimates.
+
+    The keys are sources' values of the field ``ceiling``, which are out-degrees or less at first. ``apply`` copies the
+    folded value to it, and vertices are active if it fell; in the first round, all that edges leave.
+    """
+    ceiling = t.program.ceiling
+    others = [operator is not None for operator in (t.cond, t.live, t.priority)]
+    if ceiling is None or t.all or any(others) or "whole" in (t.step or {}):
+        return False
+    ((folded, key),), apply = t.edge.items(), t.apply or {}
+    first = t.init.get(ceiling, t.init["active"])
+    starts = "v.out_degree" in (_text(first), *map(_text, first.args if first.op == "min" else ()))
+    starts &= _text(t.init["active"]) in ("True", "v.out_degree > 0")
+    falls = _text(apply["active"]) in (f"v.{folded} < v.{ceiling}", f"v.{ceiling} > v.{folded}")
+    copies = apply.keys() == {ceiling, "active"} and _text(apply[ceiling]) == f"v.{folded}"
+    return starts and falls and copies and _text(key) == f"u.{ceiling}"
+
+
 def sums_source_floats(t: Traced) -> bool:
     """Return True if every vertex sums one float per in-edge, computed from the source alone, as PageRank does."""
     plain = t.all and len(t.proposes) == 1 and t.cond is None and not (t.weighted or t.smallest)
@@ -67,6 +86,15 @@ def _tests_emptiness(x: Expr) -> bool:
     if x.op == "==" and any(_active(a) and b.op == "const" and b.args == (0,) for a, b in (x.args, x.args[::-1])):
         return True
     return not _active(x) and all(_tests_emptiness(arg) for arg in x.args if isinstance(arg, Expr))
+
+
+def _text(x: Expr) -> str:
+    """Return a load, a constant or a comparison of these as Python has it; "" for another expression."""
+    if x.op == "load":
+        return ".".join(x.args)
+    if x.op == "const":
+        return repr(x.args[0])
+    return f"{_text(x.args[0])} {x.op} {_text(x.args[1])}" if x.op in ("<", ">") else ""
 
 
 def _active(x: Expr) -> bool:

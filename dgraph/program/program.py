@@ -199,6 +199,7 @@ class Program:
             an instance.
         distinct: True if different sources propose different keys in the first round. MODE is then the smallest key of
             a row that names no neighbour twice.
+        ceiling: name of an integer field that bounds HINDEX: a row folds to the smaller of its H-index and this field.
         heaviest: edges that weigh more always propose the identity of ``reduce``, so a backend may skip them; see
             :meth:`with_light_edges`.
         exclusive: name of a bool field, True for vertices that at most one edge of the whole graph enters, loops that
@@ -230,6 +231,7 @@ class Program:
     gathers = False
     first_hit = False
     distinct: ClassVar[bool] = False
+    ceiling: ClassVar[str | None] = None
     heaviest: ClassVar[float | None] = None
     exclusive: ClassVar[str | None] = None
     widens = True

@@ -6,8 +6,8 @@ from dgraph.errors import unknown
 from dgraph.program.expression_tree import TraceError
 from dgraph.program.monoids import MAX, MIN
 from dgraph.program.program import BUILTINS
-from dgraph.program.row_reducers import RowReducer
-from dgraph.program.traced import Traced
+from dgraph.program.row_reducers import HINDEX, RowReducer
+from dgraph.program.traced import KINDS, Traced
 
 
 def check(t: Traced) -> None:
@@ -33,6 +33,8 @@ def check(t: Traced) -> None:
             raise TraceError(f"{name}.{key} adds in {field.dtype}, which can overflow; use int64 (or a float)")
         if field.reduce.name == "or" and field.dtype[0] == "f":
             raise TraceError(f"{name}.{key} combines floats with OR; use bool or an integer dtype")
+    if program.ceiling is not None:
+        _check_ceiling(t, program.ceiling)
     forwarded = sorted(set(t.proposes) & t.reads_u)
     if forwarded and "round" in set().union(*(x.loads("g") for x in (t.step or {}).values())):
         raise TraceError(
@@ -111,6 +113,15 @@ def _check_row_reducer(t: Traced, key: str) -> None:
         )
     if next(iter(t.edge.values())).kind not in ("int", "bool", "inf"):
         raise TraceError(f"{name}.edge gives keys that are not integers for {key!r}; {reducer!r} compares integers")
+
+
+def _check_ceiling(t: Traced, ceiling: str) -> None:
+    """Raise a :class:`TraceError` if ``ceiling`` does not name an integer field beside that of HINDEX."""
+    name = type(t.program).__name__
+    if ceiling not in t.fields:
+        raise unknown(f"ceiling of {name}", ceiling, t.fields)
+    if t.row_reducer is not HINDEX or ceiling in t.proposes or KINDS[t.fields[ceiling].dtype][0] != "int":
+        raise TraceError(f"{name}.ceiling is {ceiling!r}; it names an integer field that bounds a field of HINDEX")
 
 
 def _stays(t: Traced) -> bool:

@@ -191,6 +191,7 @@ class Traced:
             program.kernel,
             kinds,
             program.gathers,
+            program.ceiling,
             self.weight,
             tuple(self.fields.items()),
             tuple(self.globals.items()),

@@ -13,7 +13,7 @@ from test_battery import backend, combinations, equal, graph_of, solve
 import dgraph
 from dgraph.algorithms.color_parts import priorities
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.device_graph import row_classes
+from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
@@ -23,7 +23,7 @@ from dgraph.graph.load_options import LoadOptions
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch):
     """Let bounds of degrees end scans of rows in graphs of a few hundred vertices."""
-    monkeypatch.setattr(row_classes, "TILE_BITS", 2)
+    monkeypatch.setattr(control_block, "DEGREES_BITS", 2)
 
 
 def wanted(name, variant, **more):

@@ -9,7 +9,7 @@ from flat_run import flat_run
 from test_battery import combinations, equal, solve
 
 import dgraph
-from dgraph.backend.cuda.device_graph import row_classes
+from dgraph.backend.cuda.codegen import control_block
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 
@@ -17,7 +17,7 @@ from dgraph.errors import UsageError
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch):
     """Let bounds of degrees end scans of rows in graphs of a few hundred vertices."""
-    monkeypatch.setattr(row_classes, "TILE_BITS", 2)
+    monkeypatch.setattr(control_block, "DEGREES_BITS", 2)
 
 
 def greedy(n, src, dst, ids, state=1):

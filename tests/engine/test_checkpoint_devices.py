@@ -27,6 +27,7 @@ CASES = {
     "pagerank": ("pagerank", "rmat:6", {"tol": 0, "max_iter": 9}),
     "kcore": ("kcore", "rmat:6", {}),
     "kcore by shells": ("kcore", "rmat:6", {"variant": "shells"}),
+    "kcore by estimates": ("kcore", "rmat:6", {"variant": "estimates"}),
 }
 HOST = {"transport": "mpi-host"}
 """Host transport, because emulated GPUs that wait for each other are slow."""

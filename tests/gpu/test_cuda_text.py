@@ -18,6 +18,7 @@ from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.cdlp import Labels as Communities
 from dgraph.algorithms.color_parts.priorities import ByKey
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
+from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
 from dgraph.algorithms.kernels.components.components_cuda import text as components
@@ -177,6 +178,8 @@ def texts(architecture):
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
     yield module_text.edge_filter(trace(ShellLevels(), None), module_text.Variant(wide=turn % 2 == 1)), "edge_filter"
     yield module_text.round_kernels(trace(Communities(), None), module_text.Variant(wide=turn % 2 == 1)), "row folds"
+    alone = module_text.Variant(wide=turn % 2 == 1, fused=turn % 2 == 0)
+    yield module_text.round_kernels(trace(Estimates().retype(core="int32"), None), alone), "estimates"
     yield selftest.text(), "probe"
     for i, dtype in enumerate(DISTANCES):
         if EVERYTHING or (i + turn) % 2 == 0:

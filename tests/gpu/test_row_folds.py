@@ -19,10 +19,10 @@ SIZE = 700, 6000
 RANKS = [1, pytest.param(2, marks=pytest.mark.exhaustive), 3]
 
 
-IN_TABLES = {"FOLD_LONG": 64, "FOLD_MIDDLE": 128, "TABLE_BYTES": 4096}
+IN_TABLES = {"FOLD_LONG": 64, "FOLD_MIDDLE": 128, "TABLE_BYTES": 4096, "HINDEX_LONG": 256}
 """Limits under which blocks fold rows by MODE in tables of two sizes, the longest in three parts."""
-IN_CHUNKS = {"FOLD_MIDDLE": 128, "FOLD_TABLES": 128}
-"""Limits under which several warps fold a row by MODE."""
+IN_CHUNKS = {"FOLD_MIDDLE": 128, "FOLD_TABLES": 128, "HINDEX_LONG": 64, "HINDEX_CHUNK": 256, "HINDEX_SLOTS": 257}
+"""Limits under which several warps fold a row by MODE, and by HINDEX."""
 
 
 def limit(monkeypatch, limits):
@@ -155,11 +155,10 @@ def two_cliques(own=64, path=6):
 
 
 MUTANTS = [
-    (IN_CHUNKS, ("2 * (u64)env.fold_votes[begin] > degree()", "2 * (u64)env.fold_votes[begin] > degree() / 2")),
+    (IN_CHUNKS, ("2 * (u64)votes > degree;", "2 * (u64)votes > degree / 2;")),
     (IN_CHUNKS, ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", "")),
     ({}, ("return !marks || marks[v >> 5] >> (v & 31) & 1;", "return !marks;")),
-    ({}, ("e = env.out_offsets[queue[i]] + lane_id(); e < last",
-          "e = env.out_offsets[queue[i]] + lane_id(); e < last - 1")),
+    ({}, ("streamed(env.out_neighbours + e[k])", "streamed(env.out_neighbours + (e[k] | 1) - 1)")),
     (IN_CHUNKS, ("put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; }",
                  "put = [&](u64 begin) { env.fold_stamps[begin] = stamp; }")),
     ({}, ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)",

@@ -33,6 +33,18 @@ class Largest(Folded):
     found = Field("int64", reduce=HINDEX)
 
 
+class Capped(Largest):
+    """Folds bounded by keys, which are less than 0 at some vertices."""
+
+    ceiling = "cap"
+
+    cap = Field("int32")
+
+    def init(self, v, g):
+        key = (v.id >> 2) - (v.id >> 4)
+        return {"key": key, "cap": key - 5, "kept": -5, "active": True}
+
+
 class Smallest(Folded):
     found = Field("int64", reduce=MEX)
 
@@ -57,6 +69,13 @@ def folded(fold, n, src, dst, halved=0):
     for u, v in zip(src.tolist(), dst.tolist(), strict=True):
         rows[v].append(None if u >> 5 & 1 else key[u] + v % 2)
     return np.array([fold([k for k in row if k is not None]) if row else -5 for row in rows])
+
+
+def capped(n, src, dst):
+    """Return the H-index of each vertex's keys, or less where its cap is; -5 for vertices without in-edges."""
+    whole = folded(hindex, n, src, dst)
+    caps = np.array([(v >> 2) - (v >> 4) - 5 for v in range(n)])
+    return np.where(np.bincount(dst, minlength=n) > 0, np.minimum(whole, caps), whole)
 
 
 def edges(n=300, m=2500, seed=5):

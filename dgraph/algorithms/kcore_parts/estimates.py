@@ -13,11 +13,11 @@ class Estimates(Program):
     Attributes:
         most: bound of the estimates: those of the members of one k-core need not be above k.
         core: estimate.
-        found: the largest h such that h neighbours have estimates of h or more.
+        found: the largest h up to the estimate such that h neighbours have estimates of h or more.
     """
 
     most: int = 2**62
-    directions = ("pull",)
+    directions, ceiling = ("pull",), "core"
 
     core = Field("int64")
     found = Field("int64", reduce=HINDEX)
@@ -32,4 +32,4 @@ class Estimates(Program):
 
     def apply(self, v, g):
         """Lower the estimate."""
-        return {"core": minimum(v.core, v.found), "active": v.found < v.core}
+        return {"core": v.found, "active": v.found < v.core}

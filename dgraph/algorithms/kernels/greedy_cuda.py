@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.kernels.single_machine import SingleMachine, single_text
-from dgraph.backend.cuda.device_graph import row_classes
+from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.program import Traced
@@ -41,7 +41,7 @@ class GreedySingle(SingleMachine):
         def pass_arrays(order: Any, keys: Any) -> None:
             self.set_environment(
                 graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.color, waits, taken,
-                waiting, order, keys, following, bounds, n, seed, len(order), row_classes.TILE_BITS,
+                waiting, order, keys, following, bounds, n, seed, len(order), control_block.DEGREES_BITS,
             )  # fmt: skip
 
         order = self._long_rows()

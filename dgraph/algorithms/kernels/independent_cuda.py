@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.kernels.single_machine import SingleMachine, single_text
-from dgraph.backend.cuda.device_graph import row_classes
+from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.program import Traced
@@ -36,7 +36,7 @@ class IndependentSingle(SingleMachine):
         graph, seed = self.graph, self.traced.program.parameters["random_state"]
         arrays = graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.status, self.inside
         least_to = graph.degree_bounds[1] if graph.largest > SHORT else None
-        self.set_environment(*arrays, least_to, graph.local.size, seed, row_classes.TILE_BITS)
+        self.set_environment(*arrays, least_to, graph.local.size, seed, control_block.DEGREES_BITS)
         self.launch("begin_set")
         self.launch("decide", together=True)
         self.launch("write_set")

@@ -30,7 +30,10 @@ PERSISTENT_BFS_BLOCKS = 4
 """Blocks a multiprocessor of the kernel that runs a whole search."""
 
 ROUNDS_AHEAD = 8
-"""Rounds of a program over all vertices that are launched before the host reads the round state."""
+"""Rounds that are launched before the host reads the round state, where all have the same launches.
+
+Programs over all vertices have them, and row reducers whose rows keep support, from the second round on.
+"""
 
 MAX_BINNED_EDGES = 2**32
 """Edges of a rank from which on they are not binned by target: 32-bit counters address a bin's edges."""

@@ -178,7 +178,9 @@ def _commit(s: NumbaScope) -> list[str]:
     """Return the body of ``commit``: combine a pulled value into v, which one thread owns."""
     t = s.traced
     if t.row_reducer:
-        return [f"store(F[{s.F[t.proposes[0]]}], v, a[0])", "changed = True"]
+        ceiling = t.program.ceiling
+        value = f"min(a[0], {s.leaf('v', ceiling)})" if ceiling else "a[0]"
+        return [f"store(F[{s.F[t.proposes[0]]}], v, {value})", "changed = True"]
     lines = ["changed = False"]
     for i, key in enumerate(t.proposes):
         field, array = t.fields[key], f"F[{s.F[key]}]"

@@ -141,13 +141,19 @@ LOW_DEGREE = 8
 FOLD_ALONE, FOLD_LONG, FOLD_CHUNK = 8, 128, 256
 """Limits, in edges, of the rows of row reducers: a thread, a warp, and a warp for each chunk of a longer row."""
 
+DEGREES_BITS = 7
+"""Logarithm of the positions in a tile of :attr:`RowClasses.degree_bounds`."""
+
+HINDEX_LONG, HINDEX_CHUNK = 1024, 1024
+"""Largest row that a warp folds by HINDEX, in registers, and edges of a chunk of a longer row."""
+
 FOLD_MIDDLE, FOLD_TABLES = 2048, 1 << 14
 """Largest rows that a block folds by MODE in MIDDLE_BYTES of shared memory, and in TABLE_BYTES."""
 
 MIDDLE_BYTES, TABLE_BYTES = 25 << 10, 55 << 10
 """Bytes of dynamic shared memory; eight and four such blocks fit a multiprocessor of 228 KiB."""
 
-MODE_SLOTS, MEX_SLOTS, HINDEX_SLOTS = 2 * FOLD_CHUNK, FOLD_CHUNK // 32 + 1, FOLD_CHUNK + 1
+MODE_SLOTS, MEX_SLOTS, HINDEX_SLOTS = 2 * FOLD_CHUNK, FOLD_CHUNK // 32 + 1, HINDEX_CHUNK + 1
 """Slots of the table of a long row for each of its chunks, by row reducer."""
 
 SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048

@@ -19,7 +19,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import shared_type
 from dgraph.backend.kernel_register import FOLDERS, Kernel, kernel_of
 from dgraph.program import MODE, Traced
-from dgraph.program.analysis import order_independent, runs_locally, sums_source_floats
+from dgraph.program.analysis import falls_below_ceiling, order_independent, runs_locally, sums_source_floats
 
 HERE = Path(__file__).parent.parent
 FOLDERS_HERE = (
@@ -51,6 +51,7 @@ GRAPH = [
     ("const u32*", "in_heads"), ("const u32*", "in_nonempty"), ("const u32*", "in_multiple"),
     ("const u32*", "id_heads"),
     ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
+    ("const degree_t*", "degree_bounds"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
     ("i64", "long_mirrors"), ("i64", "chunk_mirrors"),
@@ -69,6 +70,7 @@ WORK = [
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("u64*", "fold_keys"), ("u32*", "fold_counts"), ("i64*", "fold_parts"),
     ("u32*", "fold_stamps"), ("u32*", "fold_votes"), ("u32*", "fold_marks"),
+    ("u32*", "fold_support"), ("u32*", "fold_was"),
     ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "whole_rows"),
@@ -172,10 +174,11 @@ def round_kernels(t: Traced, variant: Variant) -> str:
     """Return the kernels of single phases and, where vertices have mirrors, those of an exchange."""
     head = _head(t, variant, persistent=False, walks=False)
     binned = ["propagation_blocking"] * sums_source_floats(t)
-    folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds"] if t.row_reducer else []
+    folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds", "mark_rows"] if t.row_reducer else []
     folds += ["mode_tables"] * (t.row_reducer is MODE)
+    walks = [common("work_partition"), _schedule("warp_search")] if t.row_reducer else []
     pulls = ["pull_kernels"] * variant.pulls
-    files = [common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan")]
+    files = [*walks, *(common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan"))]
     if not variant.fused:
         files += [common("host_phases")]
         files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "end_round"))]
@@ -244,6 +247,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, wa
         "PERSISTENT": int(persistent),
         "PERSISTENT_BFS": variant.persistent_bfs * reach,
         "KCORE_PEEL": _peels(t) if variant.kcore_peel else 0,
+        "FALLS": int(falls_below_ceiling(t)),
         "MIRROR_PROPOSALS": _mirror_proposals(t, variant, persistent and not reach),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())

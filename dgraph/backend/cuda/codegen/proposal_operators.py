@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dgraph.backend.codegen.expression_lowering import HIGHEST, Body
+from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
 
 
@@ -163,7 +164,8 @@ def commit(s: CudaScope) -> list[str]:
     """Return the body that combines a folded proposal into v, which one thread owns; true if v changed."""
     t = s.traced
     if t.row_reducer:
-        return [f"env.f_{t.proposes[0]}[v] = a.p0;", "return true;"]
+        value = "smaller(a.p0, fold_ceiling(v))" if t.program.ceiling else "a.p0"
+        return [f"env.f_{t.proposes[0]}[v] = {value};", "return true;"]
     lines = ["bool changed = false;"]
     for i, key in enumerate(t.proposes):
         field, at = t.fields[key], f"env.f_{key}[v]"
@@ -178,6 +180,12 @@ def commit(s: CudaScope) -> list[str]:
         else:
             lines.append(f"{at} = {to_stored(s, key, f'{wide} + a.p{i}')}; changed = true;")
     return [*lines, "return changed;"]
+
+
+def fold_ceiling(s: CudaScope) -> list[str]:
+    """Return the body that reads the largest value that a row reducer may find for v."""
+    ceiling = s.traced.program.ceiling
+    return [f"return {s.leaf('v', ceiling) if ceiling else f'{TOP}ll'};"]
 
 
 def is_set(s: CudaScope) -> list[str]:

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.program.row_reducers import MODE, RowReducer
-
-TILE_BITS = 7
-"""Logarithm of the positions in a tile of :attr:`RowClasses.degree_bounds`."""
+from dgraph.program.row_reducers import HINDEX, MODE, RowReducer
 
 
 class RowClasses:
@@ -26,7 +23,7 @@ class RowClasses:
 
     @cached_property
     def degree_bounds(self) -> tuple[Any, Any]:
-        """Bounds of degrees by tile of 2**TILE_BITS positions; None twice unless positions ascend in rows.
+        """Bounds of degrees by tile of 2**DEGREES_BITS positions; None twice unless positions ascend in rows.
 
         The first array has the largest degree from the tile's first position on, the second the smallest degree up to
         its last position. They end scans of rows: degrees nearly fall with positions, but graphs built on a GPU are
@@ -35,8 +32,9 @@ class RowClasses:
         count = len(self.degree)
         if not self.sorted_rows or not count:
             return None, None
-        tiles, whole = count >> TILE_BITS, count >> TILE_BITS << TILE_BITS
-        inside, rest = self.degree[:whole].reshape(tiles, 1 << TILE_BITS), self.device.get(self.degree[whole:])
+        bits = at.DEGREES_BITS
+        tiles, whole = count >> bits, count >> bits << bits
+        inside, rest = self.degree[:whole].reshape(tiles, 1 << bits), self.device.get(self.degree[whole:])
         most, least = self.device.get(inside.max(axis=1)), self.device.get(inside.min(axis=1))
         if len(rest):
             most, least = np.append(most, rest.max()), np.append(least, rest.min())
@@ -65,11 +63,17 @@ class RowClasses:
 
     def fold_chunks(self, reducer: RowReducer):
         """Return, as :attr:`chunks`, the rows that a reducer folds by several warps."""
+        if reducer is HINDEX:
+            return self._hindex_folds
         return self._longest_folds if reducer is MODE else self._long_folds
 
     @cached_property
     def _longest_folds(self):
         return self._cut(at.FOLD_TABLES, at.FOLD_CHUNK)
+
+    @cached_property
+    def _hindex_folds(self):
+        return self._cut(at.HINDEX_LONG, at.HINDEX_CHUNK)
 
     @cached_property
     def _long_folds(self):

@@ -21,7 +21,7 @@ from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory.work_arrays import STORED, held, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of
 from dgraph.errors import OutOfMemory
-from dgraph.program import MODE, Traced
+from dgraph.program import HINDEX, MODE, Traced
 
 RENUMBERING, FOLLOWING = 28, 20
 """Scratch bytes an edge of a piece of ``RENUMBERED`` edges, and further ones where weights move along."""
@@ -102,8 +102,8 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options,
     tiled = options.bins_edges(traced, x, pulls)
     longest = pieces(x) if traced.all and pulls and not tiled else 0
     if traced.row_reducer:
-        least = at.FOLD_TABLES if traced.row_reducer is MODE else at.FOLD_LONG
-        longest = x.edges // least + x.edges // at.FOLD_CHUNK
+        limits = {MODE: (at.FOLD_TABLES, at.FOLD_CHUNK), HINDEX: (at.HINDEX_LONG, at.HINDEX_CHUNK)}
+        longest = sum(x.edges // most for most in limits.get(traced.row_reducer, (at.FOLD_LONG, at.FOLD_CHUNK)))
     arrays = held(wanted(traced, x, longest, pulls, options, blocks))
     given = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
     widths = [np.dtype(STORED.get(field.dtype, field.dtype)).itemsize for field in traced.fields.values()]

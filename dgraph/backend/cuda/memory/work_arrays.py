@@ -21,6 +21,7 @@ from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
 from dgraph.errors import OutOfMemory
 from dgraph.program import MODE, Traced
+from dgraph.program.analysis import falls_below_ceiling
 
 MOST_RESIDENT = 2048 // at.BLOCK
 """Most blocks that a multiprocessor of any GPU so far holds at once."""
@@ -31,6 +32,7 @@ KEPT = 5
 WRITTEN_FIRST = frozenset({
     "queue0", "queue1", "sums0", "sums1", "huge", "huge_sums", "touched", "mirrors", "dirty", "far0", "far1",
     "live0", "live1", "parent", "lowest", "fold_keys", "fold_counts", "fold_parts", "fold_votes",
+    "fold_support", "fold_was",
 })  # fmt: skip
 """Arrays of which no element is read before it is written: they need not be zeroed."""
 
@@ -225,22 +227,24 @@ def wanted(
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
         "tile_parts": (cut * at.TILE, np.uint64), "tile_words": (4 if tiled else 0, np.uint32),
         "chunk_parts": (0 if t.row_reducer else 8 * len(t.proposes) * pieces, np.uint8),
-        **_tables(t, pieces, size),
+        **_tables(t, pieces, size, extent.mirrored),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),
         **(arrays.wanted(t, extent) if (arrays := own_arrays(t)) else {}),
     }  # fmt: skip
 
 
-def _tables(t: Traced, chunks: int, size: int) -> Wanted:
-    """Return the arrays in which rows of a row reducer are folded in chunks, and the bitmap of rows to fold."""
+def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
+    """Return the arrays in which rows of a row reducer are folded in chunks, and those that say which rows to fold."""
     if not t.row_reducer:
         return {}
     slots = getattr(at, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
     keys = slots if t.row_reducer is MODE else 0
+    counted = size if falls_below_ceiling(t) and not mirrored else 0
     return {
         "fold_keys": (keys, np.uint64), "fold_counts": (slots, np.uint32), "fold_parts": (2 * chunks, np.int64),
         "fold_stamps": (chunks, np.uint32), "fold_votes": (chunks, np.uint32),
-        "fold_marks": ((size + 31) // 32, np.uint32),
+        "fold_marks": ((size + 31) // 32, np.uint32), "fold_support": (counted, np.uint32),
+        "fold_was": (counted, np.uint32),
     }  # fmt: skip
 
 

@@ -15,11 +15,12 @@ from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
+from dgraph.program.analysis import falls_below_ceiling
 
-MARKED, MARKED_LONGEST = 32, 1 << 16
+MARKED = 32
 """Rows to fold are marked along out-edges if at most one edge in MARKED leaves an active vertex.
 
-A warp walks each row, so none may be longer than MARKED_LONGEST. Other vertices look for an active in-neighbour.
+Otherwise vertices look for an active in-neighbour.
 """
 
 
@@ -37,14 +38,17 @@ class EdgePhase:
     words: np.ndarray
     _first_words: np.ndarray
     _unread: bool
+    _supported = False
+    """True if every row's support is known, as after a first round that folded all rows."""
 
     def edge_launches(self) -> tuple[str, list[tuple]]:
         """Return the schedule of the next round's edges and its launches."""
         t, pulling = self.traced, self.direction == "pull"
-        if (pulling or self.options.sweeps) and not t.all:
+        marked = pulling and self._marked(fused=False)
+        if (pulling or self.options.sweeps) and not (t.all or marked):
             self._bits()
         if pulling and self._pulls_rows:
-            return "pull", [*self._pull(), *[("round_kernels", "expand")] * (not t.all)]
+            return "pull", [*self._pull(marked), *[("round_kernels", "expand")] * (not t.all)]
         name = schedule(self.options, self.words, self.graph.wide, t.all)
         return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
 
@@ -65,16 +69,17 @@ class EdgePhase:
         broad = words[at.QUEUED] > words[at.SMALL_QUEUE] or words[at.LOCAL_EDGES] > small
         if not (t.all or pulls or (broad and words[at.QUEUED] > 0)):
             return 0
+        marked = bool(pulls) and self._marked(fused=True)
         if pulls and self._pulls_rows:
             number = at.PULLED
-            calls = self._pull()
+            calls = self._pull(marked)
             if not t.all and (t.apply is not None or t.priority is not None):
                 calls += [("round_kernels", "expand")]
         else:
             name = schedule(self.options, words, self.graph.wide, t.all)
             number = 1 + [*SCHEDULES].index(name)
             calls = self.kernels.edges(name, bool(pulls), fused=True, words=words)
-        if (pulls or self.options.sweeps) and not t.all:
+        if (pulls or self.options.sweeps) and not (t.all or marked):
             self._bits()
         if t.apply is not None:
             calls += [("round_kernels", "vertex_phase")]
@@ -82,19 +87,27 @@ class EdgePhase:
             self.kernels.launch(*call, fused=True)
         return number
 
-    def _pull(self) -> list[tuple]:
+    def _marked(self, fused: bool) -> bool:
+        """Return True if the next round folds only rows that are marked along the out-edges of active vertices.
+
+        Support is taken off in every round after the first, or not at all (``mark_rows.cuh``).
+        """
+        t, words = self.traced, self.words
+        if t.row_reducer is None or t.all or self.local.mirrors:
+            return False
+        if fused and falls_below_ceiling(t):
+            self._supported |= bool(words[at.ROUND] == 0)
+            return self._supported and bool(words[at.ROUND] > 0)
+        return bool(MARKED * words[at.LOCAL_EDGES] < self.graph.edges)
+
+    def _pull(self, marked: bool) -> list[tuple]:
         """Return the launches of a pull over whole rows.
 
-        Where few edges leave active vertices, and no long row has them, row reducers fold only rows that they reach.
         Where a row's keys all differ, MODE takes the smallest.
         """
         t, words, kernels = self.traced, self.words, self.kernels
         if t.row_reducer is None:
             return [*kernels.pull_launches(), *kernels.join_launches * t.all]
-        few = MARKED * words[at.LOCAL_EDGES] < self.graph.edges and words[at.LARGEST] <= MARKED_LONGEST
-        marked = bool(few) and not t.all and not self.local.mirrors
-        if marked:
-            self.device.clear(self.arrays.fold_marks)
         distinct = t.program.distinct and words[at.ROUND] == 0 and not self.local.repeats
         return kernels.fold_launches(marked, bool(distinct))
 

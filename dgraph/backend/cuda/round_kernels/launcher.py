@@ -15,8 +15,8 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
-from dgraph.program import MODE
-from dgraph.program.analysis import ends_on_empty_frontier
+from dgraph.program import HINDEX, MODE
+from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling
 
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
 """Kernels of one block."""
@@ -158,9 +158,10 @@ class Launcher:
             {"pull_middle": self.graph.middle_rows, "pull_long": self.graph.table_rows} if reducer is MODE else {}
         )
         tables = ["open_rows"] * (not distinct)
-        long = ["vote"] * (reducer is MODE and not distinct) + [*tables, "fold_long", "join_rows"]
+        long = ["vote"] * (reducer in (MODE, HINDEX) and not distinct) + [*tables, "fold_long", "join_rows"]
+        scan = [("round_kernels", name, at.TAIL) for name in ("scan_parts", "scan_fill")] * self.graph.wide
         return [
-            *[("round_kernels", "mark_rows")] * marked,
+            *[*scan, ("round_kernels", "mark_rows")] * marked,
             ("round_kernels", "pull", how),
             *[("round_kernels", name, how) for name, rows in by_block.items() if len(rows)],
             *[("round_kernels", name, how) for name in long if len(self.graph.fold_chunks(reducer)[0])],
@@ -289,6 +290,8 @@ class Launcher:
         elif self.traced.row_reducer:
             rows, first = graph.fold_chunks(self.traced.row_reducer)
             known |= {"fold_rows": address(rows), "fold_first": address(first), "fold_count": len(rows)}
+            if falls_below_ceiling(self.traced) and graph.degree_bounds[0] is not None:
+                known["degree_bounds"] = address(graph.degree_bounds[0])
             if self.traced.row_reducer is MODE:
                 middle, long = graph.middle_rows, graph.table_rows
                 known |= {"middle_rows": address(middle), "middle_count": len(middle)}

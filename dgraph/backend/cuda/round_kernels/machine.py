@@ -224,7 +224,7 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             self.words[at.QUEUED], self.words[at.LOCAL_EDGES] = self.local.masters, self.local.arcs
         while self._unread or (self.round < end and not self.done):
             until = self.round + 1 if counted else end
-            ahead = min(self._ahead, until - self.round)
+            ahead = min(ROUNDS_AHEAD if self._supported and self.round > 0 else self._ahead, until - self.round)
             if self.device.ranged:
                 self.device.push(f"from round {self.round + 1}")
             for _ in range(ahead):
@@ -297,6 +297,7 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """Resume from a snapshot, in a direction that this run allows."""
         self.read()
         super().restore(kept)
+        self._supported = False
 
     def open_bucket(self, bucket: int) -> None:
         """Move vertices of a bucket to the frontier."""

@@ -9,18 +9,9 @@
 #endif
 
 #ifdef FOLD_SLOTS // a row reducer
-// Mark the rows that active vertices reach along their out-edges, a warp a vertex.
+// Bits of ``fold_marks``, which ``expand`` has cleared. Any grid.
 KERNEL mark_rows(i64) {
-    if (is_over()) return;
-    const u32* queue = is(env.control->swapped) ? env.queue1 : env.queue0;
-    const u64 count = (u64)KNOWN(&env.control->queued);
-    for (u64 i = warp_rank(); i < count; i += warps()) {
-        const offset_t last = env.out_offsets[queue[i] + 1];
-        for (offset_t e = env.out_offsets[queue[i]] + lane_id(); e < last; e += 32) {
-            const u32 v = env.out_neighbours[e], bit = 1u << (v & 31);
-            if (!(fresh(env.fold_marks + (v >> 5)) & bit)) atomicOr(env.fold_marks + (v >> 5), bit);
-        }
-    }
+    if (!is_over()) mark_along(globals_now(), frontier_work(0));
 }
 
 // Arguments of the kernels of row reducers.
@@ -42,7 +33,7 @@ KERNEL pull(i64 how) {
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 
-#if FOLD_VOTES
+#if FOLD_BLOCKS
 // Rows that a block folds, after ``pull``.
 KERNEL pull_middle(i64 how) {
     SHARED_ARRAY(ModeRoom, room, MIDDLE_BYTES);
@@ -120,6 +111,7 @@ KERNEL join_rows(i64) {
 // where neighbours in memory are looked at together, and not while their values are lowered.
 KERNEL expand(i64) {
     SHARED(PhaseRoom, room);
+    if (is_over()) return;
     const i64 tick = KNOWN(&env.control->tick);
     const u32* bits = is(env.control->bits_swapped) ? env.bits0 : env.bits1;
     const i64 nearest = KNOWN(&env.control->bucket);
@@ -131,7 +123,12 @@ KERNEL expand(i64) {
     touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
     mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
     far.open(held[FAR_STAGING], is(env.control->far_swapped) ? env.far1 : env.far0, &env.control->far);
-    each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
+    each_set_bit((u64)env.rows, [&](u64 i) {
+#ifdef FOLD_SLOTS
+        env.fold_marks[i] = 0; // of the round's pull, for the next one
+#endif
+        return bits[i];
+    }, [&](bool mine, u32 v) {
         const bool master = FUSED || v < env.masters;
         const bool waits = PRIORITY && !APPLY && mine && master && bucket(v) > nearest, near = mine && !waits;
         if (near && FLAGGED) env.stamps[v] = (u32)tick;

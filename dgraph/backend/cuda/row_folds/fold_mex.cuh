@@ -1,7 +1,11 @@
 // MEX: the smallest integer >= 0 that is not among the keys, found in a bitmap of the keys below the row's length.
 
 #define FOLD_SLOTS MEX_SLOTS
+#define FOLD_MOST FOLD_LONG
+#define FOLD_PIECE FOLD_CHUNK
 #define FOLD_VOTES 0
+#define FOLD_BLOCKS 0
+#define SUPPORTS 0
 #define ROW_WAITS 1 // a negative key postpones the vertex
 
 #define FOLD_WORDS (FOLD_LONG / 32)
@@ -45,6 +49,10 @@ template <class K> DEVICE FoldPart fold_part(const K& key, u32 count, const Fold
     add_keys(key, count, table.counts, (i64)table.slots);
     return {0, 0};
 }
+
+DEVICE bool settles(u32, u64, u32) { return false; }
+
+DEVICE u64 slots_used(const FoldTable& table) { return table.slots; }
 
 // The row's chunks have more slots than its length has words: the last ones are empty.
 DEVICE i64 close_row(const FoldTable& table, const i64*, u64) {

@@ -7,7 +7,11 @@
 // [vote: as Boyer & Moore 1991, with a sample for the first pass]
 
 #define FOLD_SLOTS MODE_SLOTS
+#define FOLD_MOST FOLD_LONG
+#define FOLD_PIECE FOLD_CHUNK
 #define FOLD_VOTES 1
+#define FOLD_BLOCKS 1
+#define SUPPORTS 0
 #define ROW_WAITS 0 // a negative key postpones the vertex
 
 // A key is put to the vote if at least this many of the sample's 32 are equal.
@@ -62,6 +66,15 @@ template <class K> DEVICE u32 votes_for(const FoldPart& likely, const K& key, u3
     key.template load<FOLD_CHUNK / 32>(count, keys);
     return votes_of<FOLD_CHUNK / 32>(likely, keys);
 }
+
+// Votes of a chunk for its row's likely key, which settle the row if they are more than half; the key then.
+template <class K> DEVICE u32 votes_of_chunk(const K& row, const K& keys, u64 degree, u32 count) {
+    return votes_for(likely_key(row, degree), keys, count);
+}
+DEVICE bool settles(u32, u64 degree, u32 votes) { return 2 * (u64)votes > degree; }
+template <class K> DEVICE i64 settled_value(const K& row, u64 degree, u32) { return likely_key(row, degree).key; }
+
+DEVICE u64 slots_used(const FoldTable& table) { return table.slots; }
 
 // By a thread; count <= FOLD_ALONE.
 template <class K> DEVICE i64 fold_alone(const K& key, u32 count) {

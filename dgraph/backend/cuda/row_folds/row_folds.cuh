@@ -1,9 +1,10 @@
 // Row reducers: every vertex that accepts proposals and has an active in-neighbour folds the keys of all its in-edges.
-// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_LONG, in shared memory, and a block one of up to
-// FOLD_TABLES by MODE (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_CHUNK, a warp each, and take several
-// kernels: ``pull`` stamps those with an active in-neighbour, MODE lets their chunks vote (``vote_rows``), which mostly
-// settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds`` ends them.
-// Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not look for any.
+// A thread folds a row of up to FOLD_ALONE edges, a warp one of up to FOLD_MOST, and a block one of up to FOLD_TABLES
+// by MODE (``mode_tables.cuh``). Longer rows are cut into chunks of FOLD_PIECE, a warp each, and take several kernels:
+// ``pull`` stamps those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly
+// settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds``
+// ends them. Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not
+// look for any.
 
 // Keys of edges ``first`` … of v; whether v has to wait.
 struct RowKeys {
@@ -29,6 +30,9 @@ struct RowKeys {
         for (u32 k = 0; k < K; k++)
             keys[k] = 32 * k + lane_id() < count ? of(32 * k + lane_id(), u[k]) : LEFT_OUT;
     }
+
+    // True if no key from edge i on is more than ``least``.
+    __device__ bool ends(u32 i, i64 least) const { return keys_end(env.in_neighbours[first + i], least); }
 
     __device__ bool active(u32 i) const {
         const u32 u = env.in_neighbours[first + i];
@@ -64,16 +68,18 @@ struct FoldChunk {
 
     __device__ explicit FoldChunk(u64 i) {
         v = env.fold_rows[i], first = env.fold_first[i], row_first = env.in_offsets[v], row_last = env.in_offsets[v + 1];
-        begin = i - (u64)(first - row_first) / FOLD_CHUNK;
+        begin = i - (u64)(first - row_first) / FOLD_PIECE;
     }
-    __device__ u32 count() const { return (u32)smaller(row_last - first, (offset_t)FOLD_CHUNK); }
+    __device__ u32 count() const { return (u32)smaller(row_last - first, (offset_t)FOLD_PIECE); }
     __device__ u64 degree() const { return (u64)(row_last - row_first); }
     __device__ FoldTable table() const {
-        const u64 slots = (degree() + FOLD_CHUNK - 1) / FOLD_CHUNK * FOLD_SLOTS;
-        return {env.fold_keys + begin * FOLD_SLOTS, env.fold_counts + begin * FOLD_SLOTS, slots, (i64)degree()};
+        const u64 slots = (degree() + FOLD_PIECE - 1) / FOLD_PIECE * FOLD_SLOTS;
+        return {env.fold_keys + begin * FOLD_SLOTS, env.fold_counts + begin * FOLD_SLOTS, slots, degree(), v, votes()};
     }
+    __device__ u32 votes() const { return FOLD_VOTES ? fresh(env.fold_votes + begin) : 0; }
     __device__ bool is_stamped(u32 stamp) const { return env.fold_stamps[begin] == stamp; }
-    __device__ bool is_settled() const { return FOLD_VOTES && 2 * (u64)env.fold_votes[begin] > degree(); }
+    __device__ bool is_settled() const { return settles(v, degree(), votes()); }
+    __device__ bool is_open(u32 stamp) const { return is_stamped(stamp) && !is_settled(); }
 };
 
 // Stamp of rows that fold in this round; never 0, which stands for none.
@@ -106,14 +112,14 @@ DEVICE void stamp_rows(const Puller& puller, const u32* marks) {
 }
 
 #if FOLD_VOTES
-// Count the keys of each chunk that are the likely one of its row.
+// Count the votes of each chunk whose row is not settled yet.
 DEVICE void vote_rows(const Puller& puller) {
     const u32 stamp = fold_stamp();
-    each_chunk([&](u64 i) { return FoldChunk(i).is_stamped(stamp); }, [&](u64 i) {
+    each_chunk([&](u64 i) { return FoldChunk(i).is_open(stamp); }, [&](u64 i) {
         const FoldChunk chunk(i);
         const RowKeys row = {puller, chunk.row_first, chunk.v, false}, keys = {puller, chunk.first, chunk.v, false};
-        const u64 votes = votes_for(likely_key(row, chunk.degree()), keys, chunk.count());
-        if (lane_id() == 0 && votes) atomicAdd(env.fold_votes + chunk.begin, (u32)votes);
+        const u32 votes = votes_of_chunk(row, keys, chunk.degree(), chunk.count());
+        if (lane_id() == 0 && votes) atomicAdd(env.fold_votes + chunk.begin, votes);
     });
 }
 #endif
@@ -121,14 +127,17 @@ DEVICE void vote_rows(const Puller& puller) {
 // Chunks of stamped rows that are not settled.
 template <class F> DEVICE void each_open_chunk(const F& f) {
     const u32 stamp = fold_stamp();
-    each_chunk([&](u64 i) { return FoldChunk(i).is_stamped(stamp) && !FoldChunk(i).is_settled(); }, f);
+    each_chunk([&](u64 i) { return FoldChunk(i).is_open(stamp); }, f);
 }
 
 // Empty the tables that ``fold_chunks`` will fill: a chunk's share of its row's.
 DEVICE void empty_tables() {
     each_open_chunk([&](u64 i) {
-        for (u64 at = i * FOLD_SLOTS + lane_id(); at < (i + 1) * FOLD_SLOTS; at += 32) {
-            if (FOLD_VOTES) env.fold_keys[at] = 0;
+        const FoldChunk chunk(i);
+        const u64 used = chunk.begin * FOLD_SLOTS + slots_used(chunk.table());
+        const u64 last = smaller((i + 1) * FOLD_SLOTS, used);
+        for (u64 at = i * FOLD_SLOTS + lane_id(); at < last; at += 32) {
+            if (FOLD_BLOCKS) env.fold_keys[at] = 0;
             env.fold_counts[at] = 0;
         }
     });
@@ -154,7 +163,7 @@ DEVICE bool fold_short(const RowKeys& keys, u32 count, bool known, i64& value) {
     return true;
 }
 
-// A row of up to FOLD_LONG edges, by a warp.
+// A row of up to FOLD_MOST edges, by a warp.
 DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& room, i64& value) {
     if (ROW_WAITS) value = fold_warp(keys, count, room);
     if (ballot(keys.waits) || !(known || keys.some_active_together(count))) return false;
@@ -171,7 +180,7 @@ DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* sl
         const u32 v = (u32)(32 * i) + lane_id();
         const bool reached = v < pulled && (!marks || marks[i] >> lane_id() & 1);
         const offset_t first = reached ? env.in_offsets[v] : 0, last = reached ? env.in_offsets[v + 1] : 0;
-        const bool able = first < last && last - first <= FOLD_LONG && wants(puller.G, v);
+        const bool able = first < last && last - first <= FOLD_MOST && wants(puller.G, v);
         const u32 count = able ? (u32)(last - first) : 0;
         i64 value = 0;
         bool hit = false;
@@ -195,7 +204,7 @@ DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* sl
 DEVICE bool value_of_row(const Puller& puller, const FoldChunk& row, i64& value) {
 #if FOLD_VOTES
     if (row.is_settled()) {
-        value = likely_key(RowKeys{puller, row.row_first, row.v, false}, row.degree()).key;
+        value = settled_value(RowKeys{puller, row.row_first, row.v, false}, row.degree(), row.votes());
         return true;
     }
 #endif
