@@ -58,6 +58,7 @@ struct RowKeys {
 
 struct FoldBlock : AwakeRoom {
     FoldRoom rooms[BLOCK / 32];
+    u32 hits[BLOCK / 32][32]; // of marked rows: bits of the vertices that changed
 };
 
 // The i-th chunk: its row, the row's first chunk, and its edges.
@@ -171,33 +172,73 @@ DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& ro
     return true;
 }
 
+// Vertices that folds have changed, and their edges; of a thread.
+struct Awake {
+    i64 count, edges;
+};
+
+// Fold the short or medium row of v, which each lane has where it is ``mine``. True if the fold changed v. By whole warps.
+DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom& room, Awake& awake) {
+    const offset_t first = mine ? env.in_offsets[v] : 0, last = mine ? env.in_offsets[v + 1] : 0;
+    const bool able = first < last && last - first <= FOLD_MOST && wants(puller.G, v);
+    const u32 count = able ? (u32)(last - first) : 0;
+    i64 value = 0;
+    bool hit = false;
+    if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, known, value);
+    for (u32 left = ballot(count > FOLD_ALONE); left; left &= left - 1) {
+        const u32 lane = __ffs(left) - 1;
+        const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false};
+        i64 found = 0;
+        const bool some = fold_medium(keys, shuffle(count, lane), known, room, found);
+        if (lane == lane_id()) hit = some, value = found;
+    }
+    if (hit) hit = commit(v, {value});
+    if (hit) awake.count++, awake.edges += degree_of(v);
+    return hit;
+}
+
+// Fold marked rows. Few bits of a word are set, so a warp takes 32 words, far apart since rows side by side are of like
+// length, and gives each lane one of their rows.
+DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, FoldBlock& room, Awake& awake) {
+    u32* hits = room.hits[warp_in_block()];
+    const u64 words = ((u64)env.rows + 31) / 32;
+    for (u64 from = warp_rank(); from < words; from += threads()) {
+        const u64 mine = from + lane_id() * warps();
+        const u32 bits = 32 * mine < pulled ? marks[mine] : 0;
+        const u32 up_to = sum_up_to_lane((u32)__popc(bits)), before = up_to - __popc(bits), total = shuffle(up_to, 31);
+        hits[lane_id()] = 0;
+        __syncwarp();
+        for (u32 first = 0; first < total; first += 32) {
+            const u32 row = first + lane_id();
+            u32 lane = 0; // the last lane with no more rows before its own
+            for (u32 step = 16; step; step >>= 1)
+                if (shuffle(before, lane + step) <= row) lane += step;
+            u32 rest = shuffle(bits, lane);
+            const u32 skipped = row - shuffle(before, lane);
+            for (u32 k = 0; row < total && k < skipped; k++) rest &= rest - 1;
+            const u32 bit = row < total ? __ffs(rest) - 1 : 0;
+            const u32 v = (u32)(32 * (from + lane * warps())) + bit;
+            const bool hit = fold_lanes(puller, row < total, v, true, room.rooms[warp_in_block()], awake);
+            if (hit) atomicOr(hits + lane, 1u << bit);
+        }
+        __syncwarp();
+        if (!ALL && mine < words) next[mine] = hits[lane_id()];
+        __syncwarp();
+    }
+}
+
 // Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps.
 DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, FoldBlock& room) {
-    i64 awake = 0, edges = 0;
+    Awake awake = {0, 0};
     stamp_rows(puller, marks);
     const u64 rows = (u64)env.rows, pulled = smaller(rows, (u64)env.pulled);
-    for (u64 i = warp_rank(); 32 * i < rows; i += warps()) {
+    if (marks) fold_marked(puller, marks, pulled, next, room, awake);
+    for (u64 i = warp_rank(); !marks && 32 * i < rows; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
-        const bool reached = v < pulled && (!marks || marks[i] >> lane_id() & 1);
-        const offset_t first = reached ? env.in_offsets[v] : 0, last = reached ? env.in_offsets[v + 1] : 0;
-        const bool able = first < last && last - first <= FOLD_MOST && wants(puller.G, v);
-        const u32 count = able ? (u32)(last - first) : 0;
-        i64 value = 0;
-        bool hit = false;
-        if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, marks != 0, value);
-        for (u32 left = ballot(count > FOLD_ALONE); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1;
-            const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false};
-            i64 found = 0;
-            const bool some = fold_medium(keys, shuffle(count, lane), marks != 0, room.rooms[warp_in_block()], found);
-            if (lane == lane_id()) hit = some, value = found;
-        }
-        if (hit) hit = commit(v, {value});
-        if (hit) awake++, edges += degree_of(v);
-        const u32 word = ballot(hit);
+        const u32 word = ballot(fold_lanes(puller, v < pulled, v, false, room.rooms[warp_in_block()], awake));
         if (!ALL && lane_id() == 0) next[i] = word;
     }
-    if (FUSED && !ALL) count_awake(slot, awake, edges, room);
+    if (FUSED && !ALL) count_awake(slot, awake.count, awake.edges, room);
 }
 
 // The value of a stamped row, from its table or by its votes; whether it has one. By a warp.
