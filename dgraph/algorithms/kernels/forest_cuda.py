@@ -1,13 +1,16 @@
-"""Minimum spanning forest of a whole graph on one GPU (``forest.cuh``).
+"""Minimum spanning forest of a graph on one GPU (``forest.cuh``).
 
 Where there are many edges for each vertex, the lightest go first: their forest, then the heavier edges that join two of
 its trees. The edges of both then are joined once more from the beginning, since the rows of the answer name the trees
-of Borůvka's rounds. Several ranks find the light edges on the host.
+of Borůvka's rounds. ``forest_between_gpus.py`` finds the forest of the parts of several GPUs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.errors import UsageError
+from dgraph.graph.local import Csr
 from dgraph.result.columns import UNREACHED, FieldColumn
 
 EXPONENTS = 2048
@@ -52,6 +56,41 @@ def text(wide: bool, weights: str, ids: str, packed: bool) -> str:
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("forest")])
 
 
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the edges of a search.
+
+    Attributes:
+        kind: their dtype; uint8 where all are 1.
+        low, high: the smallest and the largest; 0 where they are floats.
+    """
+
+    kind: np.dtype
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, rows: Csr) -> Weights:
+        """Return those of a rank's arcs."""
+        if rows.weight_type is None:
+            return cls(np.dtype(np.uint8), 1, 1)
+        low, high = (0, 0) if rows.weight_type.kind == "f" else map(int, rows.weight_range[:2])
+        return cls(rows.weight_type, low, high)
+
+    @property
+    def real(self) -> bool:
+        """True if they are floats."""
+        return self.kind.kind == "f"
+
+    def packed(self, vertices: int) -> bool:
+        """Return True if a weight and the places of two of so many vertices fit one word."""
+        return not self.real and (self.high - self.low).bit_length() + 2 * _bits(vertices) < 64
+
+
+def _bits(vertices: int) -> int:
+    return max(int(vertices - 1).bit_length(), 1)
+
+
 class GpuForest(Forest):
     """Finder of minimum spanning forests on a GPU."""
 
@@ -61,139 +100,95 @@ class GpuForest(Forest):
 
     def whole(self, local: Any) -> tuple[dict[str, Any], int | float, int]:
         """Return the columns of the forest, which stay on the GPU, the sum of the weights, and the number of edges."""
-        return Search(self.backend.graph_of(local), self.backend.device).found()
+        return WholeSearch(self.backend.graph_of(local), self.backend.device).found()
+
+    def between_ranks(self, ctx: Any) -> tuple[dict[str, Any], int | float, int] | None:
+        """Return the same where every rank has a GPU with the memory, else None; collective."""
+        from dgraph.algorithms.kernels.forest_between_gpus import found  # not at the top: it imports this module
+
+        return found(ctx, self.backend)
 
 
 class Search:
-    """One search for a forest.
+    """Borůvka's rounds over lists of edges.
+
+    Args:
+        device: this GPU.
+        n: number of vertices.
+        weights: of the edges.
+        ids: original id of each vertex, on the device; None: its number.
+        places: place of each vertex in the order of ids, and vertex at each place; None twice if these are equal.
+        rows: arrays of the graph, where there are rows.
+        wide: offsets are 64-bit.
+        part: the reverse of an arc may be on another rank.
 
     Attributes:
         arrays: name → array, of the pointers of ``Env`` in its order; None: a null pointer.
         numbers: its other members.
     """
 
-    def __init__(self, graph: DeviceGraph, device: Any):
-        self.graph, self.device = graph, device
-        out, n, xp = graph.out, graph.local.size, device.xp
-        kind = np.dtype(np.uint8) if out.weights is None else out.weights.dtype
-        self.real = kind.kind == "f"
-        low, high = (1, 1) if out.weights is None else graph.local.out.weight_range[:2]
-        bits = max(int(n - 1).bit_length(), 1)
-        self.packed = not self.real and (int(high) - int(low)).bit_length() + 2 * bits < 64
-        name, ids = kind.name, graph.original.dtype.name
-        self.module = device.module(text(graph.wide, name, ids, self.packed), "forest")
-        self.n, self.kind, self.least = n, kind, 0 if self.real else int(low)
-        rows, first = graph.chunks
+    def __init__(
+        self, device: Any, n: int, weights: Weights, ids: Any, places: tuple[Any, Any],
+        rows: Mapping[str, Any] = MappingProxyType({}), wide: bool = False, part: bool = False,
+    ):  # fmt: skip
+        xp, (place, vertex) = device.xp, places
+        self.device, self.n, self.weights, self.packed = device, n, weights, weights.packed(n)
+        name = "uint32" if ids is None else ids.dtype.name
+        self.module = device.module(text(wide, weights.kind.name, name, self.packed), "forest")
         pairs = 0 if self.packed else n
-        self._check_memory()
-        place, vertex = self._places()
-        chosen, chosen_pair = xp.empty(n, np.uint64), xp.empty(pairs, np.uint64)
         self.arrays: dict[str, Any] = {
-            "offsets": out.offsets, "neighbours": out.neighbours, "weights": out.weights, "original": graph.original,
-            "place": place, "vertex": vertex, "chunk_rows": rows, "chunk_first": first,
+            **dict.fromkeys(("offsets", "neighbours", "weights")), "original": ids,
+            "place": place, "vertex": vertex, "chunk_rows": None, "chunk_first": None,
             "parent": xp.empty(n, np.uint32), "next": xp.empty(n, np.uint32),
             "best": xp.empty(n, np.uint64), "second": xp.empty(pairs, np.uint64),
-            "chosen": chosen, "chosen_pair": chosen_pair,
+            "chosen": xp.empty(n, np.uint64), "chosen_pair": xp.empty(pairs, np.uint64),
             "roots": xp.empty(n, np.uint32), "roots_left": xp.empty(n, np.uint32),
             **dict.fromkeys(("from_a", "from_b", "from_key", "from_pair", "to_a", "to_b", "to_key", "to_pair")),
             "counts": xp.zeros(5, np.uint64), "bins": xp.zeros(2 * EXPONENTS, np.int64),
-            "weight": None, "source": None, "target": None,
+            **dict.fromkeys(("weight", "source", "target", "gids", "sent_ends", "sent_weights")),
         }  # fmt: skip
+        self.arrays |= rows
         self.numbers = {
-            "n": n, "chunks": len(rows), "all_roots": 1, "root_count": 0, "edge_count": 0, "capacity": 0,
-            "bits": bits if self.packed else 32, "least": self.least, "above": NONE, "upto": NONE,
+            "n": n, "chunks": len(rows.get("chunk_rows", ())), "all_roots": 1, "root_count": n, "edge_count": 0,
+            "capacity": 0, "bits": _bits(n) if self.packed else 32, "least": weights.low, "part": int(part),
+            "above": NONE, "upto": NONE,
         }  # fmt: skip
 
-    def _check_memory(self) -> None:
-        """Refuse a graph for whose forest the GPU has no memory."""
-        need = 100 * self.n + (8 if self.packed else 12) * self.graph.edges
-        free = self.device.free(need)
-        if need > free:
-            raise UsageError(
-                f"a spanning forest may need {need:,} bytes of GPU memory beside the graph, and {free:,} are free on "
-                f"{self.device.name}; use more ranks, or --backend cpu"
-            )
-
-    def _places(self) -> tuple[Any, Any]:
-        """Return each vertex's place in the order of ids and the vertex of each place; None where they are equal."""
-        graph, xp = self.graph, self.device.xp
-        if graph.order is None and graph.local.ascending:
-            return None, None
-        vertex = xp.argsort(graph.original).astype(np.uint32)
-        place = xp.empty(self.n, np.uint32)
-        place[vertex] = xp.arange(self.n, dtype=np.uint32)
-        return place, vertex
-
-    def found(self) -> tuple[dict[str, Any], int | float, int]:
-        """Find the forest; see :meth:`GpuForest.whole`."""
-        graph = self.graph
-        self._launch("begin", 1)
-        bound = self._light()
-        if bound is None:
-            self._first_round()
-        else:
-            self._list("list_arcs", 3 * FIRST * self.n, upto=bound)
-            self._rounds()
-            self._launch("flatten")
-            self._list("list_arcs", 3 * FIRST * self.n, above=bound)
-            self._rounds()
-            self._launch("begin", 0)
-            self._list("list_chosen", self.n)
-            self._rounds()
-        for name in ("from", "to"):
-            self.arrays |= dict.fromkeys(f"{name}_{part}" for part in ("a", "b", "key", "pair"))
+    def columns(self) -> tuple[dict[str, Any], int | float, int]:
+        """Return the columns by vertex, on the device, the sum of the weights, and the number of edges."""
+        self._drop_lists()
         xp = self.device.xp
-        columns = {"weight": xp.empty(self.n, np.float64 if self.real else np.int64)}
+        columns = {"weight": xp.empty(self.n, np.float64 if self.weights.real else np.int64)}
         columns |= {name: xp.empty(self.n, np.int64) for name in ("source", "target")}
         self.arrays |= columns
         self._launch("fill")
-        views = {name: FieldView(self.device, values, graph.place) for name, values in columns.items()}
-        fields = LazyFields(self.device, views, graph.degree, graph.original)
         _, _, edges, low, high = self.device.read(self.arrays["counts"]).view(np.int64).tolist()
         total: int | float = (high << 32) + low
-        if self.real:
+        if self.weights.real:
             bins = self.device.read(self.arrays["bins"])
             total = rounded_sum(bins[:EXPONENTS], bins[EXPONENTS:], 1075)
-        return {name: FieldColumn(fields, name) for name in columns}, total, edges
+        return columns, total, edges
 
-    def _light(self) -> int | None:
-        """Return the word of the weight up to which edges are listed first; None: all edges at once."""
-        weights = self.graph.out.weights
-        if weights is None or weights.size <= 2 * MANY * self.n:
-            return None
-        sample = np.sort(self.device.get(weights[:: max(weights.size // SAMPLE, 1)]))
-        high = sample[min(sample.size * 2 * FIRST * self.n // weights.size, sample.size - 1)]
-        if sample[0] == sample[-1]:
-            return None
-        if not self.real:
-            return int(high) - self.least
-        bits = int(np.float64(high + 0.0).view(np.uint64))
-        return ~bits % 2**64 if bits >> 63 else bits | 1 << 63
+    def _list(self, kernel: str, capacity: int, all_roots: bool = True, **limits: int) -> None:
+        """List edges by a kernel; again with room for all if ``capacity`` did not suffice.
 
-    def _first_round(self) -> None:
-        """Let every vertex join the one at the other end of its first edge, and do the other rounds."""
-        for kernel in ("choose_in_rows", "hook", "settle"):
-            self._launch(kernel, passes=False)
-        roots = self._counted()[1]
-        self._leave_roots(roots)
-        sparse = self.graph.edges <= 2 * MANY * self.n
-        self._list("list_arcs", self.graph.edges // (2 if sparse else 8) + 1, roots)
-        self._rounds()
-
-    def _list(self, kernel: str, capacity: int, roots: int | None = None, **limits: int) -> None:
-        """List edges by a kernel; again with room for all if ``capacity`` did not suffice."""
-        limits = {"above": NONE, "upto": NONE} | limits
-        self.numbers |= {"edge_count": 0, **limits}
-        if roots is None:
+        Args:
+            kernel: its name.
+            capacity: edges for which there is room at first.
+            all_roots: every vertex may be a root; else the present roots remain.
+            limits: ``above`` and ``upto`` of ``Env``.
+        """
+        self.numbers |= {"edge_count": 0, "above": NONE, "upto": NONE, **limits}
+        if all_roots:
             self.numbers |= {"all_roots": 1, "root_count": self.n}
-        most = max(self.graph.edges // 2, 1)
-        for room in (min(capacity, most), most):
-            self._make_list("to", room)
-            self.numbers["capacity"] = room
+        while True:
+            self._make_list("to", capacity)
+            self.numbers["capacity"] = capacity
             self._launch(kernel)
             count = self._counted()[0]
-            if count <= room:
+            if count <= capacity:
                 break
+            capacity = count
         self._turn(count)
 
     def _make_list(self, name: str, room: int) -> None:
@@ -206,6 +201,11 @@ class Search:
         xp, pairs = self.device.xp, 0 if self.packed else room
         self.arrays |= {f"{name}_{part}": xp.empty(room, np.uint32) for part in ("a", "b")}
         self.arrays |= {f"{name}_key": xp.empty(room, np.uint64), f"{name}_pair": xp.empty(pairs, np.uint64)}
+
+    def _drop_lists(self) -> None:
+        """Free the lists."""
+        for name in ("from", "to"):
+            self.arrays |= dict.fromkeys(f"{name}_{part}" for part in ("a", "b", "key", "pair"))
 
     def _turn(self, count: int) -> None:
         """Read from the list that was written, of ``count`` edges."""
@@ -248,3 +248,91 @@ class Search:
         places = [0 if each is None or not len(each) else self.device.address(each) for each in arrays]
         words = np.array([*places, *(int(each) % 2**64 for each in self.numbers.values())], np.uint64)
         self.module.set_environment(words)
+
+
+class RowSearch(Search):
+    """Search of the rows of a graph on this GPU.
+
+    Args:
+        graph: the graph.
+        device: this GPU.
+        part: it is one of several ranks' parts.
+    """
+
+    def __init__(self, graph: DeviceGraph, device: Any, part: bool):
+        self.graph, out, (rows, first) = graph, graph.out, graph.chunks
+        arrays = {
+            "offsets": out.offsets, "neighbours": out.neighbours, "weights": out.weights,
+            "chunk_rows": rows, "chunk_first": first,
+        }  # fmt: skip
+        weights = Weights.of(graph.local.out)
+        super().__init__(device, graph.local.size, weights, graph.original, graph.id_places, arrays, graph.wide, part)
+
+    def light(self) -> int | None:
+        """Return the word of the weight up to which edges are listed first; None: all edges at once."""
+        weights = self.graph.out.weights
+        if weights is None or weights.size <= 2 * MANY * self.n:
+            return None
+        sample = np.sort(self.device.get(weights[:: max(weights.size // SAMPLE, 1)]))
+        high = sample[min(sample.size * 2 * FIRST * self.n // weights.size, sample.size - 1)]
+        if sample[0] == sample[-1]:
+            return None
+        if not self.weights.real:
+            return int(high) - self.weights.low
+        bits = int(np.float64(high + 0.0).view(np.uint64))
+        return ~bits % 2**64 if bits >> 63 else bits | 1 << 63
+
+    def first_round(self) -> None:
+        """Let every vertex with a row, which must be whole, join along its first edge, and do the other rounds."""
+        for kernel in ("choose_in_rows", "hook", "settle"):
+            self._launch(kernel, passes=False)
+        roots, sparse = self._counted()[1], self.graph.edges <= 2 * MANY * self.n
+        if not self.numbers["part"]:  # a mirror has no row here, and may choose among the edges of others
+            self._leave_roots(roots)
+        self._list("list_arcs", self.graph.edges // (2 if sparse else 8) + 1, all_roots=False)
+        self._rounds()
+
+    def lightest_first(self, bound: int) -> None:
+        """Join trees by the edges up to a weight, then by the others."""
+        self._list("list_arcs", 3 * FIRST * self.n, upto=bound)
+        self._rounds()
+        self._launch("flatten")
+        self._list("list_arcs", 3 * FIRST * self.n, above=bound)
+        self._rounds()
+
+
+class WholeSearch(RowSearch):
+    """Search of a whole graph."""
+
+    def __init__(self, graph: DeviceGraph, device: Any):
+        need = bytes_needed(graph, part=False)
+        free = device.free(need)
+        if need > free:
+            raise UsageError(
+                f"a spanning forest may need {need:,} bytes of GPU memory beside the graph, and {free:,} are free on "
+                f"{device.name}; use more ranks, or --backend cpu"
+            )
+        super().__init__(graph, device, part=False)
+
+    def found(self) -> tuple[dict[str, Any], int | float, int]:
+        """Find the forest; see :meth:`GpuForest.whole`."""
+        graph = self.graph
+        self._launch("begin", 1)
+        bound = self.light()
+        if bound is None:
+            self.first_round()
+        else:
+            self.lightest_first(bound)
+            self._launch("begin", 0)
+            self._list("list_chosen", self.n)
+            self._rounds()
+        columns, total, edges = self.columns()
+        views = {name: FieldView(self.device, values, graph.place) for name, values in columns.items()}
+        fields = LazyFields(self.device, views, graph.degree, graph.original)
+        return {name: FieldColumn(fields, name) for name in columns}, total, edges
+
+
+def bytes_needed(graph: DeviceGraph, part: bool) -> int:
+    """Return the most bytes that a search of a graph's rows needs beside them."""
+    entry = 16 if Weights.of(graph.local.out).packed(graph.local.size) else 24
+    return 100 * graph.local.size + entry * graph.edges // (1 if part else 2)

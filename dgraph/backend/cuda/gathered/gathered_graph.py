@@ -18,7 +18,8 @@ from dgraph.backend.cuda.device_graph.graph_size import is_skewed
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gathered.gathered_local import PIECE as SORTED
 from dgraph.backend.cuda.gathered.gathered_local import Assembly
-from dgraph.backend.cuda.transports.bulk_moves import PIECE, BulkMoves, Leaving
+from dgraph.backend.cuda.gathered.owners import Owners, owners_of
+from dgraph.backend.cuda.transports.bulk_moves import PIECE, Leaving
 from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
 from dgraph.backend.one_device import OneDevice
 from dgraph.comm import Comm
@@ -57,33 +58,26 @@ class GatheredGraph:
 
     Attributes:
         part: this rank's part of it, on its GPU.
-        moves: mailboxes between all ranks.
+        owners: owners of the vertices, and mailboxes between all ranks.
         ranks: the ranks that have the whole graph: the first one, or all.
         local: the whole graph; None on other ranks.
         masters: on these ranks, the positions there of each rank's masters, uint32.
     """
 
-    def __init__(self, part: DeviceGraph, comm: Comm, ranks: range):
-        """Bring all ranks' rows to ``ranks``; collective."""
-        assert part.links is not None
-        self.part, self.ranks, self.rank = weakref.proxy(part), ranks, comm.rank
-        self.moves, local = BulkMoves(part.device, comm, part.links), part.local
-        built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
-        gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
-        gids = gids.astype(np.uint32, copy=False)
-        rows = self._collected(np.uint32, gids)
-        counts = self._collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
-        masters = self._collected(np.uint32, gids[: local.masters])
-        renamed = bool(comm.total(int(not built)))
-        ids = self._collected(np.int64, part.original[: local.masters].astype(np.int64)) if renamed else {}
-        assembly = self._begun(rows, counts, masters, ids) if comm.rank in ranks else None
-        for sender in range(comm.size):
+    def __init__(self, part: DeviceGraph, owners: Owners, ranks: range):
+        """Bring all ranks' rows to ``ranks``; collective. ``owners`` are known to these."""
+        self.part, self.owners, self.ranks = weakref.proxy(part), owners, ranks
+        self.moves, rank = owners.moves, owners.moves.comm.rank
+        rows = self._collected(owners.gids)
+        counts = self._collected((part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
+        assembly = self._begun(rows, counts) if rank in ranks else None
+        for sender in range(self.moves.comm.size):
             if sender in rows:
                 assembly.begin(rows[sender], counts[sender])  # type: ignore[union-attr]
-            self._move_arcs(gids, comm.rank == sender, assembly)
+            self._move_arcs(rank == sender, assembly)
         self.local = None if assembly is None else assembly.finished()
         place = None if self.local is None else self.local.vertices.place
-        self.masters = masters if place is None else {peer: place[each] for peer, each in masters.items()}
+        self.masters = owners.masters if place is None else {peer: place[at] for peer, at in owners.masters.items()}
 
     def returned(self, name: str, column: Column | None, dtype: np.dtype) -> FieldColumn:
         """Send a column to the owners of the vertices, unless all ranks have it; collective.
@@ -93,19 +87,12 @@ class GatheredGraph:
             column: values by gid; None on ranks without it.
             dtype: of its values.
         """
-        device = self.part.device
+        device, comm = self.part.device, self.moves.comm
         found = None if column is None else self._by_position(column)
-        if self.moves.comm.total(int(found is None)):
-            masters = {} if found is None else self.masters
-            leaving = {peer: _picked(found, at) for peer, at in masters.items()}
-            values = device.xp.empty(self.part.local.masters, dtype)
-
-            def placed(peer: int, first: int, piece: Any) -> None:
-                values[first : first + len(piece)] = piece
-
-            self.moves.move(dtype, leaving, placed)
+        if comm.total(int(found is None)):
+            values = self.owners.returned(found, dtype, self.masters)
         else:
-            values = found[self.masters[self.moves.comm.rank]]  # type: ignore[index]
+            values = found[self.masters[comm.rank]]  # type: ignore[index]
         view = FieldView(device, values, self.part.place)
         return FieldColumn(LazyFields(device, {name: view}, self.part.degree, self.part.original), name)
 
@@ -119,38 +106,27 @@ class GatheredGraph:
         found = self.part.device.put(np.ascontiguousarray(column() if callable(column) else column))
         return found if vertices.order is None else found[vertices.order]
 
-    def _collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
-        """Bring an array of each rank to ``ranks``; return rank → array there, nothing elsewhere; collective."""
-        found: dict[int, list[Any]] = {}
-        leaving = dict.fromkeys(self.ranks, Leaving.of(mine))
-        self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
-        return {peer: self.part.device.xp.concatenate(pieces) for peer, pieces in found.items()}
+    def _collected(self, mine: Any) -> dict[int, Any]:
+        """Bring a uint32 array of each rank to ``ranks``."""
+        return self.owners.collected(np.uint32, mine, self.ranks)
 
-    def _begun(self, rows: dict, counts: dict, masters: dict, ids: dict) -> Assembly:
+    def _begun(self, rows: dict, counts: dict) -> Assembly:
         """Return the rows of the whole graph, still empty.
 
         Args:
             rows: rank → gid of each of its rows.
             counts: rank → arcs of each of its rows.
-            masters: rank → gids of its masters.
-            ids: rank → original ids of its masters; nothing where they are gids.
         """
-        local, xp, original = self.part.local, self.part.device.xp, None
+        local, xp = self.part.local, self.part.device.xp
         degrees = xp.zeros(local.n, np.int64)
         for peer, gids in rows.items():
             degrees[gids] += counts[peer]
-        if ids:
-            original = xp.zeros(local.n, np.int64)
-            for peer, found in ids.items():
-                original[masters[peer]] = found
-            if int(original.max()) < 2**32:
-                original = original.astype(np.uint32)
         skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
-        return Assembly(local, self.part.device, degrees, skewed, original)
+        return Assembly(local, self.part.device, degrees, skewed, self.owners.ids)
 
-    def _move_arcs(self, gids: Any, here: bool, assembly: Assembly | None) -> None:
+    def _move_arcs(self, here: bool, assembly: Assembly | None) -> None:
         """Bring the arcs of one rank to ``ranks``; collective. ``here``: they are of this one."""
-        out, kind, fill = self.part.out, self.part.local.out.weight_type, assembly
+        out, kind, fill, gids = self.part.out, self.part.local.out.weight_type, assembly, self.owners.gids
         arcs = Leaving(self.part.edges, lambda first, stop: gids[out.neighbours[first:stop]])
         leaving = dict.fromkeys(self.ranks, arcs) if here else {}
         self.moves.move(np.uint32, leaving, lambda _, first, piece: fill.fill(first, piece))  # type: ignore[union-attr]
@@ -175,16 +151,11 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
     if comm.total(int(comm.rank in ranks and need > part.device.free(need))):
         return f"the whole graph and its kernel may need {need:,} bytes on a GPU beside its part"
     if not there:
-        part.whole = None  # on ranks that have it: its mailboxes are of no use to the others
-        part.whole = GatheredGraph(part, comm, ranks)
+        part.whole = None
+        part.whole = GatheredGraph(part, owners_of(part, comm, ranks), ranks)
     whole: GatheredGraph = part.whole
     if comm.rank not in ranks:
         return OneDevice(whole.returned)
     backend = alone()
     backend.replicas = whole.moves if shared else None
     return OneDevice(whole.returned, whole.local, backend, shared)
-
-
-def _picked(column: Any, at: Any) -> Leaving:
-    """Return the values at some positions as items to send."""
-    return Leaving(len(at), lambda first, stop: column[at[first:stop]])
