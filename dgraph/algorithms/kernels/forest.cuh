@@ -61,9 +61,9 @@ DEVICE u32 vertex_at(u64 place) { return env.vertex ? env.vertex[place] : (u32)p
 DEVICE i64 id_of(u64 v) { return env.original ? (i64)env.original[v] : (i64)v; }
 DEVICE u64 order_of(u64 e) { return in_order((value_t)(env.weights ? env.weights[e] : (weight_t)1)); }
 
-// True if this one of both arcs of an edge stands for it. All ranks choose alike, and about half of the arcs of each.
+// True if this one of both arcs of an edge stands for it, of which the other may be on another rank. All ranks choose
+// alike, and about half of the arcs of each.
 DEVICE bool stands_for_edge(u32 u, u32 v) {
-    if (!env.part) return v < u;
     const original_t a = env.original[u], b = env.original[v];
     return (a ^ b) & 1 ? a < b : a > b;
 }
@@ -200,7 +200,8 @@ KERNEL list_arcs(i64) {
         if (mine && limited) order = order_of(e), mine = (env.above == NONE || order > env.above) && order <= env.upto;
         const u32 v = mine ? env.neighbours[e] : u;
         u32 a = 0, b = 0;
-        if (mine && (mine = stands_for_edge(u, v))) a = env.parent[u], b = env.parent[v], mine = a != b;
+        if (mine &= env.part || v < u) a = env.parent[u], b = env.parent[v], mine = a != b;
+        if (env.part && mine) mine = stands_for_edge(u, v); // late: it reads an id
         if (!ballot(mine)) return;
         if (mine && !limited) order = order_of(e);
         lister.add(mine, a, b, mine ? edge_of(u, v, order) : Edge{NONE, NONE});

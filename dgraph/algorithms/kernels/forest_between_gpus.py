@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.forest_cuda import RowSearch, Search, Weights, bytes_needed
+from dgraph.algorithms.kernels.forest_search import RowSearch, Search, Weights, bytes_needed
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
@@ -86,7 +86,7 @@ def _whole(local: LocalGraph, comm: Comm, edges: int) -> tuple[Weights, int]:
 def _bytes_to_join(n: int, edges: int, weights: Weights) -> int:
     """Return the most bytes that the first rank needs to join so many edges."""
     vertex, entry = (40, 16) if weights.packed(n) else (56, 24)
-    return (vertex + 24) * n + (2 * entry + 8 + weights.kind.itemsize) * edges
+    return (vertex + 24) * n + (entry + max(entry, 8 + weights.kind.itemsize)) * edges
 
 
 class PartSearch(RowSearch):
