@@ -5,21 +5,31 @@ from functools import partial
 
 import numpy as np
 import pytest
+from building_checks import built
 from emulated import Device, needs_compiler
+from flat_run import flat_run
+from linked import links_for
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from simulated import Graph
+from simulated import Graph, succeed
 from test_on_one_gpu import answers, contexts
 
+import dgraph
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.kernels import forest_between_gpus as between
 from dgraph.algorithms.kernels import forest_cpu
+from dgraph.algorithms.mst import Mst
 from dgraph.algorithms.on_one_gpu import solved
+from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import vertex_order
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import bulk_moves
+from dgraph.comm import SerialComm
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import InternalError
 from dgraph.graph.ids import VertexIds
+from dgraph.report import Progress, Trace
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -128,6 +138,47 @@ def test_light_edges_and_whole_rows_come_first_in_rows_of_every_length(kind, mon
     wanted = on_cpu(graph)
     for size, policy, transport in WAYS[:3]:
         agree(answers(size, graph, "mst", policy=policy, transport=transport), wanted, graph)
+
+
+@pytest.mark.parametrize(
+    ("policy", "size", "weights", "renumber"),
+    [("oec", 3, None, True), ("cvc", 4, "1..9", False), ("hvc,threshold=9", 2, "0.5..2.0", None)],
+)
+def test_rows_that_gpus_built_stay_on_them(policy, size, weights, renumber):
+    spec = "rmat:7,symmetric"
+
+    def work(comm):
+        local = built(spec, comm, policy, renumber, weights=weights, directed=False).partitions[policy].local
+        backend = CudaBackend(0, 1, False, Options(), local.device)
+        backend.links = links_for(comm, "p2p")
+        answer = Mst().run(Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
+        return local.gids[: local.masters], {name: column() for name, column in answer.columns.items()}, answer.summary
+
+    graph = dgraph.Graph.load(spec, weights=weights, directed=False, comm=SerialComm(), device="cpu")
+    wanted = flat_run("mst", graph, backend="cpu")
+    for gids, columns, summary in succeed(size, work):
+        assert summary == wanted.summary
+        for name, values in columns.items():
+            np.testing.assert_array_equal(values, wanted.columns[name][gids])
+
+
+def test_several_runs_and_algorithms_share_the_mailboxes(monkeypatch):
+    monkeypatch.setattr(bulk_moves, "PIECE", 256)
+
+    def work(ctx):
+        found = []
+        for name in ("mst", "mis", "mst", "triangles", "mst"):
+            columns = solved(ALGORITHMS[name](), ctx).columns
+            found.append({key: np.array(each() if callable(each) else each) for key, each in columns.items()})
+            part = ctx.backend.graph_of(ctx.local)
+            assert part.whole is None or part.whole.owners is part.owners
+        for again in (found[2], found[4]):
+            for name, values in found[0].items():
+                np.testing.assert_array_equal(again[name], values)
+        return len(part.owners.ranks)
+
+    assert contexts(3, graph_of(None, cls=Renamed), work) == [3, 3, 3]
 
 
 def test_parts_without_vertices_or_edges_send_nothing():
