@@ -35,7 +35,6 @@ class Mst(Algorithm):
     """
 
     undirected = weighted = True
-    one_gpu = "forest"
     resumes = False
 
     def run(self, ctx):
@@ -43,15 +42,19 @@ class Mst(Algorithm):
         ctx.check_weights()
         ctx.weighted = ctx.local.out.weight_type is not None
         kernel = ctx.backend.row_kernel("forest")
-        with ctx.record("compute"):
-            if ctx.comm.size == 1:
-                columns, weight, edges = kernel.whole(ctx.local)
-            else:
-                columns = Trees(ctx).joined(*kernel.lightest(ctx.local))
-                here = columns["source"] >= 0
-                edges = ctx.total(int(here.sum()))
-                weight = exact_sum(columns["weight"][here], ctx.comm)
+        found = kernel.between_ranks(ctx) if ctx.comm.size > 1 else None
+        if found is None:
+            with ctx.record("compute"):
+                found = kernel.whole(ctx.local) if ctx.comm.size == 1 else _between_hosts(ctx, kernel)
+        columns, weight, edges = found
         return Answer(columns, {"weight": weight, "edges": edges, "components": ctx.local.n - edges})
+
+
+def _between_hosts(ctx: Context, kernel) -> tuple[dict[str, np.ndarray], int | float, int]:
+    """Return the columns, the sum of the weights and the number of edges; collective."""
+    columns = Trees(ctx).joined(*kernel.lightest(ctx.local))
+    here = columns["source"] >= 0
+    return columns, exact_sum(columns["weight"][here], ctx.comm), int(ctx.total(int(here.sum())))
 
 
 class Trees:

@@ -198,7 +198,7 @@ ROW_KERNELS["wedges"] = RowKernel(
 )  # fmt: skip
 ROW_KERNELS["forest"] = RowKernel(
     cpu=_forest, cuda=_forest_cuda, host=RowMemory(120, 24), gpu=RowMemory(100, 12),
-    planned=lambda: NoForest,
+    planned=lambda: NoForest, gpu_ranks=True,
 )  # fmt: skip
 ROW_KERNELS["strong"] = RowKernel(
     cpu=lambda: ByPrograms, cuda=_strong_cuda, host=RowMemory(0, 0), gpu=RowMemory(60, 16),

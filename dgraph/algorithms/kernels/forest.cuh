@@ -1,4 +1,4 @@
-// Minimum spanning forest of a graph on one GPU.   [Boruvka 1926; Fallin, Gonzalez, Seo & Burtscher, SC 2023: ECL-MST]
+// Minimum spanning forest of a graph on one GPU, or of one GPU's part of it.   [Boruvka 1926; Fallin, Gonzalez, Seo & Burtscher, SC 2023: ECL-MST]
 //
 // All trees choose their first edge at once and join along it, round by round, so that roots are those of the CPU. Edges
 // are ordered by weight and by the places of their ends in the order of ids. ``PACKED``: that is one 64-bit word, so one
@@ -11,7 +11,7 @@ struct Env {
     const offset_t* offsets;
     const u32* neighbours;
     const weight_t* weights; // null: all edges weigh 1
-    const original_t* original;
+    const original_t* original; // null: ids are the vertices' numbers
     const u32 *place, *vertex; // place of each vertex in the order of ids, and vertex of each place; null: vertices are in order
     const u32* chunk_rows; // pieces of the longest rows
     const offset_t* chunk_first;
@@ -27,7 +27,11 @@ struct Env {
     i64* bins; // the same sums of the mantissas of floats, by exponent
     value_t* weight;
     i64 *source, *target;
+    const u32* gids;
+    u64* sent_ends; // edges between ranks: gids of both ends, the smaller id in the high half
+    weight_t* sent_weights; // null: all edges weigh 1
     i64 n, chunks, all_roots, root_count, edge_count, capacity, bits, least;
+    i64 part; // 1: the reverse of an arc may be on another rank
     u64 above, upto; // range of words' weights that is listed: above < x <= upto, or from 0 if ``above`` is NONE
 };
 CONSTANT Env env;
@@ -54,7 +58,15 @@ DEVICE void weight_of(u64 order, double& weight) { weight = value_of((u64)(order
 
 DEVICE u32 place_of(u32 v) { return env.place ? env.place[v] : v; }
 DEVICE u32 vertex_at(u64 place) { return env.vertex ? env.vertex[place] : (u32)place; }
+DEVICE i64 id_of(u64 v) { return env.original ? (i64)env.original[v] : (i64)v; }
 DEVICE u64 order_of(u64 e) { return in_order((value_t)(env.weights ? env.weights[e] : (weight_t)1)); }
+
+// True if this one of both arcs of an edge stands for it, of which the other may be on another rank. All ranks choose
+// alike, and about half of the arcs of each.
+DEVICE bool stands_for_edge(u32 u, u32 v) {
+    const original_t a = env.original[u], b = env.original[v];
+    return (a ^ b) & 1 ? a < b : a > b;
+}
 
 DEVICE Edge edge_of(u32 u, u32 v, u64 order) {
     const u64 a = place_of(u), b = place_of(v), pair = smaller(a, b) << env.bits | larger(a, b);
@@ -158,7 +170,7 @@ KERNEL choose_in_rows(i64) {
     }
 }
 
-// Arcs to smaller vertices: ``f(mine, u, e)`` by whole warps; a thread a short row, a warp a longer one or a piece.
+// All arcs: ``f(mine, u, e)`` by whole warps; a thread a short row, a warp a longer one or a piece.
 template <class F> DEVICE void each_arc(const F& f) {
     for (u64 i = warp_rank(); i < (u64)env.chunks; i += warps()) {
         const u32 u = env.chunk_rows[i];
@@ -188,7 +200,8 @@ KERNEL list_arcs(i64) {
         if (mine && limited) order = order_of(e), mine = (env.above == NONE || order > env.above) && order <= env.upto;
         const u32 v = mine ? env.neighbours[e] : u;
         u32 a = 0, b = 0;
-        if (mine &= v < u) a = env.parent[u], b = env.parent[v], mine = a != b;
+        if (mine &= env.part || v < u) a = env.parent[u], b = env.parent[v], mine = a != b;
+        if (env.part && mine) mine = stands_for_edge(u, v); // late: it reads an id
         if (!ballot(mine)) return;
         if (mine && !limited) order = order_of(e);
         lister.add(mine, a, b, mine ? edge_of(u, v, order) : Edge{NONE, NONE});
@@ -205,6 +218,20 @@ KERNEL list_chosen(i64) {
         const bool mine = v < (u64)env.n && is_edge(edge);
         if (mine) store_edge(env.chosen, env.chosen_pair, v, {NONE, NONE});
         lister.add(mine, mine ? vertex_at(low_place(edge)) : 0, mine ? vertex_at(high_place(edge)) : 0, edge);
+    }
+    lister.close();
+}
+
+// List ``count`` edges that were sent.
+KERNEL list_sent(i64 count) {
+    SHARED(FoundRoom, room);
+    Lister lister = {room.of[warp_in_block()], 0};
+    for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
+        const bool mine = i < (u64)count;
+        const u64 ends = mine ? env.sent_ends[i] : 0;
+        const u32 a = (u32)(ends >> 32), b = (u32)ends;
+        const u64 order = mine ? in_order((value_t)(env.sent_weights ? env.sent_weights[i] : (weight_t)1)) : 0;
+        lister.add(mine, a, b, mine ? edge_of(a, b, order) : Edge{NONE, NONE});
     }
     lister.close();
 }
@@ -289,6 +316,24 @@ KERNEL flatten(i64) {
     }
 }
 
+// Write the chosen edges side by side, to be sent to another rank.
+KERNEL write_chosen(i64) {
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const Edge edge = v < (u64)env.n ? load_edge(env.chosen, env.chosen_pair, v) : Edge{NONE, NONE};
+        const bool mine = v < (u64)env.n && is_edge(edge);
+        const u32 all = ballot(mine);
+        u64 at = lane_id() == 0 && all ? atomicAdd(env.counts + EDGES_LISTED, (u64)__popc(all)) : 0;
+        at = shuffle(at, 0) + __popc(all & ((1u << lane_id()) - 1));
+        if (mine) {
+            value_t weight;
+            weight_of(order_in(edge), weight);
+            const u64 low = env.gids[vertex_at(low_place(edge))], high = env.gids[vertex_at(high_place(edge))];
+            env.sent_ends[at] = low << 32 | high;
+            if (env.sent_weights) env.sent_weights[at] = (weight_t)weight;
+        }
+    }
+}
+
 // Sums of a thread: of integers until the end, of floats until a warp adds them up by exponent.
 struct Sums {
     u64 edges, low, high;
@@ -322,8 +367,8 @@ KERNEL fill(i64) {
         if (mine) weight_of(order_in(edge), weight);
         if (here) {
             env.weight[v] = weight;
-            env.source[v] = mine ? (i64)env.original[vertex_at(low_place(edge))] : -1;
-            env.target[v] = mine ? (i64)env.original[vertex_at(high_place(edge))] : -1;
+            env.source[v] = mine ? id_of(vertex_at(low_place(edge))) : -1;
+            env.target[v] = mine ? id_of(vertex_at(high_place(edge))) : -1;
         }
         sum_up(sums, weight, mine);
         sums.edges += mine;

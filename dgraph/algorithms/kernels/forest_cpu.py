@@ -50,6 +50,9 @@ class Forest:
         a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
         return a, b, w
 
+    def between_ranks(self, _: object) -> Any:
+        """Return None: ranks without GPUs join their trees by messages."""
+
     def whole(self, local: LocalGraph) -> tuple[dict[str, np.ndarray], int | float, int]:
         """Join trees along the lightest edges of a whole graph, as over ranks.
 

@@ -377,7 +377,7 @@ class CudaBackend(Backend):
         messages = need.buffers({} if self.links is None else self.links.chosen)
         wanted = (need.peak if fresh else need.rounds) + messages
         names = ("incoming", "light", "heads", "id_heads", "tiles")
-        sizes = {name: getattr(need, name) for name in names} | {"whole": 0}
+        sizes = {name: getattr(need, name) for name in names} | dict.fromkeys(("whole", "owners", "id_places"), 0)
         there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():

@@ -20,7 +20,7 @@ from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
-from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree, cuts_of, groups_of
+from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -51,7 +51,7 @@ class Rows:
         self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
 
 
-class DeviceGraph(RowClasses):
+class DeviceGraph(RowClasses, IdPlaces):
     """Arrays of a :class:`LocalGraph` on a device.
 
     Attributes:
@@ -67,11 +67,13 @@ class DeviceGraph(RowClasses):
         light: of the last program that processed light edges only, their largest weight and, if they are few, their
             rows.
         whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
+        owners: the owners of the vertices of all ranks, as known to one GPU or all; None likewise.
     """
 
     links: Links | None = None
     post: Any = None
     whole: Any = None
+    owners: Any = None
     pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
 

@@ -1,9 +1,10 @@
-"""Order of vertices on a GPU: by descending degree among masters, and in each group of mirrors."""
+"""Orders of vertices on a GPU: by descending degree among masters and in each group of mirrors, and by original id."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,3 +29,28 @@ def cuts_of(part: Any) -> list[int]:
 def groups_of(side: Mirrors) -> list[int]:
     """Return the bounds of each group of mirrors, in positions."""
     return [0, side.rows, side.columns, side.count]
+
+
+def places_by_id(ids, xp) -> tuple[Any, Any]:
+    """Return each vertex's place in the order of ids, and the vertex at each place: uint32."""
+    vertex = xp.argsort(ids).astype(np.uint32)
+    place = xp.empty(len(ids), np.uint32)
+    place[vertex] = xp.arange(len(ids), dtype=np.uint32)
+    return place, vertex
+
+
+class IdPlaces:
+    """Places by id of a :class:`DeviceGraph`, made when an algorithm first needs them."""
+
+    if TYPE_CHECKING:
+        device: Any
+        local: Any
+        order: Any
+        original: Any
+
+    @cached_property
+    def id_places(self) -> tuple[Any, Any]:
+        """Place of each position in the order of original ids, and position at each place; None twice if equal."""
+        if self.order is None and self.local.ascending == self.local.size:
+            return None, None
+        return places_by_id(self.original, self.device.xp)

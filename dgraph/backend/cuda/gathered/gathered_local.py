@@ -1,4 +1,4 @@
-"""Partition of a single rank whose rows were gathered from the GPUs of all ranks."""
+"""Partition of a single rank whose rows were gathered from the GPUs of all ranks, without weights."""
 
 from __future__ import annotations
 
@@ -57,8 +57,6 @@ class Assembly:
         self.starts = xp.zeros(n + 1, np.int64)
         xp.cumsum(degrees if self.order is None else degrees[self.order], out=self.starts[1:])
         self.targets = xp.empty(whole.arcs, np.uint32)
-        kind = whole.out.weight_type
-        self.weights = None if kind is None else xp.empty(whole.arcs, kind)
         self._filled = self.starts[:-1].copy()
         self._rows: tuple[Any, Any] | None = None
 
@@ -78,20 +76,13 @@ class Assembly:
 
     def fill(self, first: int, targets: Any) -> None:
         """Place the targets, gids, of the arcs from number ``first`` on of the rows that were begun."""
-        self.targets[self._where(first, len(targets))] = targets if self.place is None else self.place[targets]
-
-    def fill_weights(self, first: int, weights: Any) -> None:
-        """Place weights likewise."""
-        self.weights[self._where(first, len(weights))] = weights  # type: ignore[index]
-
-    def _where(self, first: int, count: int) -> Any:
         xp = self.device.xp
         starts, moved = self._rows  # type: ignore[misc]
-        e = xp.arange(first, first + count, dtype=np.int64)
+        e = xp.arange(first, first + len(targets), dtype=np.int64)
         row = xp.searchsorted(starts, e, side="right")
         row -= 1
         e += moved[row]
-        return e
+        self.targets[e] = targets if self.place is None else self.place[targets]
 
     def finished(self) -> GatheredLocal:
         """Sort all rows and return the graph."""
@@ -102,14 +93,14 @@ class Assembly:
         offsets = self.starts if arcs >= 2**31 else self.starts.astype(np.uint32)
         longest = int(self.degrees.max()) if n else 0
         built = BuiltCsr(
-            offsets, self.targets, self.weights, spare=0, longest=longest, loops=0, equal=0, equal_loops=0,
+            offsets, self.targets, None, spare=0, longest=longest, loops=0, equal=0, equal_loops=0,
             kept_loops=0, hashed=np.uint64(0), isolated=0,
         )  # fmt: skip
         ids = device.xp.arange(n, dtype=np.uint32) if self.ids is None else self.ids
         by_position = ids if self.order is None else ids[self.order]
         degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
         vertices = Vertices(n, n, by_position, self.order, self.place)
-        arrays = (offsets, self.targets, self.weights, by_position, degree, self.order, self.place)
+        arrays = (offsets, self.targets, by_position, degree, self.order, self.place)
         planned = sum(each.nbytes for each in arrays if each is not None)
         return GatheredLocal(self.whole, built, vertices, degree, device, planned)
 
@@ -121,17 +112,10 @@ class Assembly:
             last = int(self.starts[row])
             if last <= first:
                 last = int(self.starts[row + 1])
-                self._sort_piece(self.targets[first:last], first, last)
+                self.device.sort(self.targets[first:last])
                 continue
             keys = xp.searchsorted(self.starts, xp.arange(first, last, dtype=np.int64), side="right").view(np.uint64)
             keys <<= np.uint64(32)
             keys |= self.targets[first:last]
-            self._sort_piece(keys, first, last)
-
-    def _sort_piece(self, keys: Any, first: int, last: int) -> None:
-        if self.weights is None:
             self.device.sort(keys)
-        else:
-            by = self.device.xp.argsort(keys)
-            keys, self.weights[first:last] = keys[by], self.weights[first:last][by]
-        self.targets[first:last] = keys
+            self.targets[first:last] = keys

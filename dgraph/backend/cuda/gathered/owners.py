@@ -1,0 +1,115 @@
+"""Owners of the vertices of a partitioned graph, as known to the ranks that compute for all.
+
+:class:`Owners` brings arrays of all ranks to these, and columns of the whole graph back to the owners of the vertices.
+It stays with the part of the graph on each GPU. Entry: :func:`owners_of`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.device_graph.vertex_order import places_by_id
+from dgraph.backend.cuda.transports.bulk_moves import PIECE, BulkMoves, Leaving
+from dgraph.comm import Comm
+
+
+class Owners:
+    """Masters of all ranks on some of them, and mailboxes between all; methods are collective.
+
+    Attributes:
+        part: this rank's part of the graph, on its GPU.
+        moves: the mailboxes.
+        ranks: the ranks that know the owners: the first one, or all.
+        gids: of this rank's masters and mirrors, by position: uint32 on the device.
+        masters: on ``ranks``, rank → gids of its masters by position there, uint32 on the device; elsewhere empty.
+        ids: on ``ranks``, original ids by gid, uint32 if they are less than 2**32 - 1, else int64, on the device; None
+            where they are the gids, and elsewhere.
+    """
+
+    def __init__(self, part: DeviceGraph, comm: Comm, ranks: range):
+        assert part.links is not None
+        self.part, self.ranks = weakref.proxy(part), ranks
+        self.moves, local, xp = BulkMoves(part.device, comm, part.links), part.local, part.device.xp
+        built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
+        with comm.together():
+            gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
+            self.gids = gids.astype(np.uint32, copy=False)
+        self.masters, self.ids = self.collected(np.uint32, self.gids[: local.masters], ranks), None
+        if not comm.total(int(not built)):
+            return
+        found = self.collected(np.int64, part.original[: local.masters].astype(np.int64), ranks)
+        if found:
+            ids = xp.zeros(local.n, np.int64)
+            for peer, theirs in found.items():
+                ids[self.masters[peer]] = theirs
+            self.ids = ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
+
+    @cached_property
+    def id_places(self) -> tuple[Any, Any]:
+        """On ``ranks``, place of each gid in the order of ids, and gid at each place; None twice if equal."""
+        xp, ids = self.part.device.xp, self.ids
+        if ids is None or bool(xp.greater(ids[1:], ids[:-1]).all()):
+            return None, None
+        return places_by_id(ids, xp)
+
+    def collected(self, dtype: Any, mine: Any, ranks: range) -> dict[int, Any]:
+        """Bring an array of each rank to some; return rank → array there, nothing elsewhere."""
+        found: dict[int, list[Any]] = {}
+        leaving = dict.fromkeys(ranks, Leaving.of(mine))
+        self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
+        join = self.part.device.xp.concatenate
+        pieces = ((peer, found.pop(peer)) for peer in list(found))
+        return {peer: each[0] if len(each) == 1 else join(each) for peer, each in pieces}
+
+    def returned(self, values: Any, dtype: Any, at: Mapping[int, Any] | None = None) -> Any:
+        """Send a column of the whole graph to the owners of the vertices.
+
+        Args:
+            values: by gid, on the device; None on ranks without it.
+            dtype: as which it is sent; it may be narrower than that of ``values``.
+            at: rank → positions in ``values`` of its masters; None: ``values`` are by gid.
+
+        Returns:
+            The values of this rank's masters by position, on the device.
+        """
+        at = self.masters if at is None else at
+        leaving = {} if values is None else {peer: _picked(values, places, dtype) for peer, places in at.items()}
+        found = self.part.device.xp.empty(self.part.local.masters, dtype)
+
+        def placed(_: int, first: int, piece: Any) -> None:
+            found[first : first + len(piece)] = piece
+
+        self.moves.move(dtype, leaving, placed)
+        return found
+
+
+def owners_of(part: DeviceGraph, comm: Comm, ranks: range) -> Owners:
+    """Return the owners, known to ``ranks`` at least, which are made at the first call; collective."""
+    if comm.total(int(part.owners is None or len(part.owners.ranks) < len(ranks))):
+        part.owners = None  # on ranks that have it: its mailboxes are of no use to the others
+        part.owners = Owners(part, comm, ranks)
+    return part.owners
+
+
+def owners_bytes(part: DeviceGraph, ranks: int, first: bool) -> int:
+    """Return the bytes of GPU memory for the owners and the mailboxes on a rank.
+
+    Args:
+        part: this rank's part of the graph.
+        ranks: number of all ranks.
+        first: this rank is to know the owners.
+    """
+    if part.owners is not None:
+        return 0
+    return 4 * PIECE * (ranks - 1) + 4 * part.local.size + (24 * part.local.n if first else 8 * part.local.masters)
+
+
+def _picked(column: Any, at: Any, dtype: Any) -> Leaving:
+    """Return the values at some positions as items to send."""
+    return Leaving(len(at), lambda first, stop: column[at[first:stop]].astype(dtype, copy=False))
