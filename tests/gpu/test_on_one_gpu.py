@@ -8,13 +8,14 @@ from simulated import Graph, succeed
 
 import partitioning
 from dgraph.algorithms.base import ALGORITHMS
+from dgraph.algorithms.kernels import strong_cuda
 from dgraph.algorithms.on_one_gpu import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gathered import gathered_graph, gathered_local
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import UsageError
+from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Trace
 
@@ -144,3 +145,20 @@ def test_an_error_of_one_gpu_is_raised_on_all(rank, monkeypatch):
         return True
 
     assert contexts(2, graph_of(False), run) == [True, True]
+
+
+@pytest.mark.parametrize("fails", [1, 2])
+def test_components_by_programs_where_kernels_lack_memory(fails, monkeypatch):
+    graph, calls = graph_of(True), []
+    alone, summary, choices = answers(1, graph, "scc")
+    assert "components" not in choices
+
+    def require(need, device):
+        calls.append(need)
+        if len(calls) == fails:
+            raise OutOfMemory("no memory")
+
+    monkeypatch.setattr(strong_cuda, "_require", require)
+    found, again, choices = answers(1, graph, "scc")
+    assert (choices["components"], again, len(calls)) == ("programs", summary, fails)
+    np.testing.assert_array_equal(found["labels"], alone["labels"])

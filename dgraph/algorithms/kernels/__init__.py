@@ -201,7 +201,7 @@ ROW_KERNELS["forest"] = RowKernel(
     planned=lambda: NoForest, gpu_ranks=True,
 )  # fmt: skip
 ROW_KERNELS["strong"] = RowKernel(
-    cpu=lambda: ByPrograms, cuda=_strong_cuda, host=RowMemory(0, 0), gpu=RowMemory(60, 16),
+    cpu=lambda: ByPrograms, cuda=_strong_cuda, host=RowMemory(0, 0), gpu=RowMemory(60, 5),
     planned=lambda: ByPrograms,
 )  # fmt: skip
 ROW_KERNELS["draw"] = RowKernel(

@@ -13,6 +13,8 @@ from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.memory.memory_plan import in_edges
+from dgraph.errors import OutOfMemory
 from dgraph.program import Program
 from dgraph.result.columns import FieldColumn
 
@@ -47,14 +49,20 @@ class GpuStrong:
         fixed = ctx.direction != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
         if ctx.comm.size > 1 or fixed or self.backend.options.schedule != "auto" or not ctx.local.masters:
             return None
-        need = 60 * ctx.local.size + 16 * ctx.local.out.arcs
-        free = self.backend.device.free(need)
-        if need > free:
-            ctx.record.choose(
-                "components", "programs", f"kernels may need {need:,} bytes of GPU memory, {free:,} are free"
-            )
+        graph, device = self.backend.graph_of(ctx.local), self.backend.device
+        try:
+            in_edges(graph)
+            _require(60 * ctx.local.size, device)
+            return Search(graph, device).found(ctx, ahead, behind)
+        except OutOfMemory as lacking:
+            ctx.record.choose("components", "programs", str(lacking))
             return None
-        return Search(self.backend.graph_of(ctx.local), self.backend.device).found(ctx, ahead, behind)
+
+
+def _require(need: int, device: Any) -> None:
+    """Raise OutOfMemory if the GPU has fewer free bytes."""
+    if need > device.free(need):
+        raise OutOfMemory(f"kernels may need {need:,} bytes of GPU memory, and {device.free():,} are free")
 
 
 class Search:
@@ -135,16 +143,16 @@ class Search:
                 break
 
     def _listed(self) -> None:
-        """List the arcs inside parts: first with room for some, then for all."""
-        xp = self.device.xp
-        for room in (self.numbers["vertex_count"], self.graph.edges):
+        """List the arcs inside parts: first with room for some, then for as many as there were."""
+        xp, arcs, room = self.device.xp, self.numbers["vertex_count"], -1
+        while arcs > room:
+            room = arcs
             self.arrays |= dict.fromkeys(("from_left", "to_left"))
+            _require(16 * room, self.device)
             self.arrays |= {name: xp.empty(room, np.uint32) for name in ("from_left", "to_left")}
             self.numbers["capacity"] = room
             self._launch("list_arcs")
             arcs = self._counted()[1]
-            if arcs <= room:
-                break
         self._turn_arcs(arcs)
         self.arrays |= {name: xp.empty(arcs, np.uint32) for name in ("from_left", "to_left")}
 

@@ -187,9 +187,7 @@ class DeviceGraph(RowClasses, IdPlaces):
 
     def longest(self, pulling: bool) -> int:
         """Return the largest degree of the rows that are read."""
-        if not pulling or not self.local.directed:
-            return self.largest
-        return self._longest_in
+        return self._longest_in if pulling and self.local.directed else self.largest
 
     @cached_property
     def _longest_in(self) -> int:
@@ -233,21 +231,26 @@ class DeviceGraph(RowClasses, IdPlaces):
     def _turn(self, out: Rows, first: int, free, sources, weights) -> None:
         """Put a piece of the edges at their targets' ``free`` places, in order."""
         xp = self.device.xp
-        piece = out.neighbours[first : first + SOME]
-        e = xp.argsort(piece, kind="stable")
-        to = piece[e]
-        where = xp.arange(to.size, dtype=np.int64)
-        where -= xp.searchsorted(to, to, side="left")
-        where += free[to]
-        taken = xp.zeros(self.local.size, np.uint32)
-        self._count(to, taken)
-        free += taken
+        e, where = self._taken(out.neighbours[first : first + SOME], free)
         e += first
         row = xp.searchsorted(out.offsets, e.astype(out.offsets.dtype), side="right")
         row -= 1
         sources[where] = row.astype(np.uint32)
         if weights is not None:
             weights[where] = out.weights[e]
+
+    def _taken(self, targets, free) -> tuple[Any, Any]:
+        """Return the stable order of some targets, and the place that each takes from those that are ``free``."""
+        xp = self.device.xp
+        order = xp.argsort(targets, kind="stable")
+        to = targets[order]
+        where = xp.arange(to.size, dtype=np.int64)
+        where -= xp.searchsorted(to, to, side="left")
+        where += free[to]
+        taken = xp.zeros(free.size, np.uint32)
+        self._count(to, taken)
+        free += taken
+        return order, where
 
     def _count(self, vertices, counts) -> None:
         """Add the number of occurrences to ``counts`` (uint32); a bincount would take gigabytes of scratch."""
@@ -265,9 +268,8 @@ class DeviceGraph(RowClasses, IdPlaces):
     @cached_property
     def rows_pulled(self) -> int:
         """Rows before the trailing rows without in-edges."""
-        if not self.local.directed:
-            return self.rows_with_edges(self.local.size)
-        return self._before_empty(self.incoming.offsets)
+        directed = self.local.directed
+        return self._before_empty(self.incoming.offsets) if directed else self.rows_with_edges(self.local.size)
 
     @cached_property
     def masters_with_edges(self) -> int:
@@ -383,16 +385,15 @@ class DeviceGraph(RowClasses, IdPlaces):
 
         A slot counts positions over all peers; each peer's begin at a multiple of a chunk.
         """
-        xp, first = self.device.xp, 0
-        slots, lids = [xp.empty(0, np.uint32)], [xp.empty(0, np.uint32)]
-        for peer in self.lids:
-            count = len(self.lids[peer])
-            slots.append(xp.arange(first, first + count, dtype=np.uint32))
-            lids.append(self.lids[peer])
-            first += chunks_of(count) << CHUNK_BITS
-        masters = xp.concatenate(lids)
-        offsets = xp.zeros(self.local.masters + 1, np.int64)
-        counts = xp.zeros(self.local.masters, np.uint32)
-        self._count(masters, counts)
+        xp, base, peers = self.device.xp, 0, self.lids.values()
+        offsets, counts = xp.zeros(self.local.masters + 1, np.int64), xp.zeros(self.local.masters, np.uint32)
+        for lids in peers:
+            self._count(lids, counts)
         xp.cumsum(counts, out=offsets[1:])
-        return offsets.astype(np.uint32), xp.concatenate(slots)[xp.argsort(masters, kind="stable")]
+        slots, free = xp.empty(sum(map(len, peers)), np.uint32), offsets[:-1].copy()
+        for lids in peers:
+            for first in range(0, len(lids), SOME):
+                order, where = self._taken(lids[first : first + SOME], free)
+                slots[where] = order + (base + first)
+            base += chunks_of(len(lids)) << CHUNK_BITS
+        return offsets.astype(np.uint32), slots
