@@ -149,7 +149,8 @@ def test_an_error_of_one_gpu_is_raised_on_all(rank, monkeypatch):
 
 @pytest.mark.parametrize("fails", [1, 2])
 def test_components_by_programs_where_kernels_lack_memory(fails, monkeypatch):
-    graph, calls = graph_of(True), []
+    ring, calls = np.arange(40), []
+    graph = Graph(N, np.concatenate([ring, 40 + ring]), np.concatenate([(ring + 1) % 40, 40 + (ring + 1) % 40]))
     alone, summary, choices = answers(1, graph, "scc")
     assert "components" not in choices
 
