@@ -67,12 +67,14 @@ class DeviceGraph(RowClasses, IdPlaces):
         light: of the last program that processed light edges only, their largest weight and, if they are few, their
             rows.
         whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
-        owners: the owners of the vertices of all ranks, as known to one GPU or all; None likewise.
+        oriented: rows of all ranks as gathered for counts of triangles; None likewise.
+        owners: the owners of the vertices of all ranks, as known to one GPU; None likewise.
     """
 
     links: Links | None = None
     post: Any = None
     whole: Any = None
+    oriented: Any = None
     owners: Any = None
     pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
