@@ -25,6 +25,7 @@ from dgraph.algorithms.kernels.components.components_cuda import text as compone
 from dgraph.algorithms.kernels.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
 from dgraph.algorithms.kernels.strong_cuda import text as strong
+from dgraph.algorithms.kernels.wedges_search import text as wedges
 from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as path_lanes
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
 from dgraph.algorithms.many_sources.gpu.draw import text as draw
@@ -165,6 +166,7 @@ def texts(architecture):
     yield path_lanes(turn % 2 == 1, 1 << turn % 4), "path_lanes"
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
     yield draw(("uint32", "int64")[turn % 2]), "draw"
+    yield wedges(turn % 2 == 1), "wedges"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
     yield forest(turn % 2 == 1, np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2], turn == 0), "forest"
     trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)

@@ -18,6 +18,7 @@ from dgraph.algorithms.kernels import wedges_between_gpus as between
 from dgraph.algorithms.kernels import wedges_memory, wedges_search
 from dgraph.algorithms.on_one_gpu import solved
 from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gathered import row_assembly
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import bulk_moves
@@ -84,6 +85,19 @@ def test_gpus_count_what_a_dense_matrix_does(way, edges, skewed, pieces):
 @pytest.mark.parametrize("way", WAYS[:3])
 def test_one_bitmap_and_one_piece_hold_everything(way):
     agree(graph_of(900), way)
+
+
+@pytest.mark.parametrize("way", [(1, "oec", "p2p"), *WAYS[:3]])
+@pytest.mark.parametrize("piece", [16, 7])
+def test_parallel_arcs_of_rows_that_are_sorted_in_pieces_count_once(way, piece, monkeypatch):
+    monkeypatch.setattr(device_graph, "RENUMBERED", piece)
+    for module in ("cuda.device_graph.graph_size", "cuda.backend"):
+        monkeypatch.setattr(f"dgraph.backend.{module}.is_skewed", lambda *_: True)
+    graph = graph_of(1500)
+    triangles, _ = counted(graph.n, graph.src, graph.dst)
+    size, policy, transport = way
+    found, *_ = answers(size, graph, "triangles", policy=policy, transport=transport)
+    np.testing.assert_array_equal(found["triangles"], triangles)
 
 
 @pytest.mark.parametrize("way", WAYS[:3])
@@ -171,6 +185,20 @@ def test_hosts_count_where_one_gpu_lacks_memory(lacking, monkeypatch):
 
     monkeypatch.setattr(between, lacking, needed)
     agree(graph_of(), (3, "oec", "p2p"), "hosts")
+
+
+def test_gathered_arrays_of_other_algorithms_are_freed_first(monkeypatch):
+    """Check that no GPU keeps both the whole graph and oriented rows where memory is short."""
+
+    def work(ctx):
+        kept, part = [], ctx.backend.graph_of(ctx.local)
+        ctx.backend.device.free = lambda need=0: 1 << (20 if part.whole or part.oriented else 30)
+        for name in ("triangles", "mis", "triangles"):
+            solved(ALGORITHMS[name](), ctx)
+            kept.append((part.whole is not None, part.oriented is not None))
+        return kept
+
+    assert contexts(2, graph_of(), work)[0] == [(False, True), (True, False), (False, True)]
 
 
 def test_a_later_call_needs_memory_for_counts(monkeypatch):

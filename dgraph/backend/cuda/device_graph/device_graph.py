@@ -20,7 +20,7 @@ from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
-from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of
+from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of, row_cut
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -138,7 +138,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         while (first := last) < self.edges:
             last = min(first + RENUMBERED, self.edges)
             whole = int(starts[xp.searchsorted(starts, xp.asarray([last]), side="right") - 1][0])
-            last = whole if whole > first else last
+            last = whole if whole > first else row_cut(offsets, neighbours, self.order, starts, first, last, xp)
             e = xp.arange(first, last, dtype=np.int64)
             row = xp.searchsorted(starts, e, side="right")
             row -= 1
