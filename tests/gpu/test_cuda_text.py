@@ -41,6 +41,7 @@ from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.device_graph.field_stats import text as counting
 from dgraph.backend.cuda.device_graph.row_sums import text as row_sums
+from dgraph.backend.cuda.gathered.row_assembly import text as place_rows
 from dgraph.backend.cuda.graph_build.build_kernels import text as drawing
 from dgraph.backend.cuda.graph_build.build_plan import draft
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -167,6 +168,7 @@ def texts(architecture):
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
     yield draw(("uint32", "int64")[turn % 2]), "draw"
     yield wedges(turn % 2 == 1), "wedges"
+    yield place_rows(), "place_rows"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
     yield forest(turn % 2 == 1, np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2], turn == 0), "forest"
     trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)

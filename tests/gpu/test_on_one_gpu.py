@@ -126,6 +126,26 @@ def test_the_graph_is_gathered_once(monkeypatch):
     assert sorted(gathered) == [0, 1]
 
 
+@pytest.mark.parametrize("arcs", [1024, 8])
+def test_rows_of_two_ranks_are_joined(arcs):
+    """Check rows in any order, many of them empty, in pieces that end inside rows."""
+    rng = np.random.default_rng(3)
+    device = Device(2, seed=1, mutant=("ARCS 1024", f"ARCS {arcs}"))
+    sent = [(rng.permutation(300)[:200], np.where(rng.random(200) < 0.8, 0, rng.integers(0, 90, 200))) for _ in "ab"]
+    lengths = sum(np.bincount(rows, sizes, 300).astype(np.int64) for rows, sizes in sent)
+    assembly, wanted = row_assembly.RowAssembly(device, lengths), [[] for _ in lengths]
+    for rows, sizes in sent:
+        targets = rng.integers(0, 2**32, sizes.sum()).astype(np.uint32)
+        assembly.begin(rows.astype(np.uint32), sizes.astype(np.uint32))
+        for first in range(0, len(targets), 50):
+            assembly.fill(first, targets[first : first + 50].copy())
+        for row, part in zip(rows, np.split(targets, np.cumsum(sizes)[:-1]), strict=True):
+            wanted[row] += part.tolist()
+    assert assembly.targets.tolist() == sum(wanted, [])
+    row_assembly.sort_rows(device, assembly.starts, assembly.targets)
+    assert assembly.targets.tolist() == sum(map(sorted, wanted), [])
+
+
 def test_an_error_of_the_gpu_with_the_graph_is_raised_on_all(monkeypatch):
     def failing(self):
         raise UsageError("no rows")

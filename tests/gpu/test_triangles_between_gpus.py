@@ -83,7 +83,9 @@ def test_gpus_count_what_a_dense_matrix_does(way, edges, skewed, pieces):
 
 
 @pytest.mark.parametrize("way", WAYS[:3])
-def test_one_bitmap_and_one_piece_hold_everything(way):
+@pytest.mark.parametrize("wide", [2**31, 1])
+def test_one_bitmap_and_one_piece_hold_everything(way, wide, monkeypatch):
+    monkeypatch.setattr(device_graph, "WIDE", wide)
     agree(graph_of(900), way)
 
 

@@ -6,10 +6,13 @@ Rows of one vertex may come from several ranks. Entries: :class:`RowAssembly`, a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
 
@@ -18,6 +21,12 @@ PIECE = 1 << 22
 
 ITEM = 48
 """Scratch bytes for each item of a piece that is placed or sorted."""
+
+
+@cache
+def text() -> str:
+    """Return the text of the kernel that places arcs; CuPy's has no positions of 2**31 and more."""
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), common("place_rows")])
 
 
 class RowAssembly:
@@ -53,14 +62,13 @@ class RowAssembly:
         self._filled[rows] += lengths
 
     def fill(self, first: int, targets: Any) -> None:
-        """Place the targets of the arcs from number ``first`` on of the rows that were begun."""
-        xp = self.device.xp
-        starts, moved = self._rows  # type: ignore[misc]
-        e = xp.arange(first, first + len(targets), dtype=np.int64)
-        row = xp.searchsorted(starts, e, side="right")
-        row -= 1
-        e += moved[row]
-        self.targets[e] = targets
+        """Place the targets, uint32, of the arcs from number ``first`` on of the rows that were begun."""
+        begins, moved = self._rows  # type: ignore[misc]
+        module, address = self.device.module(text(), "place_rows"), self.device.address
+        rows = address(begins), address(moved), len(moved)
+        piece = first, len(targets), address(targets)
+        module.set_environment(np.array([*rows, *piece, address(self.targets)], np.int64))
+        module.launch("place_rows", self.device.blocks * module.resident("place_rows"))
 
     def end(self) -> None:
         """Free what only filling needs."""
