@@ -1,5 +1,7 @@
 """Algorithms that one of several emulated GPUs runs: the whole graph, and answers against one rank's."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from emulated import Device, needs_compiler
@@ -141,9 +143,9 @@ def test_rows_of_two_ranks_are_joined(arcs):
             assembly.fill(first, targets[first : first + 50].copy())
         for row, part in zip(rows, np.split(targets, np.cumsum(sizes)[:-1]), strict=True):
             wanted[row] += part.tolist()
-    assert assembly.targets.tolist() == sum(wanted, [])
+    assert assembly.targets.tolist() == list(chain.from_iterable(wanted))
     row_assembly.sort_rows(device, assembly.starts, assembly.targets)
-    assert assembly.targets.tolist() == sum(map(sorted, wanted), [])
+    assert assembly.targets.tolist() == list(chain.from_iterable(map(sorted, wanted)))
 
 
 def test_an_error_of_the_gpu_with_the_graph_is_raised_on_all(monkeypatch):

@@ -54,7 +54,7 @@ def found(ctx: Any, backend: Any) -> Found | None:
     None, on all ranks alike, where a rank has no GPU or too little memory on it.
     """
     local, comm, device = ctx.local, ctx.comm, backend.device
-    if backend.links is None or not 0 < local.n < 2**32 - 1:
+    if backend.links is None or not 0 < local.n < 2**31:  # CuPy has no positions above
         return None
     with ctx.record("prepare"), comm.watchdog.paused():
         backend.prepare(local, comm)
