@@ -1,9 +1,8 @@
-"""Run of an algorithm by one of several GPUs, which holds the whole graph, or by all with a replica each.
+"""Run of an algorithm by one of several GPUs, which holds the whole graph.
 
-Some answers depend on long chains of vertices, or on rows that other ranks own: between GPUs they take thousands of
-short rounds, or pass through the hosts. If the graph fits beside a part of it, rank 0 finds the answer with the kernel
-for one GPU and sends the columns to the owners of the vertices. Kernels that can share out the work of a replica run on
-every GPU. Entry: :func:`solved`.
+Some answers depend on long chains of vertices: between GPUs they take thousands of short rounds. If the graph fits
+beside a part of it, rank 0 finds the answer with the kernel for one GPU and sends the columns to the owners of the
+vertices. Entry: :func:`solved`.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
         if found:
             ctx.record.choose("placement", "all ranks", found)
         return work.run(ctx)
-    where = "every GPU" if found.shared else "one GPU"
-    ctx.record.choose("placement", where, "it holds the whole graph, and there are no kernels between GPUs")
-    return _by_some(work, ctx, found)
+    ctx.record.choose("placement", "one GPU", "it holds the whole graph, and there are no kernels between GPUs")
+    return _by_one(work, ctx, found)
 
 
-def _by_some(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
-    """Return this rank's part of the answer that the ranks with the whole graph find."""
+def _by_one(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
+    """Return this rank's part of the answer that the rank with the whole graph finds."""
     error: BaseException | None = None
     answer, facts = Answer({}), None
     if found.backend is None:

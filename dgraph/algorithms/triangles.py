@@ -20,7 +20,6 @@ class Triangles(Algorithm):
 
     undirected = True
     resumes = False
-    one_gpu = "wedges"
 
     def run(self, ctx):
         """Count; collective."""
@@ -50,11 +49,6 @@ class Lcc(Algorithm):
 
     undirected = True
     resumes = False
-
-    @property
-    def one_gpu(self):
-        """Kernel that counts triangles; arcs between neighbours have none."""
-        return None if self.arcs else "wedges"
 
     def run(self, ctx):
         """Count triangles and divide; collective."""

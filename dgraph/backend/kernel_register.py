@@ -110,7 +110,6 @@ class RowKernel:
         planned: stands for it where ``estimate`` runs an algorithm on a graph without edges.
         gpu_ranks: True if each of several ranks takes it on its GPU, too.
         replicated: True if ``host`` counts the vertices and arcs of the whole graph, which every rank holds.
-        shared: True if GPUs that hold a replica of the graph each share out its work.
     """
 
     cpu: Callable[[], Any]
@@ -120,7 +119,6 @@ class RowKernel:
     planned: Callable[[], Any]
     gpu_ranks: bool = False
     replicated: bool = False
-    shared: bool = False
 
 
 ROW_KERNELS: dict[str, RowKernel] = {}

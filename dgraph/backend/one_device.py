@@ -13,16 +13,14 @@ from dgraph.graph.local import LocalGraph
 
 @dataclass(frozen=True)
 class OneDevice:
-    """Graph of all ranks on the device of rank 0, or on every device.
+    """Graph of all ranks on the device of rank 0.
 
     Attributes:
         returned: function of a column's name, the column (where there is one; values by gid) and its dtype, which
             returns the part of it that this rank owns; collective.
-        local, backend: the graph, and what computes on it; None on ranks without it.
-        shared: True if every device holds the graph and they share out the work.
+        local, backend: the graph, and what computes on it; None on other ranks.
     """
 
     returned: Callable[[str, Any, np.dtype], Any]
     local: LocalGraph | None = None
     backend: Any = None
-    shared: bool = False

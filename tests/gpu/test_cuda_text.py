@@ -25,6 +25,7 @@ from dgraph.algorithms.kernels.components.components_cuda import text as compone
 from dgraph.algorithms.kernels.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
 from dgraph.algorithms.kernels.strong_cuda import text as strong
+from dgraph.algorithms.kernels.wedges_search import text as wedges
 from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as path_lanes
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
 from dgraph.algorithms.many_sources.gpu.draw import text as draw
@@ -40,6 +41,7 @@ from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.device_graph.field_stats import text as counting
 from dgraph.backend.cuda.device_graph.row_sums import text as row_sums
+from dgraph.backend.cuda.gathered.row_assembly import text as place_rows
 from dgraph.backend.cuda.graph_build.build_kernels import text as drawing
 from dgraph.backend.cuda.graph_build.build_plan import draft
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -165,6 +167,8 @@ def texts(architecture):
     yield path_lanes(turn % 2 == 1, 1 << turn % 4), "path_lanes"
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
     yield draw(("uint32", "int64")[turn % 2]), "draw"
+    yield wedges(turn % 2 == 1), "wedges"
+    yield place_rows(), "place_rows"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
     yield forest(turn % 2 == 1, np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2], turn == 0), "forest"
     trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)

@@ -1,5 +1,7 @@
 """Algorithms that one of several emulated GPUs runs: the whole graph, and answers against one rank's."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from emulated import Device, needs_compiler
@@ -11,7 +13,7 @@ from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.kernels import strong_cuda
 from dgraph.algorithms.on_one_gpu import solved
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gathered import gathered_graph, gathered_local
+from dgraph.backend.cuda.gathered import gathered_graph, row_assembly
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
@@ -66,17 +68,17 @@ def answers(size, graph, name, changed=lambda _: None, **kwargs):
     return whole, ranks[0][2], {each["what"]: each["taken"] for each in ranks[0][3]}
 
 
-@pytest.mark.parametrize("name", ["color", "mis", "scc", "triangles", "lcc"])
+@pytest.mark.parametrize("name", ["color", "mis", "scc"])
 @pytest.mark.parametrize(
     ("size", "policy", "transport"), [(2, "oec", "p2p"), (3, "cvc", "mpi-host"), (4, "iec", "p2p")]
 )
 def test_one_of_several_gpus_finds_what_one_alone_finds(name, size, policy, transport, monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", 256)
-    monkeypatch.setattr(gathered_local, "PIECE", 50)
+    monkeypatch.setattr(row_assembly, "PIECE", 50)
     graph = graph_of(name == "scc")
     alone, summary, _ = answers(1, graph, name)
     found, again, choices = answers(size, graph, name, policy=policy, transport=transport)
-    assert choices["placement"] == ("every GPU" if name in ("triangles", "lcc") else "one GPU")
+    assert choices["placement"] == "one GPU"
     assert again == summary
     for key, values in alone.items():
         assert found[key].dtype == values.dtype
@@ -100,50 +102,63 @@ def test_original_ids_order_and_name_vertices_of_the_whole_graph(name):
 
 def test_without_memory_for_the_whole_graph_all_ranks_work(monkeypatch):
     graph = graph_of(False)
-    alone, summary, _ = answers(1, graph, "triangles")
+    alone, summary, _ = answers(1, graph, "mis")
     monkeypatch.setattr(gathered_graph, "bytes_needed", lambda *_: 1 << 40)
-    found, again, choices = answers(2, graph, "triangles")
+    found, again, choices = answers(2, graph, "mis")
     assert choices["placement"] == "all ranks"
     assert again == summary
-    np.testing.assert_array_equal(found["triangles"], alone["triangles"])
+    np.testing.assert_array_equal(found["in_set"], alone["in_set"])
 
 
-def test_the_graph_is_gathered_once_and_again_for_more_ranks(monkeypatch):
+def test_the_graph_is_gathered_once(monkeypatch):
     gathered = []
 
     class Counted(gathered_graph.GatheredGraph):
-        def __init__(self, part, owners, ranks):
-            gathered.append((owners.moves.comm.rank, len(ranks)))
-            super().__init__(part, owners, ranks)
+        def __init__(self, part, owners):
+            gathered.append(owners.moves.comm.rank)
+            super().__init__(part, owners)
 
     monkeypatch.setattr(gathered_graph, "GatheredGraph", Counted)
 
     def run(ctx):
-        return [solved(ALGORITHMS[name](), ctx).summary for name in ("color", "mis", "triangles", "scc", "triangles")]
+        return [solved(ALGORITHMS[name](), ctx).summary for name in ("color", "mis", "triangles", "scc", "color")]
 
     first, second = contexts(2, graph_of(False), run)
     assert first == second
-    assert first[2] == first[4]
-    assert sorted(gathered) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert first[0] == first[4]
+    assert sorted(gathered) == [0, 1]
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_an_error_of_one_gpu_is_raised_on_all(rank, monkeypatch):
-    monkeypatch.setattr(Device, "free", lambda self, wanted=0: self.memory)
+@pytest.mark.parametrize("arcs", [1024, 8])
+def test_rows_of_two_ranks_are_joined(arcs):
+    """Check rows in any order, many of them empty, in pieces that end inside rows."""
+    rng = np.random.default_rng(3)
+    device = Device(2, seed=1, mutant=("ARCS 1024", f"ARCS {arcs}"))
+    sent = [(rng.permutation(300)[:200], np.where(rng.random(200) < 0.8, 0, rng.integers(0, 90, 200))) for _ in "ab"]
+    lengths = sum(np.bincount(rows, sizes, 300).astype(np.int64) for rows, sizes in sent)
+    assembly, wanted = row_assembly.RowAssembly(device, lengths), [[] for _ in lengths]
+    for rows, sizes in sent:
+        targets = rng.integers(0, 2**32, sizes.sum()).astype(np.uint32)
+        assembly.begin(rows.astype(np.uint32), sizes.astype(np.uint32))
+        for first in range(0, len(targets), 50):
+            assembly.fill(first, targets[first : first + 50].copy())
+        for row, part in zip(rows, np.split(targets, np.cumsum(sizes)[:-1]), strict=True):
+            wanted[row] += part.tolist()
+    assert assembly.targets.tolist() == list(chain.from_iterable(wanted))
+    row_assembly.sort_rows(device, assembly.starts, assembly.targets)
+    assert assembly.targets.tolist() == list(chain.from_iterable(map(sorted, wanted)))
+
+
+def test_an_error_of_the_gpu_with_the_graph_is_raised_on_all(monkeypatch):
+    def failing(self):
+        raise UsageError("no rows")
 
     def run(ctx):
-        real = ctx.backend.device.module
-
-        def failing(text, name):
-            if name == "wedges" and ctx.comm.rank == rank:
-                raise UsageError(f"no triangles on rank {rank}")
-            return real(text, name)
-
-        ctx.backend.device.module = failing
-        with pytest.raises(UsageError, match=f"no triangles on rank {rank}"):
-            solved(ALGORITHMS["triangles"](), ctx)
+        with pytest.raises(UsageError, match="no rows"):
+            solved(ALGORITHMS["mis"](), ctx)
         return True
 
+    monkeypatch.setattr(gathered_graph.Assembly, "finished", failing)
     assert contexts(2, graph_of(False), run) == [True, True]
 
 

@@ -24,10 +24,12 @@ FEWEST = 1 << 16
 
 
 def whole_counts(ctx) -> tuple[dict, int, float] | None:
-    """Return columns ``triangles`` and ``lcc`` and their sums, by a kernel of whole graphs; None if there is none."""
+    """Return columns ``triangles`` and ``lcc`` and their sums, as found on GPUs; None if hosts count; collective."""
     kernel = ctx.backend.row_kernel("wedges")
+    if ctx.comm.size > 1:
+        return kernel.between_ranks(ctx)
     with ctx.record("compute"):
-        return kernel.whole(ctx.local) if ctx.comm.size == 1 else None
+        return kernel.whole(ctx.local)
 
 
 def triangles_at(ctx) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dgraph.algorithms.kernels.no_rows import ByPrograms, NoCounts, NoEdgeTriangles, NoForest
+from dgraph.algorithms.kernels.wedges_memory import WedgeMemory
 from dgraph.backend.kernel_register import FOLDERS, KERNELS, ROW_KERNELS, Kernel, RowKernel, RowMemory, VertexMemory
 
 HERE = Path(__file__).parent
@@ -57,9 +58,9 @@ def _wedges_cpu():
 
 
 def _wedges_cuda():
-    from dgraph.algorithms.kernels.wedges_cuda import Wedges
+    from dgraph.algorithms.kernels.wedges_cuda import GpuWedges
 
-    return Wedges
+    return GpuWedges
 
 
 def _reach():
@@ -193,8 +194,8 @@ KERNELS["shells"] = Kernel(peels=True)
 KERNELS["greedy"] = Kernel(cpu=_greedy_cpu, cuda=_greedy_single, memory=VertexMemory(arrays=18, result=8))
 KERNELS["independent"] = Kernel(cuda=_independent_single, memory=VertexMemory(arrays=5, result=8))
 ROW_KERNELS["wedges"] = RowKernel(
-    cpu=_wedges_cpu, cuda=_wedges_cuda, host=RowMemory(100, 40), gpu=RowMemory(34, 6),
-    planned=lambda: NoCounts, shared=True,
+    cpu=_wedges_cpu, cuda=_wedges_cuda, host=RowMemory(100, 40), gpu=WedgeMemory(28, 2),
+    planned=lambda: NoCounts,
 )  # fmt: skip
 ROW_KERNELS["forest"] = RowKernel(
     cpu=_forest, cuda=_forest_cuda, host=RowMemory(120, 24), gpu=RowMemory(100, 12),

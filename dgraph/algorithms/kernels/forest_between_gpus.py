@@ -41,13 +41,13 @@ def found(ctx: Any, backend: Any) -> tuple[dict[str, Any], int | float, int] | N
         with comm.together():
             part = backend.graph_of(local)
             need = bytes_needed(part, part=True) + gathered.owners_bytes(part, comm.size, comm.rank == 0)
-        if _lacks(ctx, backend.device, need):
+        if _lacks(ctx, part, need):
             return None
-        owners = gathered.owners_of(part, comm, range(1))
+        owners = gathered.owners_of(part, comm)
     with comm.together(), ctx.record("compute"):
         sent = PartSearch(part, backend.device).lightest(owners.gids)
     weights, edges = _whole(local, comm, len(sent[0]))
-    if _lacks(ctx, backend.device, _bytes_to_join(local.n, edges, weights) if comm.rank == 0 else 0):
+    if _lacks(ctx, part, _bytes_to_join(local.n, edges, weights) if comm.rank == 0 else 0):
         return None
     with ctx.record("exchange"):
         ends = owners.collected(np.uint64, sent[0], range(1))
@@ -66,12 +66,12 @@ def found(ctx: Any, backend: Any) -> tuple[dict[str, Any], int | float, int] | N
     return returned, weight, count
 
 
-def _lacks(ctx: Any, device: Any, need: int) -> bool:
+def _lacks(ctx: Any, part: DeviceGraph, need: int) -> bool:
     """Return True if some rank's GPU has fewer free bytes than it needs; collective."""
-    lacking = ctx.comm.largest(max(need - device.free(need), 0))
-    if lacking:
-        ctx.record.choose("placement", "hosts", f"a GPU lacks {lacking:,} bytes of memory for the forests")
-    return bool(lacking)
+    missing = gathered.lacking(part, ctx.comm, need, ("whole", "oriented"))
+    if missing:
+        ctx.record.choose("placement", "hosts", f"a GPU lacks {missing:,} bytes of memory for the forests")
+    return bool(missing)
 
 
 def _whole(local: LocalGraph, comm: Comm, edges: int) -> tuple[Weights, int]:

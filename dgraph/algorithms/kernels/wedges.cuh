@@ -1,21 +1,23 @@
-// Triangles of an undirected graph on one GPU. Each edge leads to its end of lower position, where degrees are higher, so
-// each triangle u > w > v is found once, in the row of u. Every pair of a row is a wedge, which an arc w -> v closes.
+// Triangles of an undirected graph on a GPU. Each edge leads to its end of lower place, where degrees are higher, so each
+// triangle u > w > v is found once, in the row of u. Every pair of a row is a wedge, which an arc w -> v closes. Places
+// are positions of a whole graph; the part of one of several ranks has an array of places in the order of all vertices.
 // [Spaan et al., Euro-Par 2025: a bitmap of the arcs between the vertices of highest degree answers most wedges]
 
 struct Env {
     const offset_t* offsets;
     const u32* neighbours;
+    const u32* place; // of each position; null: positions are places
     i64 vertices;
     i64* starts; // lengths of oriented rows behind a 0, then their prefix sums
-    i64* degrees; // distinct neighbours
+    u32* degrees; // distinct neighbours
     u32* targets;
     u32* bitmap;
     i64 hubs;
     i64* counts;
     u64* taken;
     double* shares;
-    i64 sorted; // positions ascend in rows
-    u64 part, parts; // of the GPUs that have the same rows and share them out: number of this one, and how many
+    i64 sorted; // positions ascend in rows, and are places
+    u64 part, parts; // number of this GPU among those with the same rows, which share them out, and number of them
 };
 CONSTANT Env env;
 
@@ -25,40 +27,50 @@ DEVICE bool counts_once(u64 u, u64 first, u64 e) {
     return v != u && (e == first || env.neighbours[e - 1] != v);
 }
 
-// Arcs to lower positions, and distinct neighbours; by warps, whose lanes have many loads in flight.
+DEVICE u32 place_of(u32 position) { return env.place ? env.place[position] : position; }
+
+// Arcs to lower places, and distinct neighbours; by warps, whose lanes have many loads in flight.
 KERNEL count_lower(i64) {
     for (u64 u = warp_rank(); u < (u64)env.vertices; u += warps()) {
         const u64 first = env.offsets[u], end = env.offsets[u + 1];
+        const u32 here = place_of((u32)u);
         u32 lower = 0, distinct = 0;
         for (u64 e = first + lane_id(); e < end; e += 32) {
             const bool once = counts_once(u, first, e);
-            distinct += once, lower += once && env.neighbours[e] < u;
+            distinct += once, lower += once && place_of(env.neighbours[e]) < here;
         }
         lower = warp_sum(lower), distinct = warp_sum(distinct);
         if (lane_id() == 0) env.starts[u + 1] = lower, env.degrees[u] = distinct;
     }
 }
 
-// Word of the bitmap with the bit of an arc w -> v, v < w < 2**18: each of the i-th 32 rows takes i + 1 words.
-DEVICE u32 hub_word(u32 w, u32 v) { return ((w >> 5) + 1) * (w - 16 * (w >> 5)) + (v >> 5); }
-
 KERNEL fill_lower(i64) {
     for (u64 u = warp_rank(); u < (u64)env.vertices; u += warps()) {
         const u64 first = env.offsets[u], end = env.offsets[u + 1];
+        const u32 here = place_of((u32)u);
         u32* row = env.targets + env.starts[u];
         for (u64 from = first; from < end; from += 32) {
             const u64 e = from + lane_id();
-            const u32 v = e < end ? env.neighbours[e] : (u32)u;
-            const bool mine = e < end && v < u && counts_once(u, first, e);
+            const u32 v = e < end ? place_of(env.neighbours[e]) : here;
+            const bool mine = v < here && counts_once(u, first, e);
             const u32 all = ballot(mine);
-            if (mine) {
-                row[__popc(all & ((1u << lane_id()) - 1))] = v;
-                if (u < (u64)env.hubs) atomicOr(env.bitmap + hub_word((u32)u, v), 1u << (v & 31));
-            }
+            if (mine) row[__popc(all & ((1u << lane_id()) - 1))] = v;
             row += __popc(all);
-            if (env.sorted && ballot(v > u)) break; // so are all others
+            if (env.sorted && ballot(v > here)) break; // so are all others
         }
     }
+}
+
+// Word of the bitmap with the bit of an arc w -> v, v < w < 2**18: each of the i-th 32 rows takes i + 1 words.
+DEVICE u32 hub_word(u32 w, u32 v) { return ((w >> 5) + 1) * (w - 16 * (w >> 5)) + (v >> 5); }
+
+// Set the bits of the arcs between hubs; a block has a row.
+KERNEL mark_hubs(i64) {
+    for (u64 u = blockIdx.x; u < (u64)env.hubs; u += gridDim.x)
+        for (i64 e = env.starts[u] + threadIdx.x; e < env.starts[u + 1]; e += BLOCK) {
+            const u32 v = env.targets[e];
+            atomicOr(env.bitmap + hub_word((u32)u, v), 1u << (v & 31));
+        }
 }
 
 // True if the arc w -> v is there; v < w. Rows of vertices beyond the hubs are shorter than the pieces that are sorted.
@@ -139,7 +151,7 @@ KERNEL count_triangles(i64) {
 // Share of pairs of neighbours that are joined; 0 with less than two neighbours.
 KERNEL write_shares(i64) {
     for (u64 v = thread_rank(); v < (u64)env.vertices; v += threads()) {
-        const i64 pairs = env.degrees[v] * (env.degrees[v] - 1);
+        const i64 degree = env.degrees[v], pairs = degree * (degree - 1);
         env.shares[v] = pairs > 0 ? 2.0 * (double)env.counts[v] / (double)pairs : 0.0;
     }
 }

@@ -31,6 +31,9 @@ class Wedges:
         """Return None: rows are oriented on the host."""
         return
 
+    def between_ranks(self, _: object) -> None:
+        """Return None: ranks without GPUs move their rows by messages."""
+
     def counter(self, offsets: np.ndarray, targets: np.ndarray) -> Counter:
         """Return a counter for these rows of u: offsets int64 (vertices + 1,), targets uint32, ascending in a row."""
         return Counter(self.team, offsets, targets)

@@ -26,7 +26,6 @@ from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
-from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
 from dgraph.backend.one_device import OneDevice
@@ -58,13 +57,11 @@ class CudaBackend(Backend):
 
     Attributes:
         links: transports between GPUs, once :meth:`connect` ran; None on one rank, and where a rank has no GPU.
-        replicas: mailboxes between GPUs that hold a replica of the graph each and share out its work.
         planned: planned bytes of GPU memory of the most demanding program so far.
     """
 
     name, threads, keeps, compiles_in_parallel, few_rounds = "cuda", 1, True, True, True
     links: Links | None = None
-    replicas: BulkMoves | None = None
 
     def __init__(
         self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None,
@@ -281,7 +278,7 @@ class CudaBackend(Backend):
         return self._graph(local)
 
     def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
-        """Gather the graph on GPUs, where it stays beside their parts; collective."""
+        """Gather the graph on the first rank's GPU, where it stays beside its part; collective."""
         if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
             return "hosts without GPUs, a requested schedule, or ids of 64 bits"
         self.prepare(local, comm)
@@ -377,7 +374,8 @@ class CudaBackend(Backend):
         messages = need.buffers({} if self.links is None else self.links.chosen)
         wanted = (need.peak if fresh else need.rounds) + messages
         names = ("incoming", "light", "heads", "id_heads", "tiles")
-        sizes = {name: getattr(need, name) for name in names} | dict.fromkeys(("whole", "owners", "id_places"), 0)
+        gathered = dict.fromkeys(("whole", "oriented", "owners", "id_places"), 0)
+        sizes = {name: getattr(need, name) for name in names} | gathered
         there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():

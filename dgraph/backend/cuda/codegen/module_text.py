@@ -26,6 +26,7 @@ FOLDERS_HERE = (
     "round_kernels",
     "filtered_edges",
     "device_graph",
+    "gathered",
     "exchange",
     "multi_gpu",
     "transports",

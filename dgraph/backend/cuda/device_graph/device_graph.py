@@ -20,7 +20,7 @@ from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
-from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of
+from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of, row_cut
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -67,12 +67,14 @@ class DeviceGraph(RowClasses, IdPlaces):
         light: of the last program that processed light edges only, their largest weight and, if they are few, their
             rows.
         whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
-        owners: the owners of the vertices of all ranks, as known to one GPU or all; None likewise.
+        oriented: rows of all ranks as gathered for counts of triangles; None likewise.
+        owners: the owners of the vertices of all ranks, as known to one GPU; None likewise.
     """
 
     links: Links | None = None
     post: Any = None
     whole: Any = None
+    oriented: Any = None
     owners: Any = None
     pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
@@ -136,7 +138,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         while (first := last) < self.edges:
             last = min(first + RENUMBERED, self.edges)
             whole = int(starts[xp.searchsorted(starts, xp.asarray([last]), side="right") - 1][0])
-            last = whole if whole > first else last
+            last = whole if whole > first else row_cut(offsets, neighbours, self.order, starts, first, last, xp)
             e = xp.arange(first, last, dtype=np.int64)
             row = xp.searchsorted(starts, e, side="right")
             row -= 1
@@ -366,10 +368,7 @@ class DeviceGraph(RowClasses, IdPlaces):
 
     @cached_property
     def lids(self) -> dict:
-        """Peer → position of the master of each of its mirrors: uint32.
-
-        The peer orders its mirrors by the same degrees.
-        """
+        """Peer → position of the master of each of its mirrors, uint32; the peer orders them by the same degrees."""
         return {peer: self._masters(side) for peer, side in sorted(self.local.peer_mirrors.items())}
 
     def _masters(self, side: Mirrors):

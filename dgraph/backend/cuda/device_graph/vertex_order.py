@@ -31,6 +31,28 @@ def groups_of(side: Mirrors) -> list[int]:
     return [0, side.rows, side.columns, side.count]
 
 
+def row_cut(offsets, neighbours, order, starts, first: int, last: int, xp) -> int:
+    """Return the end of a piece of one long row, so that parallel arcs, which are adjacent, lie in one piece.
+
+    Args:
+        offsets: of the rows by lid.
+        neighbours: by lid.
+        order: lid at each position.
+        starts: of the rows by position.
+        first: begin of the piece.
+        last: most that its end may be; the row goes on there.
+        xp: NumPy or CuPy.
+
+    Returns:
+        At most ``last``, which it is if all arcs of the piece and the next one are parallel.
+    """
+    row = int(xp.searchsorted(starts, xp.asarray([first]), side="right")[0]) - 1
+    moved = int(offsets[order[row]]) - int(starts[row])
+    stop = last + moved
+    others = xp.flatnonzero(xp.not_equal(neighbours[first + moved : stop], neighbours[stop : stop + 1]))
+    return first + int(others[-1]) + 1 if len(others) else last
+
+
 def places_by_id(ids, xp) -> tuple[Any, Any]:
     """Return each vertex's place in the order of ids, and the vertex at each place: uint32."""
     vertex = xp.argsort(ids).astype(np.uint32)

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree
+from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, sort_rows
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
 from dgraph.backend.cuda.graph_build.vertices import Vertices
 from dgraph.graph.local import LocalGraph
-
-PIECE = 1 << 22
-"""Arcs sorted at a time."""
 
 
 class GatheredLocal(BuiltLocal):
@@ -35,8 +33,8 @@ class GatheredLocal(BuiltLocal):
     lid = LocalGraph.lid
 
 
-class Assembly:
-    """Rows of a whole graph, filled with those of one rank after another.
+class Assembly(RowAssembly):
+    """Rows of a whole graph by position.
 
     Args:
         whole: partition of this rank, for the sizes of the graph.
@@ -48,47 +46,27 @@ class Assembly:
 
     def __init__(self, whole: LocalGraph, device: Any, degrees: Any, renumber: bool, ids: Any):
         xp, n = device.xp, whole.n
-        self.whole, self.device, self.ids, self.degrees = whole, device, ids, degrees
+        self.whole, self.ids, self.degrees = whole, ids, degrees
         self.order = by_descending_degree(degrees, [0, n], xp) if renumber else None
         self.place = None
         if renumber:
             self.place = xp.empty(n, np.uint32)
             self.place[self.order] = xp.arange(n, dtype=np.uint32)
-        self.starts = xp.zeros(n + 1, np.int64)
-        xp.cumsum(degrees if self.order is None else degrees[self.order], out=self.starts[1:])
-        self.targets = xp.empty(whole.arcs, np.uint32)
-        self._filled = self.starts[:-1].copy()
-        self._rows: tuple[Any, Any] | None = None
+        super().__init__(device, degrees if self.order is None else degrees[self.order])
 
-    def begin(self, gids: Any, lengths: Any) -> None:
-        """Make room for rows of some vertices, each named once.
-
-        Args:
-            gids: of the rows, uint32.
-            lengths: arcs of the rows, uint32.
-        """
-        xp = self.device.xp
-        at = gids if self.place is None else self.place[gids]
-        first = xp.zeros(len(gids) + 1, np.int64)
-        xp.cumsum(lengths, out=first[1:])
-        self._rows = first, self._filled[at] - first[:-1]
-        self._filled[at] += lengths
+    def begin(self, rows: Any, lengths: Any) -> None:
+        """Make room for arcs of rows that are named by gid."""
+        super().begin(rows if self.place is None else self.place[rows], lengths)
 
     def fill(self, first: int, targets: Any) -> None:
-        """Place the targets, gids, of the arcs from number ``first`` on of the rows that were begun."""
-        xp = self.device.xp
-        starts, moved = self._rows  # type: ignore[misc]
-        e = xp.arange(first, first + len(targets), dtype=np.int64)
-        row = xp.searchsorted(starts, e, side="right")
-        row -= 1
-        e += moved[row]
-        self.targets[e] = targets if self.place is None else self.place[targets]
+        """Place targets that are gids."""
+        super().fill(first, targets if self.place is None else self.place[targets])
 
     def finished(self) -> GatheredLocal:
         """Sort all rows and return the graph."""
         device, n = self.device, self.whole.n
-        del self._filled, self._rows
-        self._sort()
+        self.end()
+        sort_rows(device, self.starts, self.targets)
         arcs = self.whole.arcs
         offsets = self.starts if arcs >= 2**31 else self.starts.astype(np.uint32)
         longest = int(self.degrees.max()) if n else 0
@@ -103,19 +81,3 @@ class Assembly:
         arrays = (offsets, self.targets, by_position, degree, self.order, self.place)
         planned = sum(each.nbytes for each in arrays if each is not None)
         return GatheredLocal(self.whole, built, vertices, degree, device, planned)
-
-    def _sort(self) -> None:
-        """Sort each row by position, piece by piece; a piece has whole rows, or one row that is longer."""
-        xp, arcs, last = self.device.xp, self.whole.arcs, 0
-        while (first := last) < arcs:
-            row = int(xp.searchsorted(self.starts, xp.asarray([min(first + PIECE, arcs)]), side="right")[0]) - 1
-            last = int(self.starts[row])
-            if last <= first:
-                last = int(self.starts[row + 1])
-                self.device.sort(self.targets[first:last])
-                continue
-            keys = xp.searchsorted(self.starts, xp.arange(first, last, dtype=np.int64), side="right").view(np.uint64)
-            keys <<= np.uint64(32)
-            keys |= self.targets[first:last]
-            self.device.sort(keys)
-            self.targets[first:last] = keys

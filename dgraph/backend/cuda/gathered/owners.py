@@ -1,6 +1,6 @@
-"""Owners of the vertices of a partitioned graph, as known to the ranks that compute for all.
+"""Owners of the vertices of a partitioned graph, as known to the first rank, which computes for all.
 
-:class:`Owners` brings arrays of all ranks to these, and columns of the whole graph back to the owners of the vertices.
+:class:`Owners` brings arrays of all ranks to some, and columns of the whole graph back to the owners of the vertices.
 It stays with the part of the graph on each GPU. Entry: :func:`owners_of`.
 """
 
@@ -20,30 +20,29 @@ from dgraph.comm import Comm
 
 
 class Owners:
-    """Masters of all ranks on some of them, and mailboxes between all; methods are collective.
+    """Masters of all ranks on the first one, and mailboxes between all; methods are collective.
 
     Attributes:
         part: this rank's part of the graph, on its GPU.
         moves: the mailboxes.
-        ranks: the ranks that know the owners: the first one, or all.
         gids: of this rank's masters and mirrors, by position: uint32 on the device.
-        masters: on ``ranks``, rank → gids of its masters by position there, uint32 on the device; elsewhere empty.
-        ids: on ``ranks``, original ids by gid, uint32 if they are less than 2**32 - 1, else int64, on the device; None
-            where they are the gids, and elsewhere.
+        masters: on the first rank, rank → gids of its masters by position, uint32 on the device; elsewhere empty.
+        ids: on the first rank, original ids by gid, uint32 if they are less than 2**32 - 1, else int64, on the device;
+            None where they are the gids, and elsewhere.
     """
 
-    def __init__(self, part: DeviceGraph, comm: Comm, ranks: range):
+    def __init__(self, part: DeviceGraph, comm: Comm):
         assert part.links is not None
-        self.part, self.ranks = weakref.proxy(part), ranks
+        self.part = weakref.proxy(part)
         self.moves, local, xp = BulkMoves(part.device, comm, part.links), part.local, part.device.xp
         built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
         with comm.together():
             gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
             self.gids = gids.astype(np.uint32, copy=False)
-        self.masters, self.ids = self.collected(np.uint32, self.gids[: local.masters], ranks), None
+        self.masters, self.ids = self.collected(np.uint32, self.gids[: local.masters], range(1)), None
         if not comm.total(int(not built)):
             return
-        found = self.collected(np.int64, part.original[: local.masters].astype(np.int64), ranks)
+        found = self.collected(np.int64, part.original[: local.masters].astype(np.int64), range(1))
         if found:
             ids = xp.zeros(local.n, np.int64)
             for peer, theirs in found.items():
@@ -52,7 +51,7 @@ class Owners:
 
     @cached_property
     def id_places(self) -> tuple[Any, Any]:
-        """On ``ranks``, place of each gid in the order of ids, and gid at each place; None twice if equal."""
+        """On the first rank, place of each gid in the order of ids, and gid at each place; None twice if equal."""
         xp, ids = self.part.device.xp, self.ids
         if ids is None or bool(xp.greater(ids[1:], ids[:-1]).all()):
             return None, None
@@ -89,12 +88,27 @@ class Owners:
         return found
 
 
-def owners_of(part: DeviceGraph, comm: Comm, ranks: range) -> Owners:
-    """Return the owners, known to ``ranks`` at least, which are made at the first call; collective."""
-    if comm.total(int(part.owners is None or len(part.owners.ranks) < len(ranks))):
+def owners_of(part: DeviceGraph, comm: Comm) -> Owners:
+    """Return the owners, which are made at the first call; collective."""
+    if comm.total(int(part.owners is None)):
         part.owners = None  # on ranks that have it: its mailboxes are of no use to the others
-        part.owners = Owners(part, comm, ranks)
+        part.owners = Owners(part, comm)
     return part.owners
+
+
+def lacking(part: DeviceGraph, comm: Comm, need: int, spared: tuple[str, ...]) -> int:
+    """Return the most bytes that a rank's GPU lacks; collective.
+
+    Args:
+        part: this rank's part of the graph.
+        comm: the ranks.
+        need: bytes that this rank needs.
+        spared: gathered arrays of the part that are freed, one by one, if memory is short.
+    """
+    for name in spared:
+        if need > part.device.free(need):
+            part.forget(name)
+    return comm.largest(max(need - part.device.free(need), 0))
 
 
 def owners_bytes(part: DeviceGraph, ranks: int, first: bool) -> int:
@@ -103,7 +117,7 @@ def owners_bytes(part: DeviceGraph, ranks: int, first: bool) -> int:
     Args:
         part: this rank's part of the graph.
         ranks: number of all ranks.
-        first: this rank is to know the owners.
+        first: this is the first rank.
     """
     if part.owners is not None:
         return 0

@@ -1,0 +1,125 @@
+"""Rows of a whole graph, filled on a GPU with those that ranks send one after another.
+
+Rows of one vertex may come from several ranks. Entries: :class:`RowAssembly`, and :func:`fill` for all ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.transports import bulk_moves
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
+
+PIECE = 1 << 22
+"""Arcs sorted at a time."""
+
+ITEM = 48
+"""Scratch bytes for each item of a piece that is placed or sorted."""
+
+
+@cache
+def text() -> str:
+    """Return the text of the kernel that places arcs; CuPy's has no positions of 2**31 and more."""
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), common("place_rows")])
+
+
+class RowAssembly:
+    """Rows that are being filled.
+
+    Args:
+        device: this GPU.
+        lengths: arcs of each row, int64 on the device.
+
+    Attributes:
+        starts: of the rows in ``targets``, int64 (rows + 1,); ``targets``: uint32.
+    """
+
+    def __init__(self, device: Any, lengths: Any):
+        xp = device.xp
+        self.device, self.starts = device, xp.zeros(len(lengths) + 1, np.int64)
+        xp.cumsum(lengths, out=self.starts[1:])
+        self.targets = xp.empty(int(device.get(self.starts[-1:])[0]), np.uint32)
+        self._filled = self.starts[:-1].copy()
+        self._rows: tuple[Any, Any] | None = None
+
+    def begin(self, rows: Any, lengths: Any) -> None:
+        """Make room for arcs of some rows.
+
+        Args:
+            rows: their numbers, each once, uint32.
+            lengths: numbers of arcs, uint32.
+        """
+        xp = self.device.xp
+        first = xp.zeros(len(rows) + 1, np.int64)
+        xp.cumsum(lengths, out=first[1:])
+        self._rows = first, self._filled[rows] - first[:-1]
+        self._filled[rows] += lengths
+
+    def fill(self, first: int, targets: Any) -> None:
+        """Place the targets, uint32, of the arcs from number ``first`` on of the rows that were begun."""
+        begins, moved = self._rows  # type: ignore[misc]
+        module, address = self.device.module(text(), "place_rows"), self.device.address
+        rows = address(begins), address(moved), len(moved)
+        piece = first, len(targets), address(targets)
+        module.set_environment(np.array([*rows, *piece, address(self.targets)], np.int64))
+        module.launch("place_rows", self.device.blocks * module.resident("place_rows"))
+
+    def end(self) -> None:
+        """Free what only filling needs."""
+        del self._filled, self._rows
+
+
+def bytes_to_fill() -> int:
+    """Return the most scratch bytes for pieces that are placed and sorted."""
+    return ITEM * max(PIECE, bulk_moves.PIECE // 4)
+
+
+def fill(
+    assembly: RowAssembly | None, moves: BulkMoves, rows: Mapping, lengths: Mapping, arcs: Leaving, ranks: range
+) -> None:
+    """Send each rank's rows to ``ranks``, which fill their assemblies; collective.
+
+    Args:
+        assembly: rows to fill; None on other ranks.
+        moves: mailboxes between all ranks.
+        rows: on ``ranks``, rank → numbers of its rows.
+        lengths: likewise, their numbers of arcs.
+        arcs: targets of this rank's rows.
+        ranks: the ranks that receive all rows.
+    """
+    comm = moves.comm
+    for sender in range(comm.size):
+        with comm.together():
+            if sender in rows:
+                assembly.begin(rows[sender], lengths[sender])  # type: ignore[union-attr]
+        leaving = dict.fromkeys(ranks, arcs) if comm.rank == sender else {}
+        moves.move(np.uint32, leaving, lambda _, first, piece: assembly.fill(first, piece))  # type: ignore[union-attr]
+
+
+def sort_rows(device: Any, starts: Any, targets: Any) -> None:
+    """Sort each row's targets in place, piece by piece; a piece has whole rows, or one row that is longer.
+
+    Args:
+        device: this GPU.
+        starts: of the rows, int64 (rows + 1,).
+        targets: uint32.
+    """
+    xp, arcs, last = device.xp, len(targets), 0
+    while (first := last) < arcs:
+        row = int(xp.searchsorted(starts, xp.asarray([min(first + PIECE, arcs)]), side="right")[0]) - 1
+        last = int(starts[row])
+        if last <= first:
+            last = int(starts[row + 1])
+            device.sort(targets[first:last])
+            continue
+        keys = xp.searchsorted(starts, xp.arange(first, last, dtype=np.int64), side="right").view(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= targets[first:last]
+        device.sort(keys)
+        targets[first:last] = keys
