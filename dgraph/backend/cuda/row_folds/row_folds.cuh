@@ -172,7 +172,7 @@ DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& ro
     return true;
 }
 
-// Vertices that folds have changed, and their edges; of a thread.
+// Vertices that folds have changed, and their edges; of a thread. Only without ``apply``, which counts the frontier itself.
 struct Awake {
     i64 count, edges;
 };
@@ -193,7 +193,7 @@ DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldR
         if (lane == lane_id()) hit = some, value = found;
     }
     if (hit) hit = commit(v, {value});
-    if (hit) awake.count++, awake.edges += degree_of(v);
+    if (!APPLY && hit) awake.count++, awake.edges += degree_of(v);
     return hit;
 }
 
@@ -238,7 +238,7 @@ DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* sl
         const u32 word = ballot(fold_lanes(puller, v < pulled, v, false, room.rooms[warp_in_block()], awake));
         if (!ALL && lane_id() == 0) next[i] = word;
     }
-    if (FUSED && !ALL) count_awake(slot, awake.count, awake.edges, room);
+    if (FUSED && !ALL && !APPLY) count_awake(slot, awake.count, awake.edges, room);
 }
 
 // The value of a stamped row, from its table or by its votes; whether it has one. By a warp.
@@ -267,7 +267,7 @@ DEVICE void join_folds(const Puller& puller, u32* next, i64* slot, AwakeRoom& ro
         i64 value = 0;
         if (!value_of_row(puller, chunk, value) || lane_id() || !commit(chunk.v, {value})) return;
         if (!ALL) atomicOr(next + (chunk.v >> 5), 1u << (chunk.v & 31));
-        awake++, edges += degree_of(chunk.v);
+        if (!APPLY) awake++, edges += degree_of(chunk.v);
     });
-    if (FUSED && !ALL) count_awake(slot, awake, edges, room);
+    if (FUSED && !ALL && !APPLY) count_awake(slot, awake, edges, room);
 }
