@@ -80,7 +80,7 @@ def test_wide_offsets(monkeypatch):
 MUTANTS = [
     ("return votes >= row_bound(v, degree)", "return votes + 1 >= row_bound(v, degree)"),
     ("if (key >= bound ||", "if (key + 1 >= bound ||"),
-    ("bound > (i64)env.fold_was[u]", "bound >= (i64)env.fold_was[u]"),
+    ("bound > was) return", "bound >= was) return"),
     ("EVERY_LANE) == bound", "EVERY_LANE) == bound - 1"),
     ("count_from<K>(mine, low) : 0", "count_from<K>(mine, low) + 1 : 0"),
     ("h--, support += bins[j]", "h--, support += bins[j] + 1"),
@@ -89,7 +89,10 @@ MUTANTS = [
     ("bound, (i64)bound - 1, [&]", "bound, (i64)bound + 60, [&]"),
     ("bound, table.votes, [&]", "bound, table.votes + 200, [&]"),
     ("keys_end(v[k], key[k])", "keys_end(v[k], key[k] + 9)"),
-    ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", ""),
+    ("if (rooms && listed && mine) stamp_listed(v);", ""),
+    ("env.touched[i] : (u32)i", "env.touched[first] : (u32)i"),
+    ("(listed ? warps() : 1)", "(listed ? warps() + 1 : 1)"),
+    ("marking.rows.close();", ""),
 ]  # fmt: skip
 
 

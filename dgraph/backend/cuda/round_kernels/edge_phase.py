@@ -73,7 +73,8 @@ class EdgePhase:
         if pulls and self._pulls_rows:
             number = at.PULLED
             calls = self._pull(marked)
-            if not t.all and (t.apply is not None or t.priority is not None):
+            listed = marked and falls_below_ceiling(t)  # by ``mark_rows``
+            if not (t.all or listed) and (t.apply is not None or t.priority is not None):
                 calls += [("round_kernels", "expand")]
         else:
             name = schedule(self.options, words, self.graph.wide, t.all)

@@ -9,9 +9,10 @@
 #endif
 
 #ifdef FOLD_SLOTS // a row reducer
-// Bits of ``fold_marks``, which ``expand`` has cleared. Any grid.
+// Bits of ``fold_marks``, which ``expand`` has cleared, or with SUPPORTS the list of touched vertices. Any grid.
 KERNEL mark_rows(i64) {
-    if (!is_over()) mark_along(globals_now(), frontier_work(0));
+    SHARED(MarkRoom, room);
+    if (!is_over()) mark_along(globals_now(), frontier_work(0), slot_now(), room);
 }
 
 // Arguments of the kernels of row reducers.
@@ -29,7 +30,7 @@ KERNEL pull(i64 how) {
     SHARED(FoldBlock, room);
     if (is_over()) return;
     const Puller puller = puller_now(how);
-    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room);
+    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room, room.rooms);
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 
@@ -61,10 +62,10 @@ KERNEL open_rows(i64) {
 KERNEL fold_long(i64 how) {
     if (!is_over()) fold_chunks(puller_now(how));
 }
-KERNEL join_rows(i64) {
+KERNEL join_rows(i64 how) {
     SHARED(AwakeRoom, room);
     if (is_over()) return;
-    join_folds(puller_now(0), next_bits_now(), slot_now(), room);
+    join_folds(puller_now(0), marks_now(how), next_bits_now(), slot_now(), room);
 }
 #else
 PULL_KERNEL pull(i64 of) {

@@ -4,7 +4,7 @@
 // ``pull`` stamps those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly
 // settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds``
 // ends them. Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not
-// look for any.
+// look for any. With SUPPORTS it lists them instead: a round reads nothing of the other rows.
 
 // Keys of edges ``first`` … of v; whether v has to wait.
 struct RowKeys {
@@ -95,20 +95,21 @@ template <class W, class F> DEVICE void each_chunk(const W& wanted, const F& f) 
     }
 }
 
+// Stamp the row whose first chunk is the ``begin``-th.
+DEVICE void stamp_row(u64 begin) { env.fold_stamps[begin] = fold_stamp(), env.fold_votes[begin] = 0; }
+
 // Stamp long rows with an active in-neighbour, or all that are marked.
 DEVICE void stamp_rows(const Puller& puller, const u32* marks) {
-    const u32 stamp = fold_stamp();
-    const auto put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; };
     each_chunk([&](u64 i) {
         const u32 v = env.fold_rows[i];
         if (!wants(puller.G, v) || !marks) return wants(puller.G, v);
-        if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);
+        if (marks[v >> 5] >> (v & 31) & 1) stamp_row(FoldChunk(i).begin);
         return false;
     }, [&](u64 i) {
         const FoldChunk chunk(i);
         const RowKeys keys = {puller, chunk.first, chunk.v, false};
         if (RECORD) puller.seen += (chunk.count() + 31 - lane_id()) / 32;
-        if (keys.some_active_together(chunk.count()) && lane_id() == 0) put(chunk.begin);
+        if (keys.some_active_together(chunk.count()) && lane_id() == 0) stamp_row(chunk.begin);
     });
 }
 
@@ -177,19 +178,20 @@ struct Awake {
     i64 count, edges;
 };
 
-// Fold the short or medium row of v, which each lane has where it is ``mine``. True if the fold changed v. By whole warps.
-DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom& room, Awake& awake) {
+// Fold the short or medium row of v, which each lane has where it is ``mine``. True if the fold changed v. By whole
+// warps. ``room``: of the warp; null where no row has more than FOLD_ALONE edges.
+DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom* room, Awake& awake) {
     const offset_t first = mine ? env.in_offsets[v] : 0, last = mine ? env.in_offsets[v + 1] : 0;
     const bool able = first < last && last - first <= FOLD_MOST && wants(puller.G, v);
     const u32 count = able ? (u32)(last - first) : 0;
     i64 value = 0;
     bool hit = false;
     if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, known, value);
-    for (u32 left = ballot(count > FOLD_ALONE); left; left &= left - 1) {
+    for (u32 left = room ? ballot(count > FOLD_ALONE) : 0; left; left &= left - 1) {
         const u32 lane = __ffs(left) - 1;
         const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false};
         i64 found = 0;
-        const bool some = fold_medium(keys, shuffle(count, lane), known, room, found);
+        const bool some = fold_medium(keys, shuffle(count, lane), known, *room, found);
         if (lane == lane_id()) hit = some, value = found;
     }
     if (hit) hit = commit(v, {value});
@@ -199,8 +201,7 @@ DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldR
 
 // Fold marked rows. Few bits of a word are set, so a warp takes 32 words, far apart since rows side by side are of like
 // length, and gives each lane one of their rows.
-DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, FoldBlock& room, Awake& awake) {
-    u32* hits = room.hits[warp_in_block()];
+DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, u32* hits, FoldRoom* room, Awake& awake) {
     const u64 words = ((u64)env.rows + 31) / 32;
     for (u64 from = warp_rank(); from < words; from += threads()) {
         const u64 mine = from + lane_id() * warps();
@@ -218,7 +219,7 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
             for (u32 k = 0; row < total && k < skipped; k++) rest &= rest - 1;
             const u32 bit = row < total ? __ffs(rest) - 1 : 0;
             const u32 v = (u32)(32 * (from + lane * warps())) + bit;
-            const bool hit = fold_lanes(puller, row < total, v, true, room.rooms[warp_in_block()], awake);
+            const bool hit = fold_lanes(puller, row < total, v, true, room, awake);
             if (hit) atomicOr(hits + lane, 1u << bit);
         }
         __syncwarp();
@@ -227,16 +228,30 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
     }
 }
 
-// Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps.
-DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, FoldBlock& room) {
+// Stamp the row of v, if it is long.
+DEVICE void stamp_listed(u32 v) {
+    if (env.in_offsets[v + 1] - env.in_offsets[v] > FOLD_MOST)
+        stamp_row(FoldChunk(last_up_to(env.fold_rows, (u64)env.fold_count, v)).begin);
+}
+
+// Short and medium rows, and of long rows only the stamps. The vertices that were proposed to are bits of ``next``; with
+// SUPPORTS and ``marks`` they are those of the list, of which a warp takes rows far apart, since rows side by side are of
+// like length. ``rooms``: null where no row has more than FOLD_ALONE edges.
+DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, FoldBlock& room, FoldRoom* rooms) {
     Awake awake = {0, 0};
-    stamp_rows(puller, marks);
+    FoldRoom* own = rooms ? rooms + warp_in_block() : 0;
+    const bool listed = SUPPORTS && marks;
+    if (rooms && !listed) stamp_rows(puller, marks);
     const u64 rows = (u64)env.rows, pulled = smaller(rows, (u64)env.pulled);
-    if (marks) fold_marked(puller, marks, pulled, next, room, awake);
-    for (u64 i = warp_rank(); !marks && 32 * i < rows; i += warps()) {
-        const u32 v = (u32)(32 * i) + lane_id();
-        const u32 word = ballot(fold_lanes(puller, v < pulled, v, false, room.rooms[warp_in_block()], awake));
-        if (!ALL && lane_id() == 0) next[i] = word;
+    if (marks && !listed) fold_marked(puller, marks, pulled, next, room.hits[warp_in_block()], own, awake);
+    const u64 end = listed ? (u64)FRESH(slot + TOUCHED_TAIL) : pulled, last = listed ? end : marks ? 0 : rows;
+    for (u64 first = warp_rank() * (listed ? 1 : 32); first < last; first += threads()) {
+        const u64 i = first + lane_id() * (listed ? warps() : 1);
+        const bool mine = i < end;
+        const u32 v = listed && mine ? env.touched[i] : (u32)i;
+        const u32 word = ballot(fold_lanes(puller, mine, v, listed, own, awake));
+        if (rooms && listed && mine) stamp_listed(v);
+        if (!ALL && !listed && lane_id() == 0) next[first / 32] = word;
     }
     if (FUSED && !ALL && !APPLY) count_awake(slot, awake.count, awake.edges, room);
 }
@@ -258,15 +273,15 @@ DEVICE bool value_of_row(const Puller& puller, const FoldChunk& row, i64& value)
     return !ballot(waits);
 }
 
-// The rows that were folded in chunks.
-DEVICE void join_folds(const Puller& puller, u32* next, i64* slot, AwakeRoom& room) {
+// The rows that were folded in chunks; with SUPPORTS and ``marks`` they are in the list.
+DEVICE void join_folds(const Puller& puller, const u32* marks, u32* next, i64* slot, AwakeRoom& room) {
     const u32 stamp = fold_stamp();
     i64 awake = 0, edges = 0;
     each_chunk([&](u64 i) { return FoldChunk(i).begin == i && FoldChunk(i).is_stamped(stamp); }, [&](u64 i) {
         const FoldChunk chunk(i);
         i64 value = 0;
         if (!value_of_row(puller, chunk, value) || lane_id() || !commit(chunk.v, {value})) return;
-        if (!ALL) atomicOr(next + (chunk.v >> 5), 1u << (chunk.v & 31));
+        if (!ALL && !(SUPPORTS && marks)) atomicOr(next + (chunk.v >> 5), 1u << (chunk.v & 31));
         if (!APPLY) awake++, edges += degree_of(chunk.v);
     });
     if (FUSED && !ALL && !APPLY) count_awake(slot, awake, edges, room);
