@@ -44,6 +44,15 @@ def clique(size):
     return size + leaves.size, *ends
 
 
+def roads(columns, kept, seed):
+    """Return a grid whose edges are kept with a probability: vertices, sources and targets."""
+    points = np.arange(columns**2).reshape(columns, columns)
+    ends = np.concatenate(
+        [[points[:, :-1].ravel(), points[:, 1:].ravel()], [points[:-1].ravel(), points[1:].ravel()]], 1
+    )
+    return points.size, *ends[:, np.random.default_rng(seed).random(ends.shape[1]) < kept]
+
+
 GRAPHS = skewed(700, 4000, seed=1), skewed(420, 16000, seed=2), clique(150)
 
 
@@ -69,6 +78,13 @@ def test_core_numbers(ranks, options):
 def test_rows_end_early(mutant):
     """Without support a row of a warp ends where enough keys have reached the bound; a mutant ends too early."""
     assert cores_are_right([clique(300)], mutant, ranks=2) == (mutant is None)
+
+
+@pytest.mark.parametrize("mutant", [None, ("pull_with(how, room, 0);", "")])
+@pytest.mark.parametrize(("ranks", "options"), [(1, Options()), pytest.param(3, None, marks=pytest.mark.exhaustive)])
+def test_short_rows(ranks, options, mutant):
+    """A kernel with few registers folds the rows of a graph that has no longer ones."""
+    assert cores_are_right([roads(40, 0.9, seed=3)], mutant, ranks, options) == (mutant is None)
 
 
 def test_wide_offsets(monkeypatch):

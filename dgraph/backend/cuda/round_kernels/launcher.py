@@ -160,9 +160,10 @@ class Launcher:
         tables = ["open_rows"] * (not distinct)
         long = ["vote"] * (reducer in (MODE, HINDEX) and not distinct) + [*tables, "fold_long", "join_rows"]
         scan = [("round_kernels", name, at.TAIL) for name in ("scan_parts", "scan_fill")] * self.graph.wide
+        pull = "pull_short" if self.graph.longest(True) <= at.FOLD_ALONE else "pull"
         return [
             *[*scan, ("round_kernels", "mark_rows")] * marked,
-            ("round_kernels", "pull", how),
+            ("round_kernels", pull, how),
             *[("round_kernels", name, how) for name, rows in by_block.items() if len(rows)],
             *[("round_kernels", name, how) for name in long if len(self.graph.fold_chunks(reducer)[0])],
         ]

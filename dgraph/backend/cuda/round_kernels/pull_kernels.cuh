@@ -25,13 +25,24 @@ DEVICE Puller puller_now(i64 how) {
 DEVICE const u32* marks_now(i64 how) { return how & ONLY_MARKED ? env.fold_marks : 0; }
 DEVICE u32* next_bits_now() { return is(env.control->bits_swapped) ? env.bits0 : env.bits1; }
 
-// All rows, and of long ones the stamps.
-KERNEL pull(i64 how) {
-    SHARED(FoldBlock, room);
+DEVICE void pull_with(i64 how, ShortFolds& room, FoldRoom* rooms) {
     if (is_over()) return;
     const Puller puller = puller_now(how);
-    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room, room.rooms);
+    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room, rooms);
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
+}
+
+// All rows, and of long ones the stamps.
+KERNEL pull(i64 how) {
+    SHARED(Folds, room);
+    pull_with(how, room, room.rooms);
+}
+
+// The same where no row has more than FOLD_ALONE edges: with a third of the registers, three times as many warps wait
+// for memory at once.
+KERNEL pull_short(i64 how) {
+    SHARED(ShortFolds, room);
+    pull_with(how, room, 0);
 }
 
 #if FOLD_BLOCKS

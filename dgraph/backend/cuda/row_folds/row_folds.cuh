@@ -56,9 +56,12 @@ struct RowKeys {
     }
 };
 
-struct FoldBlock : AwakeRoom {
-    FoldRoom rooms[BLOCK / 32];
+// Shared memory of ``pull_short``, and of ``pull``.
+struct ShortFolds : AwakeRoom {
     u32 hits[BLOCK / 32][32]; // of marked rows: bits of the vertices that changed
+};
+struct Folds : ShortFolds {
+    FoldRoom rooms[BLOCK / 32];
 };
 
 // The i-th chunk: its row, the row's first chunk, and its edges.
@@ -237,7 +240,7 @@ DEVICE void stamp_listed(u32 v) {
 // Short and medium rows, and of long rows only the stamps. The vertices that were proposed to are bits of ``next``; with
 // SUPPORTS and ``marks`` they are those of the list, of which a warp takes rows far apart, since rows side by side are of
 // like length. ``rooms``: null where no row has more than FOLD_ALONE edges.
-DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, FoldBlock& room, FoldRoom* rooms) {
+DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, ShortFolds& room, FoldRoom* rooms) {
     Awake awake = {0, 0};
     FoldRoom* own = rooms ? rooms + warp_in_block() : 0;
     const bool listed = SUPPORTS && marks;
