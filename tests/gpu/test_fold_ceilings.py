@@ -80,10 +80,15 @@ def test_rows_end_early(mutant):
     assert cores_are_right([clique(300)], mutant, ranks=2) == (mutant is None)
 
 
-@pytest.mark.parametrize("mutant", [None, ("pull_with(how, room, 0);", "")])
-@pytest.mark.parametrize(("ranks", "options"), [(1, Options()), pytest.param(3, None, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(("ranks", "options", "mutant"), [
+    (1, Options(), None),
+    (1, Options(), ("pull_with(how, room, 0);", "")),
+    (1, Options(), ("pull_list_with(how, room, 0);", "")),
+    (1, Options(), ("(u64)1), (u64)32);", "(u64)1), (u64)33);")),
+    pytest.param(3, None, None, marks=pytest.mark.exhaustive),
+])  # fmt: skip
 def test_short_rows(ranks, options, mutant):
-    """A kernel with few registers folds the rows of a graph that has no longer ones."""
+    """Kernels with few registers fold the rows of a graph that has no longer ones."""
     assert cores_are_right([roads(40, 0.9, seed=3)], mutant, ranks, options) == (mutant is None)
 
 
@@ -105,9 +110,12 @@ MUTANTS = [
     ("bound, (i64)bound - 1, [&]", "bound, (i64)bound + 60, [&]"),
     ("bound, table.votes, [&]", "bound, table.votes + 200, [&]"),
     ("keys_end(v[k], key[k])", "keys_end(v[k], key[k] + 9)"),
-    ("if (rooms && listed && mine) stamp_listed(v);", ""),
-    ("env.touched[i] : (u32)i", "env.touched[first] : (u32)i"),
-    ("(listed ? warps() : 1)", "(listed ? warps() + 1 : 1)"),
+    ("if (room && mine && !hit) stamp_row", "if (0) stamp_row"),
+    ("(room ? warps() : 1)", "(room ? warps() + 1 : 1)"),
+    ("awake = apply(G, v).awake, reset(v);", ";"),
+    ("front.add(awake, v);\n    }\n    front.close();", "}\n    front.close();"),
+    ("front.add(hit && value < fold_ceiling(v), v);", "front.add(hit && value < fold_ceiling(v) - 1, v);"),
+    ("? (u32)value : IN_FIELD", "? (u32)value + 1 : IN_FIELD"),
     ("marking.rows.close();", ""),
 ]  # fmt: skip
 

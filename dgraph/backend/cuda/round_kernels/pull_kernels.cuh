@@ -45,6 +45,45 @@ KERNEL pull_short(i64 how) {
     pull_with(how, room, 0);
 }
 
+#if SUPPORTS
+DEVICE Front open_front(u32* staging) {
+    Front front;
+    const bool swapped = is(env.control->swapped);
+    front.open(staging, swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot_now(), TAIL);
+    return front;
+}
+// Values of listed rows, where the frontier was, which ``mark_rows`` has walked.
+DEVICE u32* values_now() { return is(env.control->swapped) ? env.queue1 : env.queue0; }
+DEVICE u64 listed_now() { return (u64)FRESH(slot_now() + TOUCHED_TAIL); }
+
+DEVICE void pull_list_with(i64 how, MarkRoom& room, FoldRoom* rooms) {
+    if (is_over()) return;
+    const Puller puller = puller_now(how);
+    Front front = open_front(room.held[warp_in_block()]);
+    fold_listed(puller, values_now(), listed_now(), front, rooms ? rooms + warp_in_block() : 0);
+    if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
+}
+
+// The rows that ``mark_rows`` listed, and of long ones the stamps. Three blocks, as of ``pull``: 80 registers, not 119.
+KERNEL_OF(3) pull_listed(i64 how) {
+    SHARED(MarkRoom, room);
+    SHARED(Folds, folds);
+    pull_list_with(how, room, folds.rooms);
+}
+KERNEL pull_listed_short(i64 how) {
+    SHARED(MarkRoom, room);
+    pull_list_with(how, room, 0);
+}
+
+// ``vertex_phase`` of listed rows.
+KERNEL lower(i64) {
+    SHARED(MarkRoom, room);
+    if (is_over()) return;
+    Front front = open_front(room.held[warp_in_block()]);
+    lower_listed(globals_now(), values_now(), listed_now(), front);
+}
+#endif
+
 #if FOLD_BLOCKS
 // Rows that a block folds, after ``pull``.
 KERNEL pull_middle(i64 how) {

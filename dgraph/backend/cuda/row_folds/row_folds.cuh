@@ -4,7 +4,8 @@
 // ``pull`` stamps those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly
 // settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds``
 // ends them. Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not
-// look for any. With SUPPORTS it lists them instead: a round reads nothing of the other rows.
+// look for any. With SUPPORTS it lists them instead, and a round of ``pull_listed`` and ``lower`` reads nothing of the
+// other rows.
 
 // Keys of edges ``first`` … of v; whether v has to wait.
 struct RowKeys {
@@ -179,16 +180,23 @@ DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& ro
 // Vertices that folds have changed, and their edges; of a thread. Only without ``apply``, which counts the frontier itself.
 struct Awake {
     i64 count, edges;
+
+    // Store the value of the row of v. True if that changes v.
+    __device__ bool commits(u32 v, i64 value) {
+        const bool changes = commit(v, {value});
+        if (!APPLY && changes) count++, edges += degree_of(v);
+        return changes;
+    }
 };
 
-// Fold the short or medium row of v, which each lane has where it is ``mine``. True if the fold changed v. By whole
-// warps. ``room``: of the warp; null where no row has more than FOLD_ALONE edges.
-DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom* room, Awake& awake) {
+// Fold the short or medium row of v, which each lane has where it is ``mine``. True if it has a value. By whole warps.
+// ``room``: of the warp; null where no row has more than FOLD_ALONE edges.
+DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom* room, i64& value) {
     const offset_t first = mine ? env.in_offsets[v] : 0, last = mine ? env.in_offsets[v + 1] : 0;
     const bool able = first < last && last - first <= FOLD_MOST && wants(puller.G, v);
     const u32 count = able ? (u32)(last - first) : 0;
-    i64 value = 0;
     bool hit = false;
+    value = 0;
     if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, known, value);
     for (u32 left = room ? ballot(count > FOLD_ALONE) : 0; left; left &= left - 1) {
         const u32 lane = __ffs(left) - 1;
@@ -197,8 +205,6 @@ DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldR
         const bool some = fold_medium(keys, shuffle(count, lane), known, *room, found);
         if (lane == lane_id()) hit = some, value = found;
     }
-    if (hit) hit = commit(v, {value});
-    if (!APPLY && hit) awake.count++, awake.edges += degree_of(v);
     return hit;
 }
 
@@ -222,8 +228,9 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
             for (u32 k = 0; row < total && k < skipped; k++) rest &= rest - 1;
             const u32 bit = row < total ? __ffs(rest) - 1 : 0;
             const u32 v = (u32)(32 * (from + lane * warps())) + bit;
-            const bool hit = fold_lanes(puller, row < total, v, true, room, awake);
-            if (hit) atomicOr(hits + lane, 1u << bit);
+            i64 value;
+            if (fold_lanes(puller, row < total, v, true, room, value) && awake.commits(v, value))
+                atomicOr(hits + lane, 1u << bit);
         }
         __syncwarp();
         if (!ALL && mine < words) next[mine] = hits[lane_id()];
@@ -231,30 +238,54 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
     }
 }
 
-// Stamp the row of v, if it is long.
-DEVICE void stamp_listed(u32 v) {
-    if (env.in_offsets[v + 1] - env.in_offsets[v] > FOLD_MOST)
-        stamp_row(FoldChunk(last_up_to(env.fold_rows, (u64)env.fold_count, v)).begin);
+// Of listed rows in chunks, which stand in the list of values without theirs.
+#define IN_FIELD EVERY_LANE
+
+// Fold the rows of a list. Values are stored in its order, since those of vertices far apart lie in as many sectors of
+// memory, and applied by ``lower_listed`` once no fold reads the old ones. Rows in chunks only get stamps. A warp takes 32
+// rows at a time: far apart, since rows side by side are of like length, or where all are short side by side, but fewer
+// if there are few.
+DEVICE void fold_listed(const Puller& puller, u32* values, u64 count, Front& front, FoldRoom* room) {
+    const u64 each = room ? 32 : smaller(larger(count / warps(), (u64)1), (u64)32);
+    const u64 own = warp_rank() * (room ? 1 : each) + lane_id() * (room ? warps() : 1);
+    for (u64 first = 0; first < count; first += warps() * each) {
+        const u64 i = first + own;
+        const bool mine = lane_id() < each && i < count;
+        const u32 v = mine ? env.touched[i] : 0;
+        i64 value;
+        const bool hit = fold_lanes(puller, mine, v, true, room, value);
+        front.add(hit && value < fold_ceiling(v), v);
+        if (mine) values[i] = hit ? (u32)value : IN_FIELD;
+        if (room && mine && !hit) stamp_row(FoldChunk(last_up_to(env.fold_rows, (u64)env.fold_count, v)).begin);
+    }
+    front.close();
 }
 
-// Short and medium rows, and of long rows only the stamps. The vertices that were proposed to are bits of ``next``; with
-// SUPPORTS and ``marks`` they are those of the list, of which a warp takes rows far apart, since rows side by side are of
-// like length. ``rooms``: null where no row has more than FOLD_ALONE edges.
+// Apply the values of listed rows. Those of rows in chunks are in the field, as after any pull.
+DEVICE void lower_listed(const Globals& G, const u32* values, u64 count, Front& front) {
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.touched[i] : 0, value = i < count ? values[i] : 0;
+        bool awake = false;
+        if (i < count && value != IN_FIELD) put_ceiling(v, value);
+        else if (i < count) awake = apply(G, v).awake, reset(v);
+        front.add(awake, v);
+    }
+    front.close();
+}
+
+// Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps. ``rooms``:
+// null where no row has more than FOLD_ALONE edges.
 DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, ShortFolds& room, FoldRoom* rooms) {
     Awake awake = {0, 0};
     FoldRoom* own = rooms ? rooms + warp_in_block() : 0;
-    const bool listed = SUPPORTS && marks;
-    if (rooms && !listed) stamp_rows(puller, marks);
+    if (rooms) stamp_rows(puller, marks);
     const u64 rows = (u64)env.rows, pulled = smaller(rows, (u64)env.pulled);
-    if (marks && !listed) fold_marked(puller, marks, pulled, next, room.hits[warp_in_block()], own, awake);
-    const u64 end = listed ? (u64)FRESH(slot + TOUCHED_TAIL) : pulled, last = listed ? end : marks ? 0 : rows;
-    for (u64 first = warp_rank() * (listed ? 1 : 32); first < last; first += threads()) {
-        const u64 i = first + lane_id() * (listed ? warps() : 1);
-        const bool mine = i < end;
-        const u32 v = listed && mine ? env.touched[i] : (u32)i;
-        const u32 word = ballot(fold_lanes(puller, mine, v, listed, own, awake));
-        if (rooms && listed && mine) stamp_listed(v);
-        if (!ALL && !listed && lane_id() == 0) next[first / 32] = word;
+    if (marks && !SUPPORTS) fold_marked(puller, marks, pulled, next, room.hits[warp_in_block()], own, awake);
+    for (u64 i = warp_rank(); !marks && 32 * i < rows; i += warps()) {
+        const u32 v = (u32)(32 * i) + lane_id();
+        i64 value;
+        const u32 word = ballot(fold_lanes(puller, v < pulled, v, false, own, value) && awake.commits(v, value));
+        if (!ALL && lane_id() == 0) next[i] = word;
     }
     if (FUSED && !ALL && !APPLY) count_awake(slot, awake.count, awake.edges, room);
 }
