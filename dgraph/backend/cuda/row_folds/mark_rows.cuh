@@ -1,6 +1,6 @@
 // Find the rows to fold along the out-edges of active vertices. All rows that they reach are marked, a bit each. With
-// SUPPORTS only rows whose support gets less than their bound are folded, which one edge of each finds, so they make the
-// list of touched vertices. Warps take equal pieces of the edges (``warp_search.cuh``).
+// SUPPORTS only rows whose support gets less than their bound are folded. One edge of each finds that, so these rows
+// make the list of touched vertices. Warps take equal pieces of the edges (``warp_search.cuh``).
 
 // Most edges of a piece; a warp searches for the source of the first edge.
 #define MARKED_PIECE 1024
@@ -19,7 +19,7 @@ struct Marking {
     // folded in this round, which counts its support again.
     __device__ bool takes_last(i64 was, i64 key, u32 v, i64 bound) const {
         if (key >= bound || bound > was) return false;
-        return (i64)atomicAdd(env.fold_support + v, EVERY_LANE) == bound;
+        return (i64)atomicAdd((u32*)(env.fold_support + v), EVERY_LANE) == bound;
     }
 
     template <int K>
@@ -34,7 +34,7 @@ struct Marking {
         }
         for (int k = 0; k < K; k++) {
             bound[k] = SUPPORTS && folds[k] ? fold_ceiling(v[k]) : 0;
-            was[k] = SUPPORTS && folds[k] ? (i64)env.fold_was[u[k]] : 0;
+            was[k] = SUPPORTS && folds[k] ? (i64)((const u32*)(env.fold_support + u[k]))[1] : 0;
         }
         for (int k = 0; k < K; k++) folds[k] = folds[k] && (!SUPPORTS || takes_last(was[k], key[k], v[k], bound[k]));
         for (int k = 0; k < K; k++) {

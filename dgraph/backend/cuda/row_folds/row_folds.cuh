@@ -177,7 +177,8 @@ DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& ro
     return true;
 }
 
-// Vertices that folds have changed, and their edges; of a thread. Only without ``apply``, which counts the frontier itself.
+// Vertices that folds have changed, and their edges; of a thread. Only without ``apply``, which counts the frontier
+// itself.
 struct Awake {
     i64 count, edges;
 
@@ -210,7 +211,8 @@ DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldR
 
 // Fold marked rows. Few bits of a word are set, so a warp takes 32 words, far apart since rows side by side are of like
 // length, and gives each lane one of their rows.
-DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, u32* hits, FoldRoom* room, Awake& awake) {
+DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, u32* hits, FoldRoom* room,
+                        Awake& awake) {
     const u64 words = ((u64)env.rows + 31) / 32;
     for (u64 from = warp_rank(); from < words; from += threads()) {
         const u64 mine = from + lane_id() * warps();
@@ -242,9 +244,9 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
 #define IN_FIELD EVERY_LANE
 
 // Fold the rows of a list. Values are stored in its order, since those of vertices far apart lie in as many sectors of
-// memory, and applied by ``lower_listed`` once no fold reads the old ones. Rows in chunks only get stamps. A warp takes 32
-// rows at a time: far apart, since rows side by side are of like length, or where all are short side by side, but fewer
-// if there are few.
+// memory, and applied by ``lower_listed`` once no fold reads the old ones. Rows in chunks only get stamps. A warp takes
+// 32 rows at a time: far apart, since rows side by side are of like length, or where all are short side by side, but
+// fewer if there are few.
 DEVICE void fold_listed(const Puller& puller, u32* values, u64 count, Front& front, FoldRoom* room) {
     const u64 each = room ? 32 : smaller(larger(count / warps(), (u64)1), (u64)32);
     const u64 own = warp_rank() * (room ? 1 : each) + lane_id() * (room ? warps() : 1);
@@ -273,8 +275,8 @@ DEVICE void lower_listed(const Globals& G, const u32* values, u64 count, Front& 
     front.close();
 }
 
-// Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps. ``rooms``:
-// null where no row has more than FOLD_ALONE edges.
+// Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps.
+// ``rooms``: null where no row has more than FOLD_ALONE edges.
 DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, ShortFolds& room, FoldRoom* rooms) {
     Awake awake = {0, 0};
     FoldRoom* own = rooms ? rooms + warp_in_block() : 0;
