@@ -44,6 +44,15 @@ def clique(size):
     return size + leaves.size, *ends
 
 
+def roads(columns, kept, seed):
+    """Return a grid whose edges are kept with a probability: vertices, sources and targets."""
+    points = np.arange(columns**2).reshape(columns, columns)
+    ends = np.concatenate(
+        [[points[:, :-1].ravel(), points[:, 1:].ravel()], [points[:-1].ravel(), points[1:].ravel()]], 1
+    )
+    return points.size, *ends[:, np.random.default_rng(seed).random(ends.shape[1]) < kept]
+
+
 GRAPHS = skewed(700, 4000, seed=1), skewed(420, 16000, seed=2), clique(150)
 
 
@@ -71,6 +80,18 @@ def test_rows_end_early(mutant):
     assert cores_are_right([clique(300)], mutant, ranks=2) == (mutant is None)
 
 
+@pytest.mark.parametrize(("ranks", "options", "mutant"), [
+    (1, Options(), None),
+    (1, Options(), ("pull_with(how, room, 0);", "")),
+    (1, Options(), ("pull_list_with(how, room, 0);", "")),
+    (1, Options(), ("(u64)1), (u64)32);", "(u64)1), (u64)33);")),
+    pytest.param(3, None, None, marks=pytest.mark.exhaustive),
+])  # fmt: skip
+def test_short_rows(ranks, options, mutant):
+    """Kernels with few registers fold the rows of a graph that has no longer ones."""
+    assert cores_are_right([roads(40, 0.9, seed=3)], mutant, ranks, options) == (mutant is None)
+
+
 def test_wide_offsets(monkeypatch):
     """Prefix sums of a frontier are scanned before rows are marked along its edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
@@ -80,7 +101,7 @@ def test_wide_offsets(monkeypatch):
 MUTANTS = [
     ("return votes >= row_bound(v, degree)", "return votes + 1 >= row_bound(v, degree)"),
     ("if (key >= bound ||", "if (key + 1 >= bound ||"),
-    ("bound > (i64)env.fold_was[u]", "bound >= (i64)env.fold_was[u]"),
+    ("bound > was) return", "bound >= was) return"),
     ("EVERY_LANE) == bound", "EVERY_LANE) == bound - 1"),
     ("count_from<K>(mine, low) : 0", "count_from<K>(mine, low) + 1 : 0"),
     ("h--, support += bins[j]", "h--, support += bins[j] + 1"),
@@ -89,7 +110,13 @@ MUTANTS = [
     ("bound, (i64)bound - 1, [&]", "bound, (i64)bound + 60, [&]"),
     ("bound, table.votes, [&]", "bound, table.votes + 200, [&]"),
     ("keys_end(v[k], key[k])", "keys_end(v[k], key[k] + 9)"),
-    ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", ""),
+    ("if (room && mine && !hit) stamp_row", "if (0) stamp_row"),
+    ("(room ? warps() : 1)", "(room ? warps() + 1 : 1)"),
+    ("awake = apply(G, v).awake, reset(v);", ";"),
+    ("front.add(awake, v);\n    }\n    front.close();", "}\n    front.close();"),
+    ("front.add(hit && value < fold_ceiling(v), v);", "front.add(hit && value < fold_ceiling(v) - 1, v);"),
+    ("? (u32)value : IN_FIELD", "? (u32)value + 1 : IN_FIELD"),
+    ("marking.rows.close();", ""),
 ]  # fmt: skip
 
 

@@ -156,11 +156,11 @@ def two_cliques(own=64, path=6):
 
 MUTANTS = [
     (IN_CHUNKS, ("2 * (u64)votes > degree;", "2 * (u64)votes > degree / 2;")),
-    (IN_CHUNKS, ("if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);", "")),
+    (IN_CHUNKS, ("if (marks[v >> 5] >> (v & 31) & 1) stamp_row(FoldChunk(i).begin);", "")),
     ({}, ("return !marks || marks[v >> 5] >> (v & 31) & 1;", "return !marks;")),
     ({}, ("streamed(env.out_neighbours + e[k])", "streamed(env.out_neighbours + (e[k] | 1) - 1)")),
-    (IN_CHUNKS, ("put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; }",
-                 "put = [&](u64 begin) { env.fold_stamps[begin] = stamp; }")),
+    (IN_CHUNKS, ("env.fold_stamps[begin] = fold_stamp(), env.fold_votes[begin] = 0;",
+                 "env.fold_stamps[begin] = fold_stamp();")),
     ({}, ("if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > count)",
           "if (2 * votes_of<FOLD_LONG / 32>(likely, mine) > 0)")),
     ({}, ("2 * votes_of<1>(first, mine) > count", "votes_of<1>(first, mine) > 0")),

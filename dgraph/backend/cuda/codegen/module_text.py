@@ -71,7 +71,7 @@ WORK = [
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("u64*", "fold_keys"), ("u32*", "fold_counts"), ("i64*", "fold_parts"),
     ("u32*", "fold_stamps"), ("u32*", "fold_votes"), ("u32*", "fold_marks"),
-    ("u32*", "fold_support"), ("u32*", "fold_was"),
+    ("u64*", "fold_support"),
     ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "whole_rows"),

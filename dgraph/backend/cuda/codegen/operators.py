@@ -48,6 +48,7 @@ def operators(t: Traced) -> str:
             _function("void put(u32 v, const Proposal& p)", proposals.put(s)),
             _function("bool succeeded(const Proposal& p, const Claim& c)", proposals.succeeded(s)),
             _function("i64 fold_ceiling(u32 v)", proposals.fold_ceiling(s)),
+            _function("void put_ceiling(u32 v, i64 value)", proposals.put_ceiling(s)),
             _function("bool commit(u32 v, const Proposal& a)", proposals.commit(s)),
             _function("void reset(u32 v)", proposals.reset(s)),
             _function("bool is_set(u32 v)", proposals.is_set(s)),

@@ -188,6 +188,12 @@ def fold_ceiling(s: CudaScope) -> list[str]:
     return [f"return {s.leaf('v', ceiling) if ceiling else f'{TOP}ll'};"]
 
 
+def put_ceiling(s: CudaScope) -> list[str]:
+    """Return the body that stores a folded value as the ceiling of v, as ``apply`` does where results only fall."""
+    ceiling = s.traced.program.ceiling
+    return [f"env.f_{ceiling}[v] = {to_stored(s, ceiling, 'value')};"] if ceiling else []
+
+
 def is_set(s: CudaScope) -> list[str]:
     """Return the test whether v has a value that an edge proposed."""
     tests = (f"env.f_{k}[v] != {s.store(s.traced.fields[k].dtype, s.identity(k))}" for k in s.traced.proposes)

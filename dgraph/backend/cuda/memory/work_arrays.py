@@ -32,7 +32,7 @@ KEPT = 5
 WRITTEN_FIRST = frozenset({
     "queue0", "queue1", "sums0", "sums1", "huge", "huge_sums", "touched", "mirrors", "dirty", "far0", "far1",
     "live0", "live1", "parent", "lowest", "fold_keys", "fold_counts", "fold_parts", "fold_votes",
-    "fold_support", "fold_was",
+    "fold_support",
 })  # fmt: skip
 """Arrays of which no element is read before it is written: they need not be zeroed."""
 
@@ -243,8 +243,7 @@ def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
     return {
         "fold_keys": (keys, np.uint64), "fold_counts": (slots, np.uint32), "fold_parts": (2 * chunks, np.int64),
         "fold_stamps": (chunks, np.uint32), "fold_votes": (chunks, np.uint32),
-        "fold_marks": ((size + 31) // 32, np.uint32), "fold_support": (counted, np.uint32),
-        "fold_was": (counted, np.uint32),
+        "fold_marks": ((size + 31) // 32, np.uint32), "fold_support": (counted, np.uint64),
     }  # fmt: skip
 
 

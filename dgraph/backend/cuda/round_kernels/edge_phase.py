@@ -70,10 +70,11 @@ class EdgePhase:
         if not (t.all or pulls or (broad and words[at.QUEUED] > 0)):
             return 0
         marked = bool(pulls) and self._marked(fused=True)
+        listed = marked and falls_below_ceiling(t)
         if pulls and self._pulls_rows:
             number = at.PULLED
-            calls = self._pull(marked)
-            if not t.all and (t.apply is not None or t.priority is not None):
+            calls = self._pull(marked, listed)
+            if not (t.all or listed) and (t.apply is not None or t.priority is not None):
                 calls += [("round_kernels", "expand")]
         else:
             name = schedule(self.options, words, self.graph.wide, t.all)
@@ -82,7 +83,7 @@ class EdgePhase:
         if (pulls or self.options.sweeps) and not (t.all or marked):
             self._bits()
         if t.apply is not None:
-            calls += [("round_kernels", "vertex_phase")]
+            calls += [("round_kernels", "lower" if listed else "vertex_phase")]
         for call in calls:
             self.kernels.launch(*call, fused=True)
         return number
@@ -100,7 +101,7 @@ class EdgePhase:
             return self._supported and bool(words[at.ROUND] > 0)
         return bool(MARKED * words[at.LOCAL_EDGES] < self.graph.edges)
 
-    def _pull(self, marked: bool) -> list[tuple]:
+    def _pull(self, marked: bool, listed: bool = False) -> list[tuple]:
         """Return the launches of a pull over whole rows.
 
         Where a row's keys all differ, MODE takes the smallest.
@@ -109,7 +110,7 @@ class EdgePhase:
         if t.row_reducer is None:
             return [*kernels.pull_launches(), *kernels.join_launches * t.all]
         distinct = t.program.distinct and words[at.ROUND] == 0 and not self.local.repeats
-        return kernels.fold_launches(marked, bool(distinct))
+        return kernels.fold_launches(marked, bool(distinct), listed)
 
     @property
     def _pulls_rows(self) -> bool:

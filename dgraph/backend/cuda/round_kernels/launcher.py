@@ -144,12 +144,13 @@ class Launcher:
             return [("round_kernels", "join_tiles")]
         return [("round_kernels", "join_rows")] * (len(self.graph.chunks[0]) > 0)
 
-    def fold_launches(self, marked: bool, distinct: bool) -> list[tuple]:
+    def fold_launches(self, marked: bool, distinct: bool, listed: bool) -> list[tuple]:
         """Return the launches that fold rows.
 
         Args:
             marked: fold only rows that ``mark_rows`` finds.
             distinct: the keys of a row all differ, so that MODE takes the smallest.
+            listed: ``mark_rows`` makes a list of those rows, and ``lower`` applies their values.
         """
         reducer = self.traced.row_reducer
         assert reducer is not None
@@ -160,9 +161,10 @@ class Launcher:
         tables = ["open_rows"] * (not distinct)
         long = ["vote"] * (reducer in (MODE, HINDEX) and not distinct) + [*tables, "fold_long", "join_rows"]
         scan = [("round_kernels", name, at.TAIL) for name in ("scan_parts", "scan_fill")] * self.graph.wide
+        pull = "pull" + "_listed" * listed + "_short" * (self.graph.longest(True) <= at.FOLD_ALONE)
         return [
             *[*scan, ("round_kernels", "mark_rows")] * marked,
-            ("round_kernels", "pull", how),
+            ("round_kernels", pull, how),
             *[("round_kernels", name, how) for name, rows in by_block.items() if len(rows)],
             *[("round_kernels", name, how) for name in long if len(self.graph.fold_chunks(reducer)[0])],
         ]

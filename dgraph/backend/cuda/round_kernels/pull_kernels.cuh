@@ -9,9 +9,10 @@
 #endif
 
 #ifdef FOLD_SLOTS // a row reducer
-// Bits of ``fold_marks``, which ``expand`` has cleared. Any grid.
+// Bits of ``fold_marks``, which ``expand`` has cleared, or with SUPPORTS the list of touched vertices. Any grid.
 KERNEL mark_rows(i64) {
-    if (!is_over()) mark_along(globals_now(), frontier_work(0));
+    SHARED(MarkRoom, room);
+    if (!is_over()) mark_along(globals_now(), frontier_work(0), slot_now(), room);
 }
 
 // Arguments of the kernels of row reducers.
@@ -24,14 +25,64 @@ DEVICE Puller puller_now(i64 how) {
 DEVICE const u32* marks_now(i64 how) { return how & ONLY_MARKED ? env.fold_marks : 0; }
 DEVICE u32* next_bits_now() { return is(env.control->bits_swapped) ? env.bits0 : env.bits1; }
 
-// All rows, and of long ones the stamps.
-KERNEL pull(i64 how) {
-    SHARED(FoldBlock, room);
+DEVICE void pull_with(i64 how, ShortFolds& room, FoldRoom* rooms) {
     if (is_over()) return;
     const Puller puller = puller_now(how);
-    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room);
+    fold_rows(puller, marks_now(how), next_bits_now(), slot_now(), room, rooms);
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
+
+// All rows, and of long ones the stamps.
+KERNEL pull(i64 how) {
+    SHARED(Folds, room);
+    pull_with(how, room, room.rooms);
+}
+
+// The same where no row has more than FOLD_ALONE edges: with a third of the registers, three times as many warps wait
+// for memory at once.
+KERNEL pull_short(i64 how) {
+    SHARED(ShortFolds, room);
+    pull_with(how, room, 0);
+}
+
+#if SUPPORTS
+DEVICE Front open_front(u32* staging) {
+    Front front;
+    const bool swapped = is(env.control->swapped);
+    front.open(staging, swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot_now(), TAIL);
+    return front;
+}
+// Values of listed rows, where the frontier was, which ``mark_rows`` has walked.
+DEVICE u32* values_now() { return is(env.control->swapped) ? env.queue1 : env.queue0; }
+DEVICE u64 listed_now() { return (u64)FRESH(slot_now() + TOUCHED_TAIL); }
+
+DEVICE void pull_list_with(i64 how, MarkRoom& room, FoldRoom* rooms) {
+    if (is_over()) return;
+    const Puller puller = puller_now(how);
+    Front front = open_front(room.held[warp_in_block()]);
+    fold_listed(puller, values_now(), listed_now(), front, rooms ? rooms + warp_in_block() : 0);
+    if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
+}
+
+// The rows that ``mark_rows`` listed, and of long ones the stamps. Three blocks, as of ``pull``: 80 registers, not 119.
+KERNEL_OF(3) pull_listed(i64 how) {
+    SHARED(MarkRoom, room);
+    SHARED(Folds, folds);
+    pull_list_with(how, room, folds.rooms);
+}
+KERNEL pull_listed_short(i64 how) {
+    SHARED(MarkRoom, room);
+    pull_list_with(how, room, 0);
+}
+
+// ``vertex_phase`` of listed rows.
+KERNEL lower(i64) {
+    SHARED(MarkRoom, room);
+    if (is_over()) return;
+    Front front = open_front(room.held[warp_in_block()]);
+    lower_listed(globals_now(), values_now(), listed_now(), front);
+}
+#endif
 
 #if FOLD_BLOCKS
 // Rows that a block folds, after ``pull``.
@@ -61,10 +112,10 @@ KERNEL open_rows(i64) {
 KERNEL fold_long(i64 how) {
     if (!is_over()) fold_chunks(puller_now(how));
 }
-KERNEL join_rows(i64) {
+KERNEL join_rows(i64 how) {
     SHARED(AwakeRoom, room);
     if (is_over()) return;
-    join_folds(puller_now(0), next_bits_now(), slot_now(), room);
+    join_folds(puller_now(0), marks_now(how), next_bits_now(), slot_now(), room);
 }
 #else
 PULL_KERNEL pull(i64 of) {

@@ -27,11 +27,12 @@ DEVICE u32 row_bound(u32 v, u64 degree) { return (u32)larger(smaller(fold_ceilin
 // A key clamped to 0 … bound; 0 for a key that is left out.
 DEVICE u32 height(i64 key, u32 bound) { return key == LEFT_OUT ? 0 : (u32)larger(smaller(key, (i64)bound), 0ll); }
 
-// Store the support of v and the ceiling that its fold began with, which ``apply`` then lowers. By one thread.
+// Store the support of v and, in the upper half of the word, the ceiling that its fold began with, which ``apply`` then
+// lowers. By one thread.
 DEVICE void keep_support(u32 v, u64 support) {
     if (!SUPPORTS) return;
-    env.fold_support[v] = (u32)support;
-    env.fold_was[v] = (u32)larger(smaller(fold_ceiling(v), (i64)EVERY_LANE), 0ll);
+    const u64 was = (u64)larger(smaller(fold_ceiling(v), (i64)EVERY_LANE), 0ll);
+    env.fold_support[v] = was << 32 | (u32)support;
 }
 
 // By a thread; count <= FOLD_ALONE.

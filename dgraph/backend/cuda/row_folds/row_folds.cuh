@@ -4,7 +4,8 @@
 // ``pull`` stamps those with an active in-neighbour, by MODE and HINDEX their chunks vote (``vote_rows``), which mostly
 // settles a row, and of the others ``empty_tables`` and ``fold_chunks`` fill tables in global memory. ``join_folds``
 // ends them. Where few edges leave active vertices, ``mark_rows`` marks the rows that they reach, and ``pull`` does not
-// look for any.
+// look for any. With SUPPORTS it lists them instead, and a round of ``pull_listed`` and ``lower`` reads nothing of the
+// other rows.
 
 // Keys of edges ``first`` … of v; whether v has to wait.
 struct RowKeys {
@@ -56,9 +57,12 @@ struct RowKeys {
     }
 };
 
-struct FoldBlock : AwakeRoom {
-    FoldRoom rooms[BLOCK / 32];
+// Shared memory of ``pull_short``, and of ``pull``.
+struct ShortFolds : AwakeRoom {
     u32 hits[BLOCK / 32][32]; // of marked rows: bits of the vertices that changed
+};
+struct Folds : ShortFolds {
+    FoldRoom rooms[BLOCK / 32];
 };
 
 // The i-th chunk: its row, the row's first chunk, and its edges.
@@ -95,20 +99,21 @@ template <class W, class F> DEVICE void each_chunk(const W& wanted, const F& f) 
     }
 }
 
+// Stamp the row whose first chunk is the ``begin``-th.
+DEVICE void stamp_row(u64 begin) { env.fold_stamps[begin] = fold_stamp(), env.fold_votes[begin] = 0; }
+
 // Stamp long rows with an active in-neighbour, or all that are marked.
 DEVICE void stamp_rows(const Puller& puller, const u32* marks) {
-    const u32 stamp = fold_stamp();
-    const auto put = [&](u64 begin) { env.fold_stamps[begin] = stamp, env.fold_votes[begin] = 0; };
     each_chunk([&](u64 i) {
         const u32 v = env.fold_rows[i];
         if (!wants(puller.G, v) || !marks) return wants(puller.G, v);
-        if (marks[v >> 5] >> (v & 31) & 1) put(FoldChunk(i).begin);
+        if (marks[v >> 5] >> (v & 31) & 1) stamp_row(FoldChunk(i).begin);
         return false;
     }, [&](u64 i) {
         const FoldChunk chunk(i);
         const RowKeys keys = {puller, chunk.first, chunk.v, false};
         if (RECORD) puller.seen += (chunk.count() + 31 - lane_id()) / 32;
-        if (keys.some_active_together(chunk.count()) && lane_id() == 0) put(chunk.begin);
+        if (keys.some_active_together(chunk.count()) && lane_id() == 0) stamp_row(chunk.begin);
     });
 }
 
@@ -172,35 +177,42 @@ DEVICE bool fold_medium(const RowKeys& keys, u32 count, bool known, FoldRoom& ro
     return true;
 }
 
-// Vertices that folds have changed, and their edges; of a thread.
+// Vertices that folds have changed, and their edges; of a thread. Only without ``apply``, which counts the frontier
+// itself.
 struct Awake {
     i64 count, edges;
+
+    // Store the value of the row of v. True if that changes v.
+    __device__ bool commits(u32 v, i64 value) {
+        const bool changes = commit(v, {value});
+        if (!APPLY && changes) count++, edges += degree_of(v);
+        return changes;
+    }
 };
 
-// Fold the short or medium row of v, which each lane has where it is ``mine``. True if the fold changed v. By whole warps.
-DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom& room, Awake& awake) {
+// Fold the short or medium row of v, which each lane has where it is ``mine``. True if it has a value. By whole warps.
+// ``room``: of the warp; null where no row has more than FOLD_ALONE edges.
+DEVICE bool fold_lanes(const Puller& puller, bool mine, u32 v, bool known, FoldRoom* room, i64& value) {
     const offset_t first = mine ? env.in_offsets[v] : 0, last = mine ? env.in_offsets[v + 1] : 0;
     const bool able = first < last && last - first <= FOLD_MOST && wants(puller.G, v);
     const u32 count = able ? (u32)(last - first) : 0;
-    i64 value = 0;
     bool hit = false;
+    value = 0;
     if (able && count <= FOLD_ALONE) hit = fold_short({puller, first, v, false}, count, known, value);
-    for (u32 left = ballot(count > FOLD_ALONE); left; left &= left - 1) {
+    for (u32 left = room ? ballot(count > FOLD_ALONE) : 0; left; left &= left - 1) {
         const u32 lane = __ffs(left) - 1;
         const RowKeys keys = {puller, shuffle(first, lane), shuffle(v, lane), false};
         i64 found = 0;
-        const bool some = fold_medium(keys, shuffle(count, lane), known, room, found);
+        const bool some = fold_medium(keys, shuffle(count, lane), known, *room, found);
         if (lane == lane_id()) hit = some, value = found;
     }
-    if (hit) hit = commit(v, {value});
-    if (hit) awake.count++, awake.edges += degree_of(v);
     return hit;
 }
 
 // Fold marked rows. Few bits of a word are set, so a warp takes 32 words, far apart since rows side by side are of like
 // length, and gives each lane one of their rows.
-DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, FoldBlock& room, Awake& awake) {
-    u32* hits = room.hits[warp_in_block()];
+DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32* next, u32* hits, FoldRoom* room,
+                        Awake& awake) {
     const u64 words = ((u64)env.rows + 31) / 32;
     for (u64 from = warp_rank(); from < words; from += threads()) {
         const u64 mine = from + lane_id() * warps();
@@ -218,8 +230,9 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
             for (u32 k = 0; row < total && k < skipped; k++) rest &= rest - 1;
             const u32 bit = row < total ? __ffs(rest) - 1 : 0;
             const u32 v = (u32)(32 * (from + lane * warps())) + bit;
-            const bool hit = fold_lanes(puller, row < total, v, true, room.rooms[warp_in_block()], awake);
-            if (hit) atomicOr(hits + lane, 1u << bit);
+            i64 value;
+            if (fold_lanes(puller, row < total, v, true, room, value) && awake.commits(v, value))
+                atomicOr(hits + lane, 1u << bit);
         }
         __syncwarp();
         if (!ALL && mine < words) next[mine] = hits[lane_id()];
@@ -227,18 +240,56 @@ DEVICE void fold_marked(const Puller& puller, const u32* marks, u64 pulled, u32*
     }
 }
 
+// Of listed rows in chunks, which stand in the list of values without theirs.
+#define IN_FIELD EVERY_LANE
+
+// Fold the rows of a list. Values are stored in its order, since those of vertices far apart lie in as many sectors of
+// memory, and applied by ``lower_listed`` once no fold reads the old ones. Rows in chunks only get stamps. A warp takes
+// 32 rows at a time: far apart, since rows side by side are of like length, or where all are short side by side, but
+// fewer if there are few.
+DEVICE void fold_listed(const Puller& puller, u32* values, u64 count, Front& front, FoldRoom* room) {
+    const u64 each = room ? 32 : smaller(larger(count / warps(), (u64)1), (u64)32);
+    const u64 own = warp_rank() * (room ? 1 : each) + lane_id() * (room ? warps() : 1);
+    for (u64 first = 0; first < count; first += warps() * each) {
+        const u64 i = first + own;
+        const bool mine = lane_id() < each && i < count;
+        const u32 v = mine ? env.touched[i] : 0;
+        i64 value;
+        const bool hit = fold_lanes(puller, mine, v, true, room, value);
+        front.add(hit && value < fold_ceiling(v), v);
+        if (mine) values[i] = hit ? (u32)value : IN_FIELD;
+        if (room && mine && !hit) stamp_row(FoldChunk(last_up_to(env.fold_rows, (u64)env.fold_count, v)).begin);
+    }
+    front.close();
+}
+
+// Apply the values of listed rows. Those of rows in chunks are in the field, as after any pull.
+DEVICE void lower_listed(const Globals& G, const u32* values, u64 count, Front& front) {
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.touched[i] : 0, value = i < count ? values[i] : 0;
+        bool awake = false;
+        if (i < count && value != IN_FIELD) put_ceiling(v, value);
+        else if (i < count) awake = apply(G, v).awake, reset(v);
+        front.add(awake, v);
+    }
+    front.close();
+}
+
 // Short and medium rows; the vertices that were proposed to are bits of ``next``. Of long rows only the stamps.
-DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, FoldBlock& room) {
+// ``rooms``: null where no row has more than FOLD_ALONE edges.
+DEVICE void fold_rows(const Puller& puller, const u32* marks, u32* next, i64* slot, ShortFolds& room, FoldRoom* rooms) {
     Awake awake = {0, 0};
-    stamp_rows(puller, marks);
+    FoldRoom* own = rooms ? rooms + warp_in_block() : 0;
+    if (rooms) stamp_rows(puller, marks);
     const u64 rows = (u64)env.rows, pulled = smaller(rows, (u64)env.pulled);
-    if (marks) fold_marked(puller, marks, pulled, next, room, awake);
+    if (marks && !SUPPORTS) fold_marked(puller, marks, pulled, next, room.hits[warp_in_block()], own, awake);
     for (u64 i = warp_rank(); !marks && 32 * i < rows; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
-        const u32 word = ballot(fold_lanes(puller, v < pulled, v, false, room.rooms[warp_in_block()], awake));
+        i64 value;
+        const u32 word = ballot(fold_lanes(puller, v < pulled, v, false, own, value) && awake.commits(v, value));
         if (!ALL && lane_id() == 0) next[i] = word;
     }
-    if (FUSED && !ALL) count_awake(slot, awake.count, awake.edges, room);
+    if (FUSED && !ALL && !APPLY) count_awake(slot, awake.count, awake.edges, room);
 }
 
 // The value of a stamped row, from its table or by its votes; whether it has one. By a warp.
@@ -258,16 +309,16 @@ DEVICE bool value_of_row(const Puller& puller, const FoldChunk& row, i64& value)
     return !ballot(waits);
 }
 
-// The rows that were folded in chunks.
-DEVICE void join_folds(const Puller& puller, u32* next, i64* slot, AwakeRoom& room) {
+// The rows that were folded in chunks; with SUPPORTS and ``marks`` they are in the list.
+DEVICE void join_folds(const Puller& puller, const u32* marks, u32* next, i64* slot, AwakeRoom& room) {
     const u32 stamp = fold_stamp();
     i64 awake = 0, edges = 0;
     each_chunk([&](u64 i) { return FoldChunk(i).begin == i && FoldChunk(i).is_stamped(stamp); }, [&](u64 i) {
         const FoldChunk chunk(i);
         i64 value = 0;
         if (!value_of_row(puller, chunk, value) || lane_id() || !commit(chunk.v, {value})) return;
-        if (!ALL) atomicOr(next + (chunk.v >> 5), 1u << (chunk.v & 31));
-        awake++, edges += degree_of(chunk.v);
+        if (!ALL && !(SUPPORTS && marks)) atomicOr(next + (chunk.v >> 5), 1u << (chunk.v & 31));
+        if (!APPLY) awake++, edges += degree_of(chunk.v);
     });
-    if (FUSED && !ALL) count_awake(slot, awake, edges, room);
+    if (FUSED && !ALL && !APPLY) count_awake(slot, awake, edges, room);
 }
