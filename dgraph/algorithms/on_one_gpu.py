@@ -2,7 +2,7 @@
 
 Some answers depend on long chains of vertices: between GPUs they take thousands of short rounds. If the graph fits
 beside a part of it, rank 0 finds the answer with the kernel for one GPU and sends the columns to the owners of the
-vertices. Entry: :func:`solved`.
+vertices. Weights are not gathered: none of these algorithms reads them. Entry: :func:`solved`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     asked = ctx.direction != "auto" or ctx.sync != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
     if kernel is None or ctx.comm.size == 1 or asked or ctx.previous is not None or not ctx.local.n:
         return work.run(ctx)
-    if work.weighted:
-        ctx.check_weights()
     with ctx.record("prepare"), ctx.comm.watchdog.paused():
         found = ctx.backend.gathered(ctx.local, ctx.comm, kernel)
     if isinstance(found, str):
@@ -54,7 +52,7 @@ def _by_one(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
         ctx.comm.agree(error)
     with ctx.record("exchange"):
         facts = ctx.comm.bcast_json(facts)
-        ctx.rounds, ctx.weighted = facts["rounds"], facts["weighted"]
+        ctx.rounds = facts["rounds"]
         columns = {name: _returned(found, name, answer.columns.get(name), *how) for name, *how in facts["columns"]}
     return Answer(columns, facts["summary"], facts["finished"], facts["limit"])
 
@@ -71,7 +69,7 @@ def _alone(work: Algorithm, ctx: Context, found: OneDevice) -> tuple[Answer, dic
     columns = [(name, *_how(column)) for name, column in answer.columns.items()]
     facts = {
         "columns": columns, "summary": plain(answer.summary), "finished": answer.finished, "limit": answer.limit,
-        "rounds": alone.rounds, "weighted": alone.weighted,
+        "rounds": alone.rounds,
     }  # fmt: skip
     return answer, facts
 
