@@ -249,9 +249,12 @@ class Meeting:
     def pytest_sessionfinish(self, exitstatus):
         self.status = exitstatus
 
+    @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self):
         """Abort all ranks if this one ends early, for any reason: the others would wait for it."""
         if self.status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            sys.stdout.flush()
+            time.sleep(0.5)  # launchers drop output that they have not forwarded when a rank aborts
             self.comm.Abort(int(self.status))
 
     @pytest.hookimpl(wrapper=True)
