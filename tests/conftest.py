@@ -13,6 +13,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 import zlib
