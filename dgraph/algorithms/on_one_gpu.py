@@ -42,7 +42,7 @@ def _by_one(work: Algorithm, ctx: Context, found: OneDevice) -> Answer:
     error: BaseException | None = None
     answer, facts = Answer({}), None
     if found.backend is None:
-        with ctx.record("idle"):
+        with ctx.record("idle"), ctx.comm.watchdog.paused():  # rank 0 may take longer than a round
             ctx.comm.agree(None)
     else:
         try:
