@@ -84,7 +84,7 @@ def _whole(local: LocalGraph, comm: Comm, edges: int) -> tuple[Weights, int]:
 
 
 def _bytes_to_join(n: int, edges: int, weights: Weights) -> int:
-    """Return the most bytes that the first rank needs to join so many edges."""
+    """Return the most bytes that the first rank needs to join this many edges."""
     vertex, entry = (40, 16) if weights.packed(n) else (56, 24)
     return (vertex + 24) * n + (entry + max(entry, 8 + weights.kind.itemsize)) * edges
 

@@ -14,7 +14,7 @@ from dgraph.algorithms.kernels.forest_search import RowSearch, bytes_needed
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.errors import UsageError
+from dgraph.backend.cuda.memory.memory_plan import require
 from dgraph.result.columns import FieldColumn
 
 
@@ -38,13 +38,7 @@ class WholeSearch(RowSearch):
     """Search of a whole graph."""
 
     def __init__(self, graph: DeviceGraph, device: Any):
-        need = bytes_needed(graph, part=False)
-        free = device.free(need)
-        if need > free:
-            raise UsageError(
-                f"a spanning forest may need {need:,} bytes of GPU memory beside the graph, and {free:,} are free on "
-                f"{device.name}; use more ranks, or --backend cpu"
-            )
+        require(device, bytes_needed(graph, part=False), "a spanning forest")
         super().__init__(graph, device, part=False)
 
     def found(self) -> tuple[dict[str, Any], int | float, int]:

@@ -79,7 +79,7 @@ class Weights:
         return self.kind.kind == "f"
 
     def packed(self, vertices: int) -> bool:
-        """Return True if a weight and the places of two of so many vertices fit one word."""
+        """Return True if a weight and the places of two vertices, of ``vertices``, fit one word."""
         return not self.real and (self.high - self.low).bit_length() + 2 * _bits(vertices) < 64
 
 

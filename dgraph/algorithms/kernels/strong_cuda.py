@@ -13,7 +13,7 @@ from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.backend.cuda.memory.memory_plan import in_edges
+from dgraph.backend.cuda.memory.memory_plan import in_edges, require
 from dgraph.errors import OutOfMemory
 from dgraph.program import Program
 from dgraph.result.columns import FieldColumn
@@ -52,17 +52,11 @@ class GpuStrong:
         graph, device = self.backend.graph_of(ctx.local), self.backend.device
         try:
             in_edges(graph)
-            _require(60 * ctx.local.size, device)
+            require(device, 60 * ctx.local.size, "finding components")
             return Search(graph, device).found(ctx, ahead, behind)
         except OutOfMemory as lacking:
             ctx.record.choose("components", "programs", str(lacking))
             return None
-
-
-def _require(need: int, device: Any) -> None:
-    """Raise OutOfMemory if the GPU has fewer free bytes."""
-    if need > device.free(need):
-        raise OutOfMemory(f"kernels may need {need:,} bytes of GPU memory, and {device.free():,} are free")
 
 
 class Search:
@@ -148,7 +142,7 @@ class Search:
         while arcs > room:
             room = arcs
             self.arrays |= dict.fromkeys(("from_left", "to_left"))
-            _require(16 * room, self.device)
+            require(self.device, 16 * room, "arcs between components")
             self.arrays |= {name: xp.empty(room, np.uint32) for name in ("from_left", "to_left")}
             self.numbers["capacity"] = room
             self._launch("list_arcs")

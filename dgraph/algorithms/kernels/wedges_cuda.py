@@ -15,8 +15,8 @@ from dgraph.algorithms.kernels.wedges_between_gpus import found as between_gpus
 from dgraph.algorithms.kernels.wedges_memory import hubs_of
 from dgraph.algorithms.kernels.wedges_search import Search
 from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cuda.memory.memory_plan import require
 from dgraph.backend.kernel_register import ROW_KERNELS
-from dgraph.errors import UsageError
 
 
 class GpuWedges:
@@ -28,12 +28,7 @@ class GpuWedges:
     def whole(self, local: Any) -> Found:
         """Count the triangles of a whole graph."""
         graph, device = self.backend.graph_of(local), self.backend.device
-        need = ROW_KERNELS["wedges"].gpu.of(local.size, graph.edges)
-        if need > device.free(need):
-            raise UsageError(
-                f"counting triangles needs {need:,} bytes of GPU memory beside the graph, and {device.free(need):,} "
-                f"are free on {device.name}; use more ranks, or --backend cpu"
-            )
+        require(device, ROW_KERNELS["wedges"].gpu.of(local.size, graph.edges), "counting triangles")
         search = Search(graph, device)
         starts, degrees = search.oriented()
         wedges = search.wedges(starts, search.targets(starts), hubs_of(local.size, graph.edges))

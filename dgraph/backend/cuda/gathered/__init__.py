@@ -1,1 +1,1 @@
-"""Whole graph on one GPU of several, for algorithms that one GPU finishes sooner than several that exchange."""
+"""Whole graph on one GPU of several, for algorithms that one GPU finishes faster than several that exchange."""

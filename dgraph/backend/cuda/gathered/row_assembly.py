@@ -62,7 +62,7 @@ class RowAssembly:
         self._filled[rows] += lengths
 
     def fill(self, first: int, targets: Any) -> None:
-        """Place the targets, uint32, of the arcs from number ``first`` on of the rows that were begun."""
+        """Place the targets, uint32, of the arcs from number ``first`` on of the rows given to :meth:`begin`."""
         begins, moved = self._rows  # type: ignore[misc]
         module, address = self.device.module(text(), "place_rows"), self.device.address
         rows = address(begins), address(moved), len(moved)

@@ -183,13 +183,18 @@ def in_edges(graph: DeviceGraph) -> Rows:
     Raises:
         OutOfMemory: they do not fit.
     """
-    need, device = 0 if graph.has_incoming else _transpose_peak(graph.extent), graph.device
-    if need > device.free(need):
+    require(graph.device, 0 if graph.has_incoming else _transpose_peak(graph.extent), "in-edges")
+    return graph.incoming
+
+
+def require(device: Any, need: int, what: str) -> None:
+    """Raise OutOfMemory if ``what`` needs more bytes of GPU memory than are free."""
+    free = device.free(need)
+    if need > free:
         raise OutOfMemory(
-            f"in-edges need {need:,} bytes of GPU memory beside the graph, and {device.free():,} are free on "
+            f"{what} may need {need:,} bytes of GPU memory beside the graph, and {free:,} are free on "
             f"{device.name}{beside(device)}; use more GPUs, or --backend cpu"
         )
-    return graph.incoming
 
 
 def _bits(vertices: int) -> int:
