@@ -219,7 +219,7 @@ def test_the_error_of_one_rank_is_raised_on_all(search, method, monkeypatch):
 
 MUTANTS = {
     "every rank drops the arcs to larger positions": (
-        "mine &= env.part || v < u", "mine &= v < u"
+        "mine &= PART || v < u", "mine &= v < u"
     ),
     "both ranks of an edge choose the other": ("(a ^ b) & 1 ? a < b : a > b", "(a ^ b) & 1 ? u < v : u > v"),
     "ends are sent as positions": ("env.gids[vertex_at(low_place(edge))]", "vertex_at(low_place(edge))"),

@@ -31,7 +31,6 @@ struct Env {
     u64* sent_ends; // edges between ranks: gids of both ends, the smaller id in the high half
     weight_t* sent_weights; // null: all edges weigh 1
     i64 n, chunks, all_roots, root_count, edge_count, capacity, bits, least;
-    i64 part; // 1: the reverse of an arc may be on another rank
     u64 above, upto; // range of words' weights that is listed: above < x <= upto, or from 0 if ``above`` is NONE
 };
 CONSTANT Env env;
@@ -200,8 +199,8 @@ KERNEL list_arcs(i64) {
         if (mine && limited) order = order_of(e), mine = (env.above == NONE || order > env.above) && order <= env.upto;
         const u32 v = mine ? env.neighbours[e] : u;
         u32 a = 0, b = 0;
-        if (mine &= env.part || v < u) a = env.parent[u], b = env.parent[v], mine = a != b;
-        if (env.part && mine) mine = stands_for_edge(u, v); // late: it reads an id
+        if (mine &= PART || v < u) a = env.parent[u], b = env.parent[v], mine = a != b;
+        if (PART && mine) mine = stands_for_edge(u, v); // late: it reads an id
         if (!ballot(mine)) return;
         if (mine && !limited) order = order_of(e);
         lister.add(mine, a, b, mine ? edge_of(u, v, order) : Edge{NONE, NONE});

@@ -31,7 +31,7 @@ NONE = -1
 
 
 @cache
-def text(wide: bool, weights: str, ids: str, packed: bool) -> str:
+def text(wide: bool, weights: str, ids: str, packed: bool, part: bool) -> str:
     """Return the kernels' text.
 
     Args:
@@ -39,6 +39,7 @@ def text(wide: bool, weights: str, ids: str, packed: bool) -> str:
         weights: dtype of the weights.
         ids: dtype of the array of original ids.
         packed: a weight and two places fit one word.
+        part: the reverse of an arc may be on another rank.
     """
     real = weights[0] == "f"
     types = (
@@ -47,7 +48,7 @@ def text(wide: bool, weights: str, ids: str, packed: bool) -> str:
         f"typedef {TYPES[ids]} original_t;\n"
         f"typedef {'double' if real else 'i64'} value_t;\n"
         f"#define NO_WEIGHT {'INFINITE' if real else f'{UNREACHED}ll'}\n"
-        f"static const bool PACKED = {'true' if packed else 'false'};"
+        f"static const bool PACKED = {'true' if packed else 'false'}, PART = {'true' if part else 'false'};"
     )
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("forest")])
 
@@ -110,9 +111,9 @@ class Search:
         rows: Mapping[str, Any] = MappingProxyType({}), wide: bool = False, part: bool = False,
     ):  # fmt: skip
         xp, (place, vertex) = device.xp, places
-        self.device, self.n, self.weights, self.packed = device, n, weights, weights.packed(n)
+        self.device, self.n, self.weights, self.packed, self.part = device, n, weights, weights.packed(n), part
         name = "uint32" if ids is None else ids.dtype.name
-        self.module = device.module(text(wide, weights.kind.name, name, self.packed), "forest")
+        self.module = device.module(text(wide, weights.kind.name, name, self.packed, part), "forest")
         pairs = 0 if self.packed else n
         self.arrays: dict[str, Any] = {
             **dict.fromkeys(("offsets", "neighbours", "weights")), "original": ids,
@@ -128,8 +129,7 @@ class Search:
         self.arrays |= rows
         self.numbers = {
             "n": n, "chunks": len(rows.get("chunk_rows", ())), "all_roots": 1, "root_count": n, "edge_count": 0,
-            "capacity": 0, "bits": _bits(n) if self.packed else 32, "least": weights.low, "part": int(part),
-            "above": NONE, "upto": NONE,
+            "capacity": 0, "bits": _bits(n) if self.packed else 32, "least": weights.low, "above": NONE, "upto": NONE,
         }  # fmt: skip
 
     def columns(self) -> tuple[dict[str, Any], int | float, int]:
@@ -265,7 +265,7 @@ class RowSearch(Search):
         for kernel in ("choose_in_rows", "hook", "settle"):
             self._launch(kernel, passes=False)
         roots, sparse = self._counted()[1], self.graph.edges <= 2 * MANY * self.n
-        if not self.numbers["part"]:  # a mirror has no row here, and may choose among the edges of others
+        if not self.part:  # a mirror has no row here, and may choose among the edges of others
             self._leave_roots(roots)
         self._list("list_arcs", self.graph.edges // (2 if sparse else 8) + 1, all_roots=False)
         self._rounds()
