@@ -26,7 +26,7 @@ from dgraph.program import HINDEX, MODE, Traced
 RENUMBERING, FOLLOWING = 28, 20
 """Scratch bytes an edge of a piece of ``RENUMBERED`` edges, and further ones where weights move along."""
 
-TRANSPOSING, MOVING = 32, 28
+TRANSPOSING, MOVING = 28, 24
 """Scratch bytes an edge of ``SOME``, while edges are sorted by target; beside a weight, while weights move."""
 
 LIGHTEST = 8
