@@ -10,7 +10,7 @@ from typing import Any
 from dgraph._support import interrupts
 from dgraph._support.callers import users_frame
 from dgraph.algorithms import Algorithm
-from dgraph.algorithms.on_one_gpu import solved
+from dgraph.algorithms.on_replicas import solved
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import check_continues, requested, start_of
 from dgraph.comm import collective, communicator

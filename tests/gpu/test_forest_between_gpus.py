@@ -12,14 +12,14 @@ from linked import links_for
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from simulated import Graph, succeed
-from test_on_one_gpu import answers, contexts
+from test_on_replicas import answers, contexts
 
 import dgraph
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.kernels import forest_between_gpus as between
 from dgraph.algorithms.kernels import forest_cpu
 from dgraph.algorithms.mst import Mst
-from dgraph.algorithms.on_one_gpu import solved
+from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import vertex_order
@@ -238,7 +238,7 @@ def test_an_order_by_position_gives_other_rows(monkeypatch):
 def test_mutants_give_other_rows(name, monkeypatch):
     graph = graph_of(None, 600, Renamed)
     wanted = on_cpu(graph)
-    monkeypatch.setattr("test_on_one_gpu.Device", partial(Device, mutant=MUTANTS[name]))
+    monkeypatch.setattr("test_on_replicas.Device", partial(Device, mutant=MUTANTS[name]))
     found = [answers(size, graph, "mst", policy=policy, transport=transport) for size, policy, transport in WAYS]
     with pytest.raises(AssertionError):
         [agree(each, wanted, graph) for each in found]

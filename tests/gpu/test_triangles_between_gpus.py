@@ -10,13 +10,13 @@ from building_checks import built
 from emulated import Device, needs_compiler
 from linked import links_for
 from simulated import Graph, succeed
-from test_on_one_gpu import N, answers, contexts, spread_ids
+from test_on_replicas import N, answers, contexts, spread_ids
 
 import dgraph
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.kernels import wedges_between_gpus as between
 from dgraph.algorithms.kernels import wedges_memory, wedges_search
-from dgraph.algorithms.on_one_gpu import solved
+from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gathered import row_assembly
@@ -295,7 +295,7 @@ MUTANTS = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_give_other_counts(name, monkeypatch, pieces):
     graph = graph_of(900)
-    monkeypatch.setattr("test_on_one_gpu.Device", partial(Device, mutant=MUTANTS[name]))
+    monkeypatch.setattr("test_on_replicas.Device", partial(Device, mutant=MUTANTS[name]))
     with pytest.raises(AssertionError):
         [agree(graph, way) for way in WAYS[:4]]
 

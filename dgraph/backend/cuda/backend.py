@@ -28,7 +28,7 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
-from dgraph.backend.one_device import OneDevice
+from dgraph.backend.replica import Replica
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
@@ -277,8 +277,8 @@ class CudaBackend(Backend):
                 )
         return self._graph(local)
 
-    def gathered(self, local: LocalGraph, comm: Comm, kernel: str) -> OneDevice | str:
-        """Gather the graph on the first rank's GPU, where it stays beside its part; collective."""
+    def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> Replica | str:
+        """Gather the graph on every rank's GPU, where it stays beside the part; collective."""
         if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
             return "hosts without GPUs, a requested schedule, or ids of 64 bits"
         self.prepare(local, comm)

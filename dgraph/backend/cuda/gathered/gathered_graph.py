@@ -1,7 +1,7 @@
-"""Whole graph on the GPU of rank 0, gathered from all ranks and kept with its part of it.
+"""Whole graph on the GPU of each rank, gathered from all ranks and kept with this one's part of it.
 
-Some algorithms need thousands of short rounds between GPUs, and one GPU that holds the graph finishes them first.
-Entry: :func:`whole_graph`, for ``algorithms/on_one_gpu.py``, which runs them there.
+Some algorithms need thousands of short rounds between GPUs, and GPUs that hold the graph finish them first. Entry:
+:func:`whole_graph`, for ``algorithms/on_replicas.py``, which runs them there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dgraph.backend.cuda.gathered.owners import Owners, lacking, owners_bytes, o
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, fill
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
-from dgraph.backend.one_device import OneDevice
+from dgraph.backend.replica import Replica
 from dgraph.comm import Comm
-from dgraph.result.columns import Column, FieldColumn
+from dgraph.result.columns import Column, FieldColumn, same
 
 VERTEX = 60
 """Scratch bytes a vertex while a graph is gathered."""
@@ -33,7 +33,7 @@ AFTER = 20
 
 
 def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int:
-    """Return the bytes of GPU memory that a rank with the whole graph needs beside its part.
+    """Return the bytes of GPU memory that a rank needs for the whole graph beside its part.
 
     Args:
         part: the part.
@@ -54,73 +54,77 @@ def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int
 
 
 class GatheredGraph:
-    """Whole graph on the GPU of the first rank, as this rank sees it.
+    """Whole graph on this rank's GPU.
 
     Attributes:
         owners: owners of the vertices, and mailboxes between all ranks.
-        local: the whole graph; None on other ranks.
-        masters: on the first rank, the positions there of each rank's masters, uint32.
+        local: the graph.
+        masters: positions there of this rank's masters, uint32.
     """
 
     def __init__(self, part: DeviceGraph, owners: Owners):
-        """Bring all ranks' rows, without weights, to the first rank; collective.
+        """Bring all ranks' rows, without weights, to every rank; collective.
 
         Args:
             part: this rank's part of the graph.
             owners: the owners.
         """
-        self.owners, comm, ranks = owners, owners.moves.comm, range(1)
+        self.owners, comm = owners, owners.moves.comm
+        ranks = range(comm.size)
         rows = owners.collected(np.uint32, owners.gids, ranks)
         counts = owners.collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32), ranks)
+        ids = owners.ids_by_gid(rows, ranks)
         with comm.together():
-            assembly = self._begun(part, rows, counts) if comm.rank == 0 else None
+            assembly = _begun(part, rows, counts, ids)
         arcs = Leaving(part.edges, lambda first, stop: owners.gids[part.out.neighbours[first:stop]])
         fill(assembly, owners.moves, rows, counts, arcs, ranks)
         with comm.together():
-            self.local = None if assembly is None else assembly.finished()
-        place = None if self.local is None else self.local.vertices.place
-        self.masters = owners.masters if place is None else {peer: place[at] for peer, at in owners.masters.items()}
+            self.local = assembly.finished()
+            place, masters = self.local.vertices.place, owners.gids[: part.local.masters]
+            self.masters = masters if place is None else place[masters]
 
-    def _begun(self, part: DeviceGraph, rows: dict, counts: dict) -> Assembly:
-        """Return the rows of the whole graph, still empty.
-
-        Args:
-            part: this rank's part.
-            rows: rank → gid of each of its rows.
-            counts: rank → arcs of each of its rows.
-        """
-        local, xp = part.local, part.device.xp
-        degrees = xp.zeros(local.n, np.int64)
-        for peer, gids in rows.items():
-            degrees[gids] += counts[peer]
-        skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
-        return Assembly(local, part.device, degrees, skewed, self.owners.ids)
-
-    def returned(self, part: DeviceGraph, name: str, column: Column | None, dtype: np.dtype) -> FieldColumn:
-        """Send a column to the owners of the vertices; collective.
+    def mine(self, part: DeviceGraph, name: str, column: Column) -> FieldColumn:
+        """Return the values of this rank's masters.
 
         Args:
             part: this rank's part of the graph.
             name: of the column.
-            column: values by gid; None on ranks without it.
-            dtype: of its values.
+            column: values by gid.
         """
-        found = None if column is None else self._by_position(column, part.device)
-        view = FieldView(part.device, self.owners.returned(found, dtype, self.masters), part.place)
-        return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name)
+        convert = column.convert if isinstance(column, FieldColumn) else same
+        view = FieldView(part.device, self._by_position(column, part.device)[self.masters], part.place)
+        return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name, convert)
 
     def _by_position(self, column: Column, device: Any) -> Any:
-        """Return a column of the whole graph by position, on the GPU."""
-        vertices = self.local.vertices  # type: ignore[union-attr]
+        """Return a column by position, on the GPU; of a field, the values that are still to be converted."""
+        vertices = self.local.vertices
         if isinstance(column, FieldColumn):
             view = getattr(column.fields, "raw", lambda _: None)(column.name)
             if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
-                return column.convert(view.values)
+                return view.values
+            column = column.fields[column.name]
         found = device.put(np.ascontiguousarray(column() if callable(column) else column))
         return found if vertices.order is None else found[vertices.order]
 
 
-def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> OneDevice | str:
+def _begun(part: DeviceGraph, rows: dict, counts: dict, ids: Any) -> Assembly:
+    """Return the rows of the whole graph, still empty.
+
+    Args:
+        part: this rank's part.
+        rows: rank → gid of each of its rows.
+        counts: rank → arcs of each of its rows.
+        ids: original ids by gid; None: they are the gids.
+    """
+    local, xp = part.local, part.device.xp
+    degrees = xp.zeros(local.n, np.int64)
+    for peer, gids in rows.items():
+        degrees[gids] += counts[peer]
+    skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
+    return Assembly(local, part.device, degrees, skewed, ids)
+
+
+def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> Replica | str:
     """Return the whole graph, gathered at the first call, or the reason why it is not; collective.
 
     Args:
@@ -130,12 +134,11 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
         alone: returns a backend of this GPU for a single rank.
     """
     there = not comm.total(int(part.whole is None))
-    need = bytes_needed(part, comm.size, kernel, there) if comm.rank == 0 else 0
+    need = bytes_needed(part, comm.size, kernel, there)
     if comm.largest(int(need > part.device.total())) or lacking(part, comm, need, ("oriented",)):
         return f"the whole graph and its kernel may need {comm.largest(need):,} bytes on a GPU beside its part"
     if not there:
         part.whole = None
         part.whole = GatheredGraph(part, owners_of(part, comm))
     whole: GatheredGraph = part.whole
-    returned = partial(whole.returned, part)  # the part must not be evicted before results go back
-    return OneDevice(returned, whole.local, alone() if comm.rank == 0 else None)
+    return Replica(whole.local, alone(), partial(whole.mine, part))  # the part must not be evicted meanwhile

@@ -1,4 +1,4 @@
-"""Owners of the vertices of a partitioned graph, as known to the first rank, which computes for all.
+"""Owners of the vertices of a partitioned graph, as known to the first rank.
 
 :class:`Owners` brings arrays of all ranks to some, and columns of the whole graph back to the owners of the vertices.
 It stays with the part of the graph on each GPU. Entry: :func:`owners_of`.
@@ -34,20 +34,33 @@ class Owners:
     def __init__(self, part: DeviceGraph, comm: Comm):
         assert part.links is not None
         self.part = weakref.proxy(part)
-        self.moves, local, xp = BulkMoves(part.device, comm, part.links), part.local, part.device.xp
+        self.moves, local = BulkMoves(part.device, comm, part.links), part.local
         built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
         with comm.together():
             gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
             self.gids = gids.astype(np.uint32, copy=False)
-        self.masters, self.ids = self.collected(np.uint32, self.gids[: local.masters], range(1)), None
-        if not comm.total(int(not built)):
-            return
-        found = self.collected(np.int64, part.original[: local.masters].astype(np.int64), range(1))
-        if found:
-            ids = xp.zeros(local.n, np.int64)
-            for peer, theirs in found.items():
-                ids[self.masters[peer]] = theirs
-            self.ids = ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
+        self.masters = self.collected(np.uint32, self.gids[: local.masters], range(1))
+        self.ids = self.ids_by_gid(self.masters, range(1))
+
+    def ids_by_gid(self, gids: Mapping[int, Any], ranks: range) -> Any:
+        """Return the original ids by gid on some ranks: uint32 if they are less than 2**32 - 1, else int64.
+
+        None where they are the gids, and on other ranks.
+
+        Args:
+            gids: on ``ranks``, rank → gids by position, masters first.
+            ranks: where the ids are wanted.
+        """
+        local = self.part.local
+        if not self.moves.comm.total(int(not hasattr(local, "built"))):
+            return None
+        found = self.collected(np.int64, self.part.original[: local.masters].astype(np.int64), ranks)
+        if not found:
+            return None
+        ids = self.part.device.xp.zeros(local.n, np.int64)
+        for peer, theirs in found.items():
+            ids[gids[peer][: len(theirs)]] = theirs
+        return ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
 
     @cached_property
     def id_places(self) -> tuple[Any, Any]:
@@ -66,19 +79,17 @@ class Owners:
         pieces = ((peer, found.pop(peer)) for peer in list(found))
         return {peer: each[0] if len(each) == 1 else join(each) for peer, each in pieces}
 
-    def returned(self, values: Any, dtype: Any, at: Mapping[int, Any] | None = None) -> Any:
-        """Send a column of the whole graph to the owners of the vertices.
+    def returned(self, values: Any, dtype: Any) -> Any:
+        """Send a column of the whole graph from the first rank to the owners of the vertices.
 
         Args:
-            values: by gid, on the device; None on ranks without it.
+            values: by gid, on the device; None on other ranks.
             dtype: as which it is sent; it may be narrower than that of ``values``.
-            at: rank → positions in ``values`` of its masters; None: ``values`` are by gid.
 
         Returns:
             The values of this rank's masters by position, on the device.
         """
-        at = self.masters if at is None else at
-        leaving = {} if values is None else {peer: _picked(values, places, dtype) for peer, places in at.items()}
+        leaving = {} if values is None else {peer: _picked(values, gids, dtype) for peer, gids in self.masters.items()}
         found = self.part.device.xp.empty(self.part.local.masters, dtype)
 
         def placed(_: int, first: int, piece: Any) -> None:

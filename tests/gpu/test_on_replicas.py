@@ -1,4 +1,4 @@
-"""Algorithms that one of several emulated GPUs runs: the whole graph, and answers against one rank's."""
+"""Algorithms that each of several emulated GPUs runs: the whole graph, and answers against one rank's."""
 
 from itertools import chain
 
@@ -11,7 +11,7 @@ from simulated import Graph, succeed
 import partitioning
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.kernels import strong_cuda
-from dgraph.algorithms.on_one_gpu import solved
+from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gathered import gathered_graph, row_assembly
 from dgraph.backend.cuda.gpu_options import Options
@@ -72,13 +72,13 @@ def answers(size, graph, name, changed=lambda _: None, **kwargs):
 @pytest.mark.parametrize(
     ("size", "policy", "transport"), [(2, "oec", "p2p"), (3, "cvc", "mpi-host"), (4, "iec", "p2p")]
 )
-def test_one_of_several_gpus_finds_what_one_alone_finds(name, size, policy, transport, monkeypatch):
+def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", 256)
     monkeypatch.setattr(row_assembly, "PIECE", 50)
     graph = graph_of(name == "scc")
     alone, summary, _ = answers(1, graph, name)
     found, again, choices = answers(size, graph, name, policy=policy, transport=transport)
-    assert choices["placement"] == "one GPU"
+    assert choices["placement"] == "replicas"
     assert again == summary
     for key, values in alone.items():
         assert found[key].dtype == values.dtype
@@ -100,12 +100,12 @@ def test_original_ids_order_and_name_vertices_of_the_whole_graph(name):
         np.testing.assert_array_equal(found[key], values)
 
 
-def test_without_memory_for_the_whole_graph_all_ranks_work(monkeypatch):
+def test_without_memory_for_the_whole_graph_parts_work(monkeypatch):
     graph = graph_of(False)
     alone, summary, _ = answers(1, graph, "mis")
     monkeypatch.setattr(gathered_graph, "bytes_needed", lambda *_: 1 << 40)
     found, again, choices = answers(2, graph, "mis")
-    assert choices["placement"] == "all ranks"
+    assert choices["placement"] == "parts"
     assert again == summary
     np.testing.assert_array_equal(found["in_set"], alone["in_set"])
 

@@ -1,0 +1,55 @@
+"""Run of an algorithm by several GPUs that each hold the whole graph.
+
+Some answers depend on long chains of vertices: between GPUs they take thousands of short rounds. If the graph fits
+beside a part of it on every GPU, each finds the whole answer by the kernel for one GPU, and keeps the rows of its own
+vertices; some kernels share out their first passes. Weights are not gathered: none of these algorithms reads them.
+Entry: :func:`solved`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dgraph.algorithms.base import Algorithm, Answer
+from dgraph.backend.replica import Replica
+from dgraph.comm.serial import SerialComm
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.timings import Trace
+
+
+def solved(work: Algorithm, ctx: Context) -> Answer:
+    """Run an algorithm on the parts of all ranks, or on replicas of the graph where these fit; collective."""
+    kernel = work.one_gpu
+    asked = ctx.direction != "auto" or ctx.sync != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
+    if kernel is None or ctx.comm.size == 1 or asked or ctx.previous is not None or not ctx.local.n:
+        return work.run(ctx)
+    with ctx.record("prepare"), ctx.comm.watchdog.paused():
+        found = ctx.backend.replica(ctx.local, ctx.comm, kernel)
+    if isinstance(found, str):
+        if found:
+            ctx.record.choose("placement", "parts", found)
+        return work.run(ctx)
+    ctx.record.choose("placement", "replicas", "each GPU holds the whole graph, and no kernel works between GPUs")
+    return _on_replica(work, ctx, found)
+
+
+def _on_replica(work: Algorithm, ctx: Context, replica: Replica) -> Answer:
+    """Return this rank's part of the answer; collective."""
+    record = Trace(SerialComm())
+    alone = Context(replica.local, SerialComm(), replica.backend, record, ctx.progress)
+    error: BaseException | None = None
+    answer = Answer({})
+    try:
+        answer = work.run(alone)
+        columns = {name: replica.mine(name, column) for name, column in answer.columns.items()}
+        answer = replace(answer, columns=columns)
+    except Exception as caught:
+        error = caught
+    for name, seconds in record.seconds.items():
+        ctx.record.add(name, seconds)
+    for choice in record.choices:
+        ctx.record.choose(*choice.values())
+    with ctx.record("idle"), ctx.comm.watchdog.paused():  # a rank may take longer than a round
+        ctx.comm.agree(error)
+    ctx.rounds = alone.rounds
+    return answer
