@@ -6,9 +6,15 @@ all ranks; the command line prints it once.
 
 
 class DgraphError(Exception):
-    """Root of every error that dgraph raises on purpose."""
+    """Root of every error that dgraph raises on purpose.
+
+    Attributes:
+        exit_code: status of the command line.
+        on_all_ranks: every rank of the run raised it.
+    """
 
     exit_code = 70
+    on_all_ranks = False
 
 
 class UsageError(DgraphError):

@@ -44,6 +44,8 @@ def _on_replica(work: Algorithm, ctx: Context, replica: Replica) -> Answer:
         columns = {name: replica.mine(name, column) for name, column in answer.columns.items()}
         answer = replace(answer, columns=columns)
     except Exception as caught:
+        if getattr(caught, "on_all_ranks", False):  # raised where replicas share out work
+            raise
         error = caught
     for name, seconds in record.seconds.items():
         ctx.record.add(name, seconds)

@@ -209,7 +209,9 @@ class Comm(ABC):
             return least
         message = None if error is None else [_kind(error), _text(error)]
         name, text = self.bcast_json(message, root=worst)
-        raise getattr(errors, name)(text) from error
+        agreed = getattr(errors, name)(text)
+        agreed.on_all_ranks = True
+        raise agreed from error
 
 
 def _kind(error: BaseException) -> str:

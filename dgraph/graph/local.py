@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -107,6 +107,20 @@ class Mirrors:
         return np.concatenate(found).astype(np.uint32) if found else np.empty(0, np.uint32)
 
 
+class Replicas(Protocol):
+    """Ranks that each hold the same whole graph.
+
+    Attributes:
+        number, count: number of this one, from 0, and of all.
+    """
+
+    number: int
+    count: int
+
+    def spread(self, array: Any) -> None:
+        """Bring each rank's part of an array, one of ``count`` equal ones by number, to all; collective."""
+
+
 @dataclass
 class LocalGraph:
     """One rank's partition.
@@ -126,6 +140,7 @@ class LocalGraph:
         in_degree: the in-degrees of masters and mirrors, cached by ``in_degrees``.
         incoming_from: makes ``incoming`` from the in-edges before a change of the graph; None: ``out`` is transposed.
         turned: the reversed partition, cached by ``reversed_graph``.
+        replicas: ranks that hold the same whole graph, and solve it together; None: there are none.
     """
 
     n: int
@@ -144,6 +159,7 @@ class LocalGraph:
     in_degree: np.ndarray | None = None
     incoming_from: Callable[[], Csr] | None = None
     turned: LocalGraph | None = None
+    replicas: Replicas | None = None
 
     @property
     def size(self) -> int:

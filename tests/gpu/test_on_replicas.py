@@ -1,5 +1,6 @@
 """Algorithms that each of several emulated GPUs runs: the whole graph, and answers against one rank's."""
 
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -10,7 +11,7 @@ from simulated import Graph, succeed
 
 import partitioning
 from dgraph.algorithms.base import ALGORITHMS
-from dgraph.algorithms.kernels import strong_cuda
+from dgraph.algorithms.kernels import independent_cuda, strong_cuda
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gathered import gathered_graph, row_assembly
@@ -83,6 +84,60 @@ def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeyp
     for key, values in alone.items():
         assert found[key].dtype == values.dtype
         np.testing.assert_array_equal(found[key], values)
+
+
+@pytest.fixture
+def small_shares(monkeypatch):
+    """Let shares of 16 successive vertices be decided by each GPU."""
+    small = partial(Device, mutant=("#define PIECE 1024", "#define PIECE 4"))
+    monkeypatch.setattr("test_on_replicas.Device", small)
+    monkeypatch.setattr(independent_cuda, "PIECE", 16)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 5])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_replicas_share_out_an_independent_set(size, passes, small_shares, monkeypatch):
+    monkeypatch.setattr(independent_cuda, "PASSES", passes)
+    graph = graph_of(False)
+    alone, summary, _ = answers(1, graph, "mis")
+    found, again, _ = answers(size, graph, "mis")
+    assert again == summary
+    np.testing.assert_array_equal(found["in_set"], alone["in_set"])
+
+
+def test_shares_are_decided_before_what_is_left(small_shares, monkeypatch):
+    """Decide nothing after the shared passes: chains across shares are left, most vertices are decided."""
+    graph, launch = graph_of(False), independent_cuda.IndependentSingle.launch
+    alone, _, _ = answers(1, graph, "mis")
+
+    def without_the_last(self, kernel, argument=0, together=False):
+        if kernel != "decide" or argument:
+            launch(self, kernel, argument, together)
+
+    monkeypatch.setattr(independent_cuda.IndependentSingle, "launch", without_the_last)
+    found, _, _ = answers(3, graph, "mis")
+    wrong = np.count_nonzero(found["in_set"] != alone["in_set"])
+    assert wrong < N // 4
+    assert not np.any(found["in_set"] & ~alone["in_set"])
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_error_before_a_shared_pass_is_raised_on_all(rank, monkeypatch):
+    def run(ctx):
+        def failing(self):
+            if self.graph.local.replicas.number == rank:
+                raise UsageError("no room")
+            solve(self)
+
+        monkeypatch.setattr(independent_cuda.IndependentSingle, "solve", failing)
+        with pytest.raises(UsageError, match="no room"):
+            solved(ALGORITHMS["mis"](), ctx)
+        monkeypatch.setattr(independent_cuda.IndependentSingle, "solve", solve)
+        return solved(ALGORITHMS["mis"](), ctx).summary
+
+    solve, graph = independent_cuda.IndependentSingle.solve, graph_of(False)
+    _, summary, _ = answers(1, graph, "mis")
+    assert contexts(2, graph, run) == [summary, summary]
 
 
 def spread_ids(ctx):

@@ -192,7 +192,7 @@ KERNELS["components"] = Kernel(
 KERNELS["cores"] = Kernel(edges=Path(__file__).parent / "kcore_peel.py", peels=True)
 KERNELS["shells"] = Kernel(peels=True)
 KERNELS["greedy"] = Kernel(cpu=_greedy_cpu, cuda=_greedy_single, memory=VertexMemory(arrays=18, result=8))
-KERNELS["independent"] = Kernel(cuda=_independent_single, memory=VertexMemory(arrays=5, result=8))
+KERNELS["independent"] = Kernel(cuda=_independent_single, memory=VertexMemory(arrays=6, result=8))
 ROW_KERNELS["wedges"] = RowKernel(
     cpu=_wedges_cpu, cuda=_wedges_cuda, host=RowMemory(100, 40), gpu=WedgeMemory(28, 2),
     planned=lambda: NoCounts,

@@ -5,6 +5,9 @@
 // every n-th four vertices and goes on until all of these are decided: all blocks are resident, and the first undecided vertex
 // waits for none. Bytes are written without atomics: each is written OUT by any number of neighbours, or IN once by its own
 // thread, never both. They are read past L1 before a vertex is decided, and an old value only makes it wait.
+//
+// GPUs that each hold the whole graph decide some of it alone: every shares-th piece each, a few times over, after which all
+// hear of what was decided, two bits a vertex. An undecided vertex of another GPU waits as any other.
 
 struct Env {
     const offset_t* offsets;
@@ -14,7 +17,8 @@ struct Env {
     u8* status;
     int* inside;
     const degree_t* least_to; // the smallest degree up to a tile's last position; null unless positions ascend in rows
-    i64 n, seed, tile_bits;
+    u32* packed; // by share: two bits a vertex
+    i64 n, seed, tile_bits, share, shares, words; // the share's number, their number, and words of each in ``packed``
 };
 CONSTANT Env env;
 
@@ -24,6 +28,16 @@ CONSTANT Env env;
 #define EQUAL_DEGREES 48 // priorities of each degree up to 4
 #define HIGH_DEGREES 62 // first priority of larger degrees: two for each power of two
 #define AT_ONCE 4 // neighbours that a thread reads together
+#define PIECE 1024 // successive fours of one share
+#define CODE_OUT 1
+#define CODE_IN 2
+
+DEVICE u64 fours() { return ((u64)env.n + 3) / 4; }
+DEVICE u64 fours_of_share() {
+    const u64 all = (u64)env.shares * PIECE;
+    return (fours() + all - 1) / all * PIECE;
+}
+DEVICE u64 four_of(u64 i, u64 share) { return (i / PIECE * (u64)env.shares + share) * PIECE + i % PIECE; }
 
 DEVICE i64 key_of(u32 v) { return mixed((i64)env.original[v], env.seed); }
 
@@ -38,7 +52,7 @@ DEVICE u32 coarse(u64 degree, i64 key) {
 }
 
 KERNEL begin_set(i64) {
-    for (u64 v = thread_rank(); v < ((u64)env.n + 3) / 4 * 4; v += threads())
+    for (u64 v = thread_rank(); v < 4 * fours(); v += threads())
         env.status[v] = v < (u64)env.n ? (u8)coarse((u64)env.degree[v], key_of((u32)v)) : OUT;
 }
 
@@ -85,20 +99,45 @@ DEVICE bool waits(u32 v, u8 own) {
 
 // All blocks must be resident at once. Vertices of small degree, which most others wait for, come last by number and are
 // taken first. A byte that a thread has loaded may be old by the time it comes to its vertex: a vertex that is OUT has a
-// neighbour that is IN, or about to be, among those that it reads.
-KERNEL decide(i64) {
-    const u64 fours = ((u64)env.n + 3) / 4;
-    for (bool again = true; again;) {
+// neighbour that is IN, or about to be, among those that it reads. Ends once the share is decided, or after ``times``, if not 0.
+KERNEL decide(i64 times) {
+    const u64 own_fours = fours_of_share();
+    bool again = true;
+    for (i64 time = 0; again && (time < times || !times); time++) {
         again = false;
-        for (u64 i = thread_rank(); i < fours; i += threads()) {
-            const u64 at = fours - 1 - i;
-            const u32 four = fresh((const u32*)env.status + at);
+        for (u64 i = thread_rank(); i < own_fours; i += threads()) {
+            const u64 at = four_of(own_fours - 1 - i, (u64)env.share);
+            const u32 four = at < fours() ? fresh((const u32*)env.status + at) : 0;
             for (u32 k = 0; k < 4; k++) {
                 const u8 own = (u8)(four >> 8 * k);
                 if (own != OUT && own != IN) again |= waits((u32)(4 * at) + k, own);
             }
         }
         if (again) WAIT();
+    }
+}
+
+KERNEL pack_share(i64) {
+    for (u64 w = thread_rank(); w < (u64)env.words; w += threads()) {
+        u32 codes = 0;
+        for (u32 k = 0; k < 16; k++) {
+            const u64 at = four_of(4 * w + k / 4, (u64)env.share);
+            const u8 status = at < fours() ? env.status[4 * at + k % 4] : OUT;
+            codes |= (status == OUT ? CODE_OUT : status == IN ? CODE_IN : 0u) << 2 * k;
+        }
+        env.packed[(u64)env.share * (u64)env.words + w] = codes;
+    }
+}
+
+KERNEL unpack_shares(i64) {
+    for (u64 i = thread_rank(); i < (u64)env.words * (u64)env.shares; i += threads()) {
+        const u64 share = i / (u64)env.words, w = i % (u64)env.words;
+        const u32 codes = share == (u64)env.share ? 0 : env.packed[i];
+        for (u32 k = 0; k < 16; k++) {
+            const u32 code = codes >> 2 * k & 3;
+            const u64 at = four_of(4 * w + k / 4, share);
+            if (code && at < fours()) env.status[4 * at + k % 4] = code == CODE_IN ? IN : OUT;
+        }
     }
 }
 

@@ -79,9 +79,9 @@ class SingleMachine(Machine):
     def _address(self, array: Any) -> int:
         return 0 if array is None or not len(array) else self.device.address(array)
 
-    def launch(self, kernel: str, together: bool = False) -> None:
+    def launch(self, kernel: str, argument: int = 0, together: bool = False) -> None:
         """Launch a kernel with as many blocks as fit the GPU; ``together``: all must be resident at once."""
-        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), 0, together)
+        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument, together)
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all vertices and edges; there are no sums."""

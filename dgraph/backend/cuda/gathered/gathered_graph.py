@@ -19,7 +19,7 @@ from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gathered.gathered_local import Assembly
 from dgraph.backend.cuda.gathered.owners import Owners, lacking, owners_bytes, owners_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, fill
-from dgraph.backend.cuda.transports.bulk_moves import Leaving
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
 from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
 from dgraph.backend.replica import Replica
 from dgraph.comm import Comm
@@ -53,6 +53,22 @@ def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int
     return owners_bytes(part, ranks, True) + 4 * arcs + 8 * n + max(AFTER * n + work, gathering)
 
 
+class GpuReplicas:
+    """GPUs that each hold the whole graph.
+
+    Attributes:
+        number, count: of :class:`dgraph.graph.local.Replicas`.
+    """
+
+    def __init__(self, moves: BulkMoves):
+        self._moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
+
+    def spread(self, array: Any) -> None:
+        """Bring each rank's part of an array to all, or raise the error by which a rank ended before; collective."""
+        self._moves.comm.agree(None)
+        self._moves.spread(array)
+
+
 class GatheredGraph:
     """Whole graph on this rank's GPU.
 
@@ -80,6 +96,7 @@ class GatheredGraph:
         fill(assembly, owners.moves, rows, counts, arcs, ranks)
         with comm.together():
             self.local = assembly.finished()
+            self.local.replicas = GpuReplicas(owners.moves)
             place, masters = self.local.vertices.place, owners.gids[: part.local.masters]
             self.masters = masters if place is None else place[masters]
 

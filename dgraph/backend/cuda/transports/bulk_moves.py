@@ -96,15 +96,26 @@ class BulkMoves:
 
     def add_up(self, array: Any) -> None:
         """Replace an array by its sum over ranks: each rank adds up a slice, and sends it to the others."""
-        size, dtype = self.comm.size, array.dtype
-        cuts = [len(array) * rank // size for rank in range(size + 1)]
-        total = self.device.xp.zeros(cuts[self.comm.rank + 1] - cuts[self.comm.rank], dtype)
+        cuts = self._cuts(array)
+        total = self.device.xp.zeros(cuts[self.comm.rank + 1] - cuts[self.comm.rank], array.dtype)
 
         def added(_: int, first: int, piece: Any) -> None:
             total[first : first + len(piece)] += piece
 
+        leaving = {rank: Leaving.of(array[cuts[rank] : cuts[rank + 1]]) for rank in range(self.comm.size)}
+        self.move(array.dtype, leaving, added)
+        array[cuts[self.comm.rank] : cuts[self.comm.rank + 1]] = total
+        self.spread(array)
+
+    def spread(self, array: Any) -> None:
+        """Bring each rank's slice of an array, about as long as another's, to all ranks."""
+        cuts, rank = self._cuts(array), self.comm.rank
+
         def placed(peer: int, first: int, piece: Any) -> None:
             array[cuts[peer] + first : cuts[peer] + first + len(piece)] = piece
 
-        self.move(dtype, {rank: Leaving.of(array[cuts[rank] : cuts[rank + 1]]) for rank in range(size)}, added)
-        self.move(dtype, {rank: Leaving.of(total) for rank in range(size)}, placed)
+        mine = Leaving.of(array[cuts[rank] : cuts[rank + 1]])
+        self.move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed)
+
+    def _cuts(self, array: Any) -> list[int]:
+        return [len(array) * rank // self.comm.size for rank in range(self.comm.size + 1)]
