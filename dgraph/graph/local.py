@@ -112,10 +112,14 @@ class Replicas(Protocol):
 
     Attributes:
         number, count: number of this one, from 0, and of all.
+        masters, place: positions in the whole graph of this one's masters, in the order of its part of the graph, and
+            the place of each lid in that order; None: that of lids.
     """
 
     number: int
     count: int
+    masters: Any
+    place: Any
 
     def spread(self, array: Any) -> None:
         """Bring each rank's part of an array, one of ``count`` equal ones by number, to all; collective."""

@@ -24,10 +24,13 @@ struct Env {
     const u32 *from, *to; // list of arcs, by places of their ends
     u32 *from_left, *to_left;
     u32* sizes;
+    const u32* labelled; // vertices whose labels are written; null: all
     i64* labels;
     i64* names; // smallest id, at the vertex that names a component
+    u64* products; // by warp: the largest in-degree times out-degree that it has seen
+    u32* candidates; // a vertex of it
     u64* counts; // vertices left, arcs left, changes, components, vertices of the pivot's
-    i64 n, pivot, vertex_count, arc_count, capacity;
+    i64 n, pivot, vertex_count, arc_count, capacity, label_count;
 };
 CONSTANT Env env;
 
@@ -46,6 +49,22 @@ DEVICE u64 place_in(int counter, bool mine) {
     const u32 all = ballot(mine);
     u64 at = lane_id() == 0 && all ? atomicAdd(env.counts + counter, (u64)__popc(all)) : 0;
     return shuffle(at, 0) + __popc(all & ((1u << lane_id()) - 1));
+}
+
+KERNEL find_pivot(i64) {
+    u64 most = 0;
+    u32 vertex = 0;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u64 leaving = (u64)(env.offsets[v + 1] - env.offsets[v]);
+        const u64 product = leaving ? leaving * (u64)(env.incoming_offsets[v + 1] - env.incoming_offsets[v]) : 0;
+        if (product > most) most = product, vertex = (u32)v;
+    }
+    for (u32 other = 16; other; other /= 2) {
+        const u64 product = shuffle(most, lane_id() ^ other);
+        const u32 v = shuffle(vertex, lane_id() ^ other);
+        if (product > most || (product == most && v < vertex)) most = product, vertex = v;
+    }
+    if (lane_id() == 0) env.products[warp_rank()] = most, env.candidates[warp_rank()] = vertex;
 }
 
 KERNEL begin_parts(i64) {
@@ -253,5 +272,8 @@ KERNEL name_components(i64) {
 }
 
 KERNEL write_labels(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = env.names[env.component[env.component[v]]];
+    for (u64 i = thread_rank(); i < (u64)env.label_count; i += threads()) {
+        const u32 v = env.labelled ? env.labelled[i] : (u32)i;
+        env.labels[i] = env.names[env.component[env.component[v]]];
+    }
 }

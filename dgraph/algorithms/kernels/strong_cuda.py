@@ -77,16 +77,15 @@ class Search:
             "ahead": None, "behind": None, "part": xp.empty(n, np.uint8), "component": xp.empty(n, np.uint32),
             "into": None, "out_of": None, "number": None, "vertices": None, "vertices_left": xp.empty(n, np.uint32),
             "from": None, "to": None, "from_left": None, "to_left": None,
-            "sizes": None, "labels": None, "names": None, "counts": xp.zeros(5, np.uint64),
+            "sizes": None, "labelled": None, "labels": None, "names": None,
+            "products": None, "candidates": None, "counts": xp.zeros(5, np.uint64),
         }  # fmt: skip
-        self.numbers = {"n": n, "pivot": 0, "vertex_count": n, "arc_count": 0, "capacity": 0}
+        self.numbers = {"n": n, "pivot": 0, "vertex_count": n, "arc_count": 0, "capacity": 0, "label_count": n}
 
     def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
         """Find the components; see :meth:`GpuStrong.found`."""
-        out, into = self.arrays["offsets"], self.arrays["incoming_offsets"]
-        degrees = (out[1:] - out[:-1]).astype(np.int64) * (into[1:] - into[:-1])
-        pivot = self.numbers["pivot"] = int(degrees.argmax())
-        del degrees
+        with ctx.record("compute"):
+            pivot = self.numbers["pivot"] = self._pivot()
         source = int(self.device.get(self.graph.original[pivot : pivot + 1])[0])
         for name, program in (("ahead", ahead), ("behind", behind)):
             state = ctx.run(type(program)(source=source))
@@ -99,6 +98,15 @@ class Search:
                 while self.numbers["vertex_count"]:
                     self._split()
             return self._answer()
+
+    def _pivot(self) -> int:
+        """Return the first vertex of the largest in-degree times out-degree."""
+        warps, xp = self.device.blocks * self.module.resident("find_pivot") * control_block.BLOCK // 32, self.device.xp
+        self.arrays |= {"products": xp.zeros(warps, np.uint64), "candidates": xp.zeros(warps, np.uint32)}
+        self._launch("find_pivot")
+        products, vertices = (self.device.get(self.arrays[name]) for name in ("products", "candidates"))
+        self.arrays |= dict.fromkeys(("products", "candidates"))
+        return int(vertices[products == products.max()].min())
 
     def _levels(self, state: Any) -> Any:
         """Return the levels of a search, by position of this graph."""
@@ -168,16 +176,19 @@ class Search:
         self._turn_arcs(arcs)
 
     def _answer(self) -> tuple[FieldColumn, int, int]:
-        """Name the components and count them."""
-        xp = self.device.xp
+        """Name the components and count them; on a replica of the graph, name those of this rank's vertices."""
+        xp, replicas, place = self.device.xp, self.graph.local.replicas, self.graph.place
         self.arrays |= dict.fromkeys(("into", "out_of", "number", "from", "to", "from_left", "to_left"))
-        self.arrays |= {"sizes": xp.empty(self.n, np.uint32)}
-        self.arrays |= {name: xp.empty(self.n, np.int64) for name in ("labels", "names")}
+        if replicas is not None:
+            self.arrays["labelled"], place = replicas.masters, replicas.place
+            self.numbers["label_count"] = len(replicas.masters)
+        self.arrays |= {"sizes": xp.empty(self.n, np.uint32), "names": xp.empty(self.n, np.int64)}
+        self.arrays |= {"labels": xp.empty(self.numbers["label_count"], np.int64)}
         for kernel in ("begin_labels", "name_components", "write_labels"):
             self._launch(kernel)
         components, of_pivot = self.device.read(self.arrays["counts"])[3:].tolist()
         largest = max(of_pivot, int(self.device.get(self.arrays["sizes"].max())))
-        view = FieldView(self.device, self.arrays["labels"], self.graph.place)
+        view = FieldView(self.device, self.arrays["labels"], place)
         fields = LazyFields(self.device, {"labels": view}, self.graph.degree, self.graph.original)
         return FieldColumn(fields, "labels"), components, largest
 

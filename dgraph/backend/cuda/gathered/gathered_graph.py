@@ -57,11 +57,12 @@ class GpuReplicas:
     """GPUs that each hold the whole graph.
 
     Attributes:
-        number, count: of :class:`dgraph.graph.local.Replicas`.
+        number, count, masters, place: of :class:`dgraph.graph.local.Replicas`; masters: uint32 on the device.
     """
 
-    def __init__(self, moves: BulkMoves):
+    def __init__(self, moves: BulkMoves, masters: Any, place: Any):
         self._moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
+        self.masters, self.place = masters, place
 
     def spread(self, array: Any) -> None:
         """Bring each rank's part of an array to all, or raise the error by which a rank ended before; collective."""
@@ -73,9 +74,8 @@ class GatheredGraph:
     """Whole graph on this rank's GPU.
 
     Attributes:
-        owners: owners of the vertices, and mailboxes between all ranks.
         local: the graph.
-        masters: positions there of this rank's masters, uint32.
+        replicas: the GPUs that hold it.
     """
 
     def __init__(self, part: DeviceGraph, owners: Owners):
@@ -85,7 +85,7 @@ class GatheredGraph:
             part: this rank's part of the graph.
             owners: the owners.
         """
-        self.owners, comm = owners, owners.moves.comm
+        comm = owners.moves.comm
         ranks = range(comm.size)
         rows = owners.collected(np.uint32, owners.gids, ranks)
         counts = owners.collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32), ranks)
@@ -96,9 +96,9 @@ class GatheredGraph:
         fill(assembly, owners.moves, rows, counts, arcs, ranks)
         with comm.together():
             self.local = assembly.finished()
-            self.local.replicas = GpuReplicas(owners.moves)
             place, masters = self.local.vertices.place, owners.gids[: part.local.masters]
-            self.masters = masters if place is None else place[masters]
+            self.replicas = GpuReplicas(owners.moves, masters if place is None else place[masters], part.place)
+            self.local.replicas = self.replicas
 
     def mine(self, part: DeviceGraph, name: str, column: Column) -> FieldColumn:
         """Return the values of this rank's masters.
@@ -106,22 +106,30 @@ class GatheredGraph:
         Args:
             part: this rank's part of the graph.
             name: of the column.
-            column: values by gid.
+            column: values by gid, or of a field of these masters.
         """
         convert = column.convert if isinstance(column, FieldColumn) else same
-        view = FieldView(part.device, self._by_position(column, part.device)[self.masters], part.place)
+        view = _raw(column)
+        if not (isinstance(view, FieldView) and view.is_whole(part.local.masters, part.place)):
+            view = FieldView(part.device, self._by_position(column, part.device)[self.replicas.masters], part.place)
         return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name, convert)
 
     def _by_position(self, column: Column, device: Any) -> Any:
         """Return a column by position, on the GPU; of a field, the values that are still to be converted."""
         vertices = self.local.vertices
+        view = _raw(column)
+        if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
+            return view.values
         if isinstance(column, FieldColumn):
-            view = getattr(column.fields, "raw", lambda _: None)(column.name)
-            if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
-                return view.values
             column = column.fields[column.name]
         found = device.put(np.ascontiguousarray(column() if callable(column) else column))
         return found if vertices.order is None else found[vertices.order]
+
+
+def _raw(column: Column) -> Any:
+    """Return the field of a column where it lies on the GPU, else None."""
+    raw = getattr(column.fields, "raw", None) if isinstance(column, FieldColumn) else None
+    return raw(column.name) if raw else None  # type: ignore[union-attr]
 
 
 def _begun(part: DeviceGraph, rows: dict, counts: dict, ids: Any) -> Assembly:
