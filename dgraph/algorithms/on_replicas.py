@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dgraph.algorithms.base import Algorithm, Answer
-from dgraph.backend.replica import Replica
+from dgraph.backend.graph_replica import GraphReplica
 from dgraph.comm.serial import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.timings import Trace
@@ -33,7 +33,7 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     return _on_replica(work, ctx, found)
 
 
-def _on_replica(work: Algorithm, ctx: Context, replica: Replica) -> Answer:
+def _on_replica(work: Algorithm, ctx: Context, replica: GraphReplica) -> Answer:
     """Return this rank's part of the answer; collective."""
     record = Trace(SerialComm())
     alone = Context(replica.local, SerialComm(), replica.backend, record, ctx.progress)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dgraph.backend.replica import Replica
+from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
@@ -329,7 +329,7 @@ class Backend(ABC):
             UsageError: the backend cannot run the program, or has too little memory for it.
         """
 
-    def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> Replica | str:
+    def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> GraphReplica | str:
         """Return the whole graph on this device for a registered kernel, or why it is not there, or ""; collective."""
         return ""
 

@@ -168,7 +168,7 @@ def test_rows_are_gathered_once_and_again_where_one_rank_dropped_them(policy, mo
             if name == "triangles":
                 np.testing.assert_array_equal(answer.columns["triangles"](), triangles[mine])
             part = ctx.backend.graph_of(ctx.local)
-            assert part.whole is None or part.whole.owners is part.owners
+            assert part.whole is None or part.whole.replicas.moves is part.owners.moves
             if turn == 3 and ctx.comm.rank == 1:
                 part.forget("oriented")
         part.forget("owners")  # as where memory is short: rows stay

@@ -27,7 +27,7 @@ class GreedySingle(SingleMachine):
     def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: Options):
         super().__init__(traced, graph, device, options)
         kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
-        self.module = device.module(text("greedy_single", *kind), "greedy")
+        self.module = device.module(text(("greedy_single",), *kind), "greedy")
         self.color = device.xp.empty((max(graph.local.size, 1) + 3) // 4 * 4, np.int32)
 
     def solve(self) -> None:

@@ -5,9 +5,6 @@
 // every n-th four vertices and goes on until all of these are decided: all blocks are resident, and the first undecided vertex
 // waits for none. Bytes are written without atomics: each is written OUT by any number of neighbours, or IN once by its own
 // thread, never both. They are read past L1 before a vertex is decided, and an old value only makes it wait.
-//
-// GPUs that each hold the whole graph decide some of it alone: every shares-th piece each, a few times over, after which all
-// hear of what was decided, two bits a vertex. An undecided vertex of another GPU waits as any other.
 
 struct Env {
     const offset_t* offsets;
@@ -28,17 +25,8 @@ CONSTANT Env env;
 #define EQUAL_DEGREES 48 // priorities of each degree up to 4
 #define HIGH_DEGREES 62 // first priority of larger degrees: two for each power of two
 #define AT_ONCE 4 // neighbours that a thread reads together
-#define PIECE 1024 // successive fours of one share
-#define CODE_OUT 1
-#define CODE_IN 2
 
 DEVICE u64 fours() { return ((u64)env.n + 3) / 4; }
-DEVICE u64 fours_of_share() {
-    const u64 all = (u64)env.shares * PIECE;
-    return (fours() + all - 1) / all * PIECE;
-}
-DEVICE u64 four_of(u64 i, u64 share) { return (i / PIECE * (u64)env.shares + share) * PIECE + i % PIECE; }
-
 DEVICE i64 key_of(u32 v) { return mixed((i64)env.original[v], env.seed); }
 
 DEVICE u32 coarse(u64 degree, i64 key) {
@@ -97,47 +85,24 @@ DEVICE bool waits(u32 v, u8 own) {
     return false;
 }
 
+// Decide those of four vertices that need not wait; ``again``: some wait. (As a function's value it costs a stack.)
+DEVICE void look_at(u64 at, bool& again) {
+    const u32 four = fresh((const u32*)env.status + at);
+    for (u32 k = 0; k < 4; k++) {
+        const u8 own = (u8)(four >> 8 * k);
+        if (own != OUT && own != IN) again |= waits((u32)(4 * at) + k, own);
+    }
+}
+
 // All blocks must be resident at once. Vertices of small degree, which most others wait for, come last by number and are
 // taken first. A byte that a thread has loaded may be old by the time it comes to its vertex: a vertex that is OUT has a
-// neighbour that is IN, or about to be, among those that it reads. Ends once the share is decided, or after ``times``, if not 0.
-KERNEL decide(i64 times) {
-    const u64 own_fours = fours_of_share();
-    bool again = true;
-    for (i64 time = 0; again && (time < times || !times); time++) {
+// neighbour that is IN, or about to be, among those that it reads.
+KERNEL decide(i64) {
+    const u64 count = fours();
+    for (bool again = true; again;) {
         again = false;
-        for (u64 i = thread_rank(); i < own_fours; i += threads()) {
-            const u64 at = four_of(own_fours - 1 - i, (u64)env.share);
-            const u32 four = at < fours() ? fresh((const u32*)env.status + at) : 0;
-            for (u32 k = 0; k < 4; k++) {
-                const u8 own = (u8)(four >> 8 * k);
-                if (own != OUT && own != IN) again |= waits((u32)(4 * at) + k, own);
-            }
-        }
+        for (u64 i = thread_rank(); i < count; i += threads()) look_at(count - 1 - i, again);
         if (again) WAIT();
-    }
-}
-
-KERNEL pack_share(i64) {
-    for (u64 w = thread_rank(); w < (u64)env.words; w += threads()) {
-        u32 codes = 0;
-        for (u32 k = 0; k < 16; k++) {
-            const u64 at = four_of(4 * w + k / 4, (u64)env.share);
-            const u8 status = at < fours() ? env.status[4 * at + k % 4] : OUT;
-            codes |= (status == OUT ? CODE_OUT : status == IN ? CODE_IN : 0u) << 2 * k;
-        }
-        env.packed[(u64)env.share * (u64)env.words + w] = codes;
-    }
-}
-
-KERNEL unpack_shares(i64) {
-    for (u64 i = thread_rank(); i < (u64)env.words * (u64)env.shares; i += threads()) {
-        const u64 share = i / (u64)env.words, w = i % (u64)env.words;
-        const u32 codes = share == (u64)env.share ? 0 : env.packed[i];
-        for (u32 k = 0; k < 16; k++) {
-            const u32 code = codes >> 2 * k & 3;
-            const u64 at = four_of(4 * w + k / 4, share);
-            if (code && at < fours()) env.status[4 * at + k % 4] = code == CODE_IN ? IN : OUT;
-        }
     }
 }
 

@@ -20,11 +20,11 @@ from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
 
-def single_text(name: str, wide: bool, degrees: str, ids: str) -> str:
-    """Return the text of the kernels in ``name``.cuh.
+def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str) -> str:
+    """Return the text of the kernels in .cuh files.
 
     Args:
-        name: the file.
+        names: of the files, in their order in the text.
         wide: offsets are 64-bit.
         degrees: dtype of the array of degrees.
         ids: dtype of the array of original ids.
@@ -34,7 +34,7 @@ def single_text(name: str, wide: bool, degrees: str, ids: str) -> str:
         f"typedef {TYPES[degrees]} degree_t;\n"
         f"typedef {TYPES[ids]} original_t;"
     )
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common(name)])
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *map(common, names)])
 
 
 class SingleMachine(Machine):
@@ -79,9 +79,9 @@ class SingleMachine(Machine):
     def _address(self, array: Any) -> int:
         return 0 if array is None or not len(array) else self.device.address(array)
 
-    def launch(self, kernel: str, argument: int = 0, together: bool = False) -> None:
+    def launch(self, kernel: str, together: bool = False) -> None:
         """Launch a kernel with as many blocks as fit the GPU; ``together``: all must be resident at once."""
-        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument, together)
+        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), 0, together)
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all vertices and edges; there are no sums."""

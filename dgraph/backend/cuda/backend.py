@@ -26,9 +26,9 @@ from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
+from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
-from dgraph.backend.replica import Replica
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
@@ -277,7 +277,7 @@ class CudaBackend(Backend):
                 )
         return self._graph(local)
 
-    def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> Replica | str:
+    def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> GraphReplica | str:
         """Gather the graph on every rank's GPU, where it stays beside the part; collective."""
         if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
             return "hosts without GPUs, a requested schedule, or ids of 64 bits"

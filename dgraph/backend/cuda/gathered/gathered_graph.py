@@ -20,8 +20,8 @@ from dgraph.backend.cuda.gathered.gathered_local import Assembly
 from dgraph.backend.cuda.gathered.owners import Owners, lacking, owners_bytes, owners_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, fill
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
+from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
-from dgraph.backend.replica import Replica
 from dgraph.comm import Comm
 from dgraph.result.columns import Column, FieldColumn, same
 
@@ -57,17 +57,18 @@ class GpuReplicas:
     """GPUs that each hold the whole graph.
 
     Attributes:
+        moves: mailboxes between all ranks.
         number, count, masters, place: of :class:`dgraph.graph.local.Replicas`; masters: uint32 on the device.
     """
 
     def __init__(self, moves: BulkMoves, masters: Any, place: Any):
-        self._moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
+        self.moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
         self.masters, self.place = masters, place
 
     def spread(self, array: Any) -> None:
         """Bring each rank's part of an array to all, or raise the error by which a rank ended before; collective."""
-        self._moves.comm.agree(None)
-        self._moves.spread(array)
+        self.moves.comm.agree(None)
+        self.moves.spread(array)
 
 
 class GatheredGraph:
@@ -149,7 +150,7 @@ def _begun(part: DeviceGraph, rows: dict, counts: dict, ids: Any) -> Assembly:
     return Assembly(local, part.device, degrees, skewed, ids)
 
 
-def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> Replica | str:
+def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> GraphReplica | str:
     """Return the whole graph, gathered at the first call, or the reason why it is not; collective.
 
     Args:
@@ -166,4 +167,4 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
         part.whole = None
         part.whole = GatheredGraph(part, owners_of(part, comm))
     whole: GatheredGraph = part.whole
-    return Replica(whole.local, alone(), partial(whole.mine, part))  # the part must not be evicted meanwhile
+    return GraphReplica(whole.local, alone(), partial(whole.mine, part))  # the part must not be evicted meanwhile

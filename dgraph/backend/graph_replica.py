@@ -11,7 +11,7 @@ from dgraph.result.columns import Column, FieldColumn
 
 
 @dataclass(frozen=True)
-class Replica:
+class GraphReplica:
     """Graph of all ranks on this rank's device.
 
     Attributes:
