@@ -162,6 +162,18 @@ def test_without_memory_for_the_whole_graph_parts_work(monkeypatch):
     np.testing.assert_array_equal(found["in_set"], alone["in_set"])
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_ranks_that_share_a_gpu_share_its_memory(shared, monkeypatch):
+    """Give a GPU memory for the replica of one rank: two that share it work on parts."""
+    monkeypatch.setattr(gathered_graph, "bytes_needed", lambda *_: 600 << 20)
+
+    def share(ctx):
+        ctx.backend.device.raw.name = "GPU-shared" if shared else f"GPU-{ctx.comm.rank}"
+
+    _, _, choices = answers(2, graph_of(False), "mis", changed=share)
+    assert choices["placement"] == ("parts" if shared else "replicas")
+
+
 def test_the_graph_is_gathered_once(monkeypatch):
     gathered = []
 

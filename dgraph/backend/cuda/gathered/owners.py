@@ -108,7 +108,7 @@ def owners_of(part: DeviceGraph, comm: Comm) -> Owners:
 
 
 def lacking(part: DeviceGraph, comm: Comm, need: int, spared: tuple[str, ...]) -> int:
-    """Return the most bytes that a rank's GPU lacks; collective.
+    """Return the most bytes that a GPU lacks for the needs of all ranks that use it; collective.
 
     Args:
         part: this rank's part of the graph.
@@ -119,7 +119,12 @@ def lacking(part: DeviceGraph, comm: Comm, need: int, spared: tuple[str, ...]) -
     for name in spared:
         if need > part.device.free(need):
             part.forget(name)
-    return comm.largest(max(need - part.device.free(need), 0))
+    needs: dict[str, int] = {}
+    frees: dict[str, int] = {}
+    for gpu, rank_needs, free in comm.allgather_json([part.device.raw.uuid(), need, part.device.free(need)]):
+        needs[gpu] = needs.get(gpu, 0) + rank_needs
+        frees[gpu] = min(frees.get(gpu, free), free)
+    return max(0, *(needs[gpu] - frees[gpu] for gpu in needs))
 
 
 def owners_bytes(part: DeviceGraph, ranks: int, first: bool) -> int:
