@@ -237,7 +237,7 @@ class CudaBackend(Backend):
 
     def _key(self, traced: Traced, direction: str) -> tuple | None:
         """Return the key of a program's machine; None where it is made anew for each run."""
-        kept = self.alone and traced.key is not None and not self.options.observed
+        kept = traced.key is not None and not self.options.observed
         return (traced.key, direction, self.options.key) if kept else None
 
     def _made(self, traced: Traced, local: LocalGraph, direction: str) -> Any:

@@ -1,8 +1,7 @@
 """Connected components between GPUs: union-find inside a rank, label exchange between ranks.
 
 Local arcs join each rank's vertices into trees once, before the first round (``components_multi.cuh``). In a round
-every
-vertex takes the smallest label of its tree (``cc_multi.cuh``), and shared vertices exchange labels.
+every vertex takes the smallest label of its tree (``cc_multi.cuh``), and shared vertices exchange labels.
 """
 
 from __future__ import annotations
@@ -24,11 +23,9 @@ class ComponentsMulti(Machine):
     """Machine for a program whose ``kernel`` is "components", where ranks share vertices.
 
     The edge phase gives every vertex the smallest label of its tree; the exchange is the program's. A mirror proposes
-    but
-    receives no label, so each arc has to carry its source's label to its target. If ranks find that their largest trees
-    belong to one component, they exchange which masters are in it. Arcs between such vertices are then skipped, and
-    those
-    vertices get their label without a message.
+    but receives no label, so each arc has to carry its source's label to its target. If ranks find that their largest
+    trees belong to one component, they exchange which masters are in it. Arcs between such vertices are then skipped,
+    and those vertices get their label without a message.
     """
 
     walks_by_schedule, uses_union_find = False, True
@@ -48,6 +45,11 @@ class ComponentsMulti(Machine):
             and self.device_exchange.ends_only
             and not self.local.directed
         )
+
+    def renew(self, traced: Traced) -> None:
+        """Prepare for another run, which joins the arcs anew."""
+        super().renew(traced)
+        self._since = None
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Start as every machine, and pass the forest's arrays to its kernels."""

@@ -54,7 +54,7 @@ class Exchange:
         self.peers = self.graph.peers
         fields = machine.traced.fields
         self._bit = {name: 1 << i for i, name in enumerate(fields)}
-        widths = {name: column.dtype.itemsize for name, column in machine.state.items()}
+        widths = {name: machine.arrays.dtype(name).itemsize for name in fields}
         sizes = {peer: self._bound(peer, plans.values(), widths) for peer in self.peers}
         self.post = post_of(self.graph, comm, links, sizes)
         self.direct = self.post.boxes.direct

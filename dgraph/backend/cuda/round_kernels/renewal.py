@@ -57,9 +57,10 @@ class Renewal(ProgramMachine):
         return self.arrays.kept_bytes + sum(array.nbytes for _, array in self._uploaded.values())
 
     def rest(self) -> None:
-        """Let go of the fields: the machine is kept for another run, and the result owns its columns."""
+        """Let go of the fields, which the result owns, and of the exchange: every run makes its own with all ranks."""
         self.arrays.drop_fields()
         self.state.clear()
+        self.device_exchange = None
 
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""
