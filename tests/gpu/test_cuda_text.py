@@ -162,15 +162,16 @@ def texts(architecture):
                 ),
                 "persistent_bfs",
             )
-    for name in ("independent", "greedy_single"):
-        yield single_text(name, turn % 2 == 1, "uint32", ("uint32", "int64")[turn % 2]), name
+    for names in (("independent", "independent_shares"), ("greedy_single",)):
+        yield single_text(names, turn % 2 == 1, "uint32", ("uint32", "int64")[turn % 2]), names[0]
     yield path_lanes(turn % 2 == 1, 1 << turn % 4), "path_lanes"
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
     yield draw(("uint32", "int64")[turn % 2]), "draw"
     yield wedges(turn % 2 == 1), "wedges"
     yield place_rows(), "place_rows"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
-    yield forest(turn % 2 == 1, np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2], turn == 0), "forest"
+    weight, ids = np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2]
+    yield forest(turn % 2 == 1, weight, ids, turn == 0, turn != 1), "forest"
     trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)
     for how in (module_text.round_kernels, module_text.multi_gpu_rounds):
         yield how(trace(UnionFindLabels(), None), trees), "UnionFindLabels by trees"
