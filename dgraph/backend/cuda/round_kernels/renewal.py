@@ -33,6 +33,7 @@ class Renewal(ProgramMachine):
     options: Options
     device: Any
     all_words: np.ndarray
+    device_exchange: Any
     _begin_log: Callable[[], None]
 
     def _begin_fields(self, forced: str) -> None:
