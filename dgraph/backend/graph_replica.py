@@ -1,4 +1,4 @@
-"""Whole graph on the device of every rank, where that finishes an algorithm sooner than a part on each."""
+"""Whole graph on the device of every rank, where that finishes an algorithm faster than a part on each."""
 
 from __future__ import annotations
 

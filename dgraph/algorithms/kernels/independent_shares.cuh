@@ -1,6 +1,6 @@
 // Shares of an independent set for GPUs that each hold the whole graph; follows independent.cuh.
 //
-// Each GPU looks once at every shares-th piece, and then all hear of what was decided, two bits a vertex. An undecided vertex
+// Each GPU looks once at every shares-th piece, and then sends what it decided to all, two bits a vertex. An undecided vertex
 // of another GPU makes its neighbours wait, as any other does.
 
 #define PIECE 1024 // successive fours of one share
