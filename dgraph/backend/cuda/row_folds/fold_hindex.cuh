@@ -133,7 +133,7 @@ template <class R> DEVICE FoldPart fold_part(const R& row, u32 count, const Fold
 }
 
 // The result of a row in chunks. By a warp, which sums slots from the bound down, KEYS_AT_ONCE a lane. It ends at
-// `X
+// ``votes`` at the latest: as many keys reach the bound.
 DEVICE i64 close_row(const FoldTable& table, const i64*, u64) {
     const i64 low = table.votes;
     u64 above = table.votes;
