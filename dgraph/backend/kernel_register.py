@@ -85,17 +85,19 @@ class RowMemory:
     """Bytes that a kernel of whole rows takes for each vertex and arc of a rank, and in any case.
 
     Attributes:
-        pair: bytes for each pair of a rank's vertex and a vertex of the graph.
+        pair: bytes for each pair of a rank's own vertex and a vertex of the graph.
+        whole: bytes for each vertex of the graph.
     """
 
     vertex: int
     arc: int
     fixed: int = 0
     pair: int = 0
+    whole: int = 0
 
-    def of(self, vertices: int, arcs: int, pairs: int = 0) -> int:
-        """Return the bytes for a rank of this size."""
-        return self.vertex * vertices + self.arc * arcs + self.pair * pairs + self.fixed
+    def of(self, vertices: int, arcs: int, masters: int, n: int) -> int:
+        """Return the bytes for a rank of this size, with ``masters`` vertices of its own of the graph's ``n``."""
+        return self.vertex * vertices + self.arc * arcs + (self.pair * masters + self.whole) * n + self.fixed
 
 
 @dataclass(frozen=True)

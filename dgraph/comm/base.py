@@ -180,6 +180,24 @@ class Comm(ABC):
         self.agree(error)
 
     @contextmanager
+    def agreeing(self, values: int) -> Iterator[None]:
+        """Run work in which ranks meet at :meth:`agree`: where they meet next, all raise the error of one that failed.
+
+        Errors are raised as by :meth:`together`. All ranks meet at the end of the block, too.
+
+        Args:
+            values: how many values the block passes wherever ranks meet.
+        """
+        error: BaseException | None = None
+        try:
+            yield
+        except Exception as caught:
+            if getattr(caught, "on_all_ranks", False):
+                raise
+            error = caught
+        self.agree(error, *[0] * values)
+
+    @contextmanager
     def guarded(self) -> Iterator[None]:
         """Print an unexpected exception of one rank and end all ranks, since the others would wait for it.
 

@@ -1,4 +1,4 @@
-"""Minimum spanning forests between emulated GPUs: each rank's forest, joined by the first rank."""
+"""Minimum spanning forests between emulated GPUs, which list their own edges and join the same trees."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from dgraph.algorithms.mst import Mst
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.device_graph import vertex_order
+from dgraph.backend.cuda.gathered.numbering import Numbering
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.comm import SerialComm
@@ -172,13 +172,13 @@ def test_several_runs_and_algorithms_share_the_mailboxes(monkeypatch):
             columns = solved(ALGORITHMS[name](), ctx).columns
             found.append({key: np.array(each() if callable(each) else each) for key, each in columns.items()})
             part = ctx.backend.graph_of(ctx.local)
-            assert part.whole is None or part.whole.replicas.moves is part.owners.moves
+            assert part.whole is None or part.whole.replicas.moves is part.numbering.moves
         for again in (found[2], found[4]):
             for name, values in found[0].items():
                 np.testing.assert_array_equal(again[name], values)
-        return sorted(part.owners.masters)
+        return True
 
-    assert contexts(3, graph_of(None, cls=Renamed), work) == [[0, 1, 2], [], []]
+    assert all(contexts(3, graph_of(None, cls=Renamed), work))
 
 
 def test_parts_without_vertices_or_edges_send_nothing():
@@ -190,53 +190,55 @@ def test_parts_without_vertices_or_edges_send_nothing():
         assert np.count_nonzero(columns["source"] >= 0) == joined
 
 
-@pytest.mark.parametrize("lacking", ["parts", "join"])
-def test_hosts_join_the_trees_where_gpus_lack_memory(lacking, monkeypatch):
+def test_hosts_join_the_trees_where_gpus_lack_memory(monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", 256)
-    if lacking == "join":
-        monkeypatch.setattr(between, "_bytes_to_join", lambda *_: 1 << 40)
     graph = graph_of("int32")
-    found = answers(3, graph, "mst", memory=15_000 if lacking == "parts" else 1 << 30)
-    agree(found, on_cpu(graph), graph, "hosts")
+    agree(answers(3, graph, "mst", memory=15_000), on_cpu(graph), graph, "hosts")
 
 
-@pytest.mark.parametrize(("search", "method"), [("PartSearch", "lightest"), ("Join", "joined")])
-def test_the_error_of_one_rank_is_raised_on_all(search, method, monkeypatch):
-    whole = getattr(getattr(between, search), method)
+@pytest.mark.parametrize("method", ["join", "_list", "_rounds", "_turn", "columns"])
+def test_the_error_of_one_rank_is_raised_on_all(method, monkeypatch):
+    whole = getattr(between.SharedSearch, method)
 
-    def broken(self, *given):
-        if search == "Join" or 0 in self.graph.local.gids[: self.graph.local.masters]:
+    def broken(self, *given, **limits):
+        if 0 in self.graph.local.gids[: self.graph.local.masters]:
             raise MemoryError("none is left")
-        return whole(self, *given)
+        return whole(self, *given, **limits)
 
     def error(ctx):
         with pytest.raises(InternalError, match="none is left"):
             solved(ALGORITHMS["mst"](), ctx)
 
-    monkeypatch.setattr(getattr(between, search), method, broken)
+    monkeypatch.setattr(between.SharedSearch, method, broken)
     contexts(3, graph_of("int32"), error)
 
 
 MUTANTS = {
-    "every rank drops the arcs to larger positions": (
-        "mine &= PART || v < u", "mine &= v < u"
-    ),
-    "both ranks of an edge choose the other": ("(a ^ b) & 1 ? a < b : a > b", "(a ^ b) & 1 ? u < v : u > v"),
-    "ends are sent as positions": ("env.gids[vertex_at(low_place(edge))]", "vertex_at(low_place(edge))"),
+    "every rank drops the arcs to larger positions": ("PART || v[k] < u", "v[k] < u"),
+    "every row is in the giant tree": ("env.tree[u] == (u32)env.giant", "true"),
+    "words of other GPUs are lost": ("i < (u64)env.arrived", "i + 1 < (u64)env.arrived"),
+    "both ranks of an edge choose the other": ("stands_for_edge(from, to)", "stands_for_edge(u, v[k])"),
+    "columns are those of the first vertices": ("chosen_pair, vertex_of((u32)u))", "chosen_pair, u)"),
 }  # fmt: skip
 
 
-def test_an_order_by_position_gives_other_rows(monkeypatch):
+def test_an_order_by_gid_gives_other_rows(monkeypatch):
+    def by_gid(self):
+        gids = self.collected(np.uint32, self.gids[: self.part.local.masters])
+        return self.gids, self.ids_by_gid(gids)
+
     graph = graph_of(None, 600, Renamed)
     wanted = on_cpu(graph)
-    monkeypatch.setattr(vertex_order.IdPlaces, "id_places", (None, None))
+    monkeypatch.setattr(Numbering, "by_id", property(by_gid))
     with pytest.raises(AssertionError):
         agree(answers(3, graph, "mst", policy="cvc"), wanted, graph)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_give_other_rows(name, monkeypatch):
-    graph = graph_of(None, 600, Renamed)
+    graph = graph_of(*(("int32", 3000) if "giant" in name else (None, 600)), Renamed)
+    if "choose the other" in name:  # lists matter after the second round
+        graph = Renamed(N, np.arange(N - 1), np.arange(1, N), False, weights_of("int32", N - 1))
     wanted = on_cpu(graph)
     monkeypatch.setattr("test_on_replicas.Device", partial(Device, mutant=MUTANTS[name]))
     found = [answers(size, graph, "mst", policy=policy, transport=transport) for size, policy, transport in WAYS]

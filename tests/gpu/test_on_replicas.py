@@ -178,9 +178,9 @@ def test_the_graph_is_gathered_once(monkeypatch):
     gathered = []
 
     class Counted(gathered_graph.GatheredGraph):
-        def __init__(self, part, owners):
-            gathered.append(owners.moves.comm.rank)
-            super().__init__(part, owners)
+        def __init__(self, part, numbering):
+            gathered.append(numbering.moves.comm.rank)
+            super().__init__(part, numbering)
 
     monkeypatch.setattr(gathered_graph, "GatheredGraph", Counted)
 

@@ -168,10 +168,10 @@ def test_rows_are_gathered_once_and_again_where_one_rank_dropped_them(policy, mo
             if name == "triangles":
                 np.testing.assert_array_equal(answer.columns["triangles"](), triangles[mine])
             part = ctx.backend.graph_of(ctx.local)
-            assert part.whole is None or part.whole.replicas.moves is part.owners.moves
+            assert part.whole is None or part.whole.replicas.moves is part.numbering.moves
             if turn == 3 and ctx.comm.rank == 1:
                 part.forget("oriented")
-        part.forget("owners")  # as where memory is short: rows stay
+        part.forget("numbering")  # as where memory is short: rows stay
         np.testing.assert_array_equal(solved(ALGORITHMS["triangles"](), ctx).columns["triangles"](), triangles[mine])
 
     contexts(3, graph, work, policy=policy)
@@ -305,9 +305,9 @@ def test_unsorted_rows_and_another_order_on_each_rank_give_other_counts(function
     monkeypatch.setattr(wedges_memory, "MOST_HUBS", 0)  # bits of wrong targets may not be in the bitmap
     real = getattr(between, function)
 
-    def other(part, owners):
-        place, vertices = real(part, owners)
-        return (vertices - 1 - place if owners.moves.comm.rank else place), vertices
+    def other(part, numbering):
+        place, vertices = real(part, numbering)
+        return (vertices - 1 - place if numbering.moves.comm.rank else place), vertices
 
     monkeypatch.setattr(between, function, other if function == "_places" else lambda *_: None)
     with pytest.raises(AssertionError):

@@ -198,7 +198,7 @@ ROW_KERNELS["wedges"] = RowKernel(
     planned=lambda: NoCounts,
 )  # fmt: skip
 ROW_KERNELS["forest"] = RowKernel(
-    cpu=_forest, cuda=_forest_cuda, host=RowMemory(120, 24), gpu=RowMemory(100, 12),
+    cpu=_forest, cuda=_forest_cuda, host=RowMemory(120, 24), gpu=RowMemory(40, 24, whole=52),
     planned=lambda: NoForest, gpu_ranks=True,
 )  # fmt: skip
 ROW_KERNELS["strong"] = RowKernel(

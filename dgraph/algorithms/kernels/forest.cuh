@@ -1,20 +1,28 @@
-// Minimum spanning forest of a graph on one GPU, or of one GPU's part of it.   [Boruvka 1926; Fallin, Gonzalez, Seo & Burtscher, SC 2023: ECL-MST]
+// Minimum spanning forest of a graph on one GPU or on several.   [Boruvka 1926; Fallin, Gonzalez, Seo & Burtscher, SC 2023: ECL-MST]
 //
 // All trees choose their first edge at once and join along it, round by round, so that roots are those of the CPU. Edges
 // are ordered by weight and by the places of their ends in the order of ids. ``PACKED``: that is one 64-bit word, so one
 // atomicMin at a root chooses; else the least weight is chosen first, then among its edges the least pair of ends. As a
 // word names an edge, a root finds the other tree without a pass over the edges. Lists hold edges by the roots of their
-// ends, and shrink. Between kernels all memory is ordered; within one, only ``best``, ``second``, ``next`` and counters are
-// read while others write, and an older value of these is only less good.
+// ends, and shrink. Where heavy edges are listed, one tree has most vertices: rows skip its inner edges by a bit of each end
+// [as Afforest skips the largest component: Sutton, Ben-Nun & Barak, IPDPS 2018].
+//
+// PART: this GPU has the rows of a part of the graph, and all trees. A row's vertex is its place in the order of ids in the
+// whole graph. GPUs list their own edges, tell each other the first one of each tree, and join the same trees.
+//
+// Between kernels all memory is ordered; within one, only ``best``, ``second``, ``next`` and counters are read while others
+// write, and an older value of these is only less good.
 
 struct Env {
     const offset_t* offsets;
     const u32* neighbours;
     const weight_t* weights; // null: all edges weigh 1
-    const original_t* original; // null: ids are the vertices' numbers
-    const u32 *place, *vertex; // place of each vertex in the order of ids, and vertex of each place; null: vertices are in order
+    const original_t* original; // id of each vertex; null: its number
+    const u32 *place, *vertex; // place of each row in the order of ids; row of each place; null: rows are in order (PART: places only)
     const u32* chunk_rows; // pieces of the longest rows
     const offset_t* chunk_first;
+    u32* tree; // of each row
+    u32* in_giant; // bit of each row: its tree is ``giant``; null: not known
     u32 *parent, *next; // root of a tree that a root joined; the same while trees join
     u64 *best, *second; // first edge of each root: its word (weight if not PACKED), and its pair of ends
     u64 *chosen, *chosen_pair; // edge along which the tree of a root joined another
@@ -23,14 +31,13 @@ struct Env {
     u64 *from_key, *from_pair;
     u32 *to_a, *to_b;
     u64 *to_key, *to_pair;
-    u64* counts; // edges in ``to``, roots left, edges of the forest, sum of the low and of the high halves of weights
+    u64* counts; // edges in ``to``, or words found or sent; roots left, edges of the forest, sum of the low and of the high halves of weights
     i64* bins; // the same sums of the mantissas of floats, by exponent
     value_t* weight;
     i64 *source, *target;
-    const u32* gids;
-    u64* sent_ends; // edges between ranks: gids of both ends, the smaller id in the high half
-    weight_t* sent_weights; // null: all edges weigh 1
-    i64 n, chunks, all_roots, root_count, edge_count, capacity, bits, least;
+    u64* sent; // roots, and first words among this GPU's edges, in turn
+    const u64* received;
+    i64 n, rows, masters, chunks, all_roots, root_count, edge_count, capacity, arrived, bits, least, giant;
     u64 above, upto; // range of words' weights that is listed: above < x <= upto, or from 0 if ``above`` is NONE
 };
 CONSTANT Env env;
@@ -55,17 +62,15 @@ DEVICE u64 in_order(double weight) { // -0.0 equals 0.0
 DEVICE void weight_of(u64 order, i64& weight) { weight = (i64)(order + (u64)env.least); }
 DEVICE void weight_of(u64 order, double& weight) { weight = value_of((u64)(order >> 63 ? order & ~(1ull << 63) : ~order)); }
 
-DEVICE u32 place_of(u32 v) { return env.place ? env.place[v] : v; }
-DEVICE u32 vertex_at(u64 place) { return env.vertex ? env.vertex[place] : (u32)place; }
+DEVICE u32 vertex_of(u32 row) { return PART ? env.place[row] : row; }
+DEVICE u32 place_of(u32 v) { return !PART && env.place ? env.place[v] : v; }
+DEVICE u32 vertex_at(u64 place) { return !PART && env.vertex ? env.vertex[place] : (u32)place; }
 DEVICE i64 id_of(u64 v) { return env.original ? (i64)env.original[v] : (i64)v; }
 DEVICE u64 order_of(u64 e) { return in_order((value_t)(env.weights ? env.weights[e] : (weight_t)1)); }
 
 // True if this one of both arcs of an edge stands for it, of which the other may be on another rank. All ranks choose
 // alike, and about half of the arcs of each.
-DEVICE bool stands_for_edge(u32 u, u32 v) {
-    const original_t a = env.original[u], b = env.original[v];
-    return (a ^ b) & 1 ? a < b : a > b;
-}
+DEVICE bool stands_for_edge(u32 a, u32 b) { return (a ^ b) & 1 ? a < b : a > b; }
 
 DEVICE Edge edge_of(u32 u, u32 v, u64 order) {
     const u64 a = place_of(u), b = place_of(v), pair = smaller(a, b) << env.bits | larger(a, b);
@@ -102,12 +107,12 @@ struct Lister {
     Found& found;
     u32 count;
 
-    __device__ void add(bool mine, u32 a, u32 b, const Edge& edge) { // by whole warps
+    __device__ void add(bool mine, u32 a, u32 b, const Edge& edge, bool lowers = true) { // by whole warps
         const u32 all = ballot(mine), at = count + __popc(all & ((1u << lane_id()) - 1));
         if (mine) {
             found.a[at] = a, found.b[at] = b;
             store_edge(found.key, found.pair, at, edge);
-            lower(env.best + a, edge.key), lower(env.best + b, edge.key);
+            if (lowers) lower(env.best + a, edge.key), lower(env.best + b, edge.key);
         }
         count += __popc(all);
         __syncwarp();
@@ -144,66 +149,100 @@ KERNEL begin(i64 clears_chosen) {
     }
 }
 
-DEVICE void look(Edge& least, u32 u, u64 e) {
-    const u32 v = env.neighbours[e];
-    const Edge edge = edge_of(u, v, order_of(e));
-    if (v != u && is_before(edge, least)) least = edge;
+DEVICE void look(Edge& least, u32 row, u64 e) {
+    const u32 to = env.neighbours[e];
+    const Edge edge = edge_of(vertex_of(row), vertex_of(to), order_of(e));
+    if (to != row && is_before(edge, least)) least = edge;
 }
 
-// The first edge of every vertex: a thread a short row, a warp a longer one.
+// The first edge of every row: a thread a short row, a warp a longer one.
 KERNEL choose_in_rows(i64) {
-    for (u64 u = thread_rank(); u - lane_id() < (u64)env.n; u += threads()) {
-        const u64 first = u < (u64)env.n ? env.offsets[u] : 0, last = u < (u64)env.n ? env.offsets[u + 1] : 0;
+    for (u64 u = thread_rank(); u - lane_id() < (u64)env.rows; u += threads()) {
+        const u64 first = u < (u64)env.rows ? env.offsets[u] : 0, last = u < (u64)env.rows ? env.offsets[u + 1] : 0;
         const bool longer = last - first > SHORT_ROW;
         Edge least = {NONE, NONE};
         for (u64 e = first; !longer && e < last; e++) look(least, (u32)u, e);
-        if (first < last && !longer) store_edge(env.best, env.second, u, least);
+        if (first < last && !longer) store_edge(env.best, env.second, vertex_of((u32)u), least);
         for (u32 left = ballot(longer); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, row = shuffle((u32)u, lane);
             const u64 end = shuffle(last, lane);
             Edge own = {NONE, NONE};
             for (u64 e = shuffle(first, lane) + lane_id(); e < end; e += 32) look(own, row, e);
             const u64 key = warp_least(own.key), pair = warp_least(own.key == key ? own.pair : NONE);
-            if (lane_id() == 0) store_edge(env.best, env.second, row, {key, pair});
+            if (lane_id() == 0) store_edge(env.best, env.second, vertex_of(row), {key, pair});
         }
     }
 }
 
-// All arcs: ``f(mine, u, e)`` by whole warps; a thread a short row, a warp a longer one or a piece.
+// All arcs: ``f(u, e, step, last)`` by whole warps, for the arcs e + k * step < last, k < ARCS_AT_ONCE, of each lane; a
+// thread takes a short row, a warp a longer one or a piece. It returns a word, of which each row's tree takes the least.
+#define ARCS_AT_ONCE 4
 template <class F> DEVICE void each_arc(const F& f) {
+    const auto by_warp = [&](u32 u, u64 first, u64 last) {
+        u64 least = NONE;
+        for (u64 e = first + lane_id(); e - lane_id() < last; e += 32 * ARCS_AT_ONCE) least = smaller(least, f(u, e, 32, last));
+        least = warp_least(least);
+        if (lane_id() == 0 && least != NONE) lower(env.best + env.tree[u], least);
+    };
     for (u64 i = warp_rank(); i < (u64)env.chunks; i += warps()) {
         const u32 u = env.chunk_rows[i];
-        const u64 first = env.chunk_first[i], last = smaller(first + CHUNK, (u64)env.offsets[u + 1]);
-        for (u64 e = first + lane_id(); e - lane_id() < last; e += 32) f(e < last, u, e);
+        const u64 first = env.chunk_first[i];
+        by_warp(u, first, smaller(first + CHUNK, (u64)env.offsets[u + 1]));
     }
-    for (u64 u = thread_rank(); u - lane_id() < (u64)env.n; u += threads()) {
-        const u64 first = u < (u64)env.n ? env.offsets[u] : 0, last = u < (u64)env.n ? env.offsets[u + 1] : 0;
+    for (u64 turn = thread_rank(); turn < threads() || turn - lane_id() < (u64)env.rows; turn += threads()) {
+        // Rows may be by degree: of the first and longest ones, a warp takes some that lie apart.
+        const u64 u = turn < threads() ? lane_id() * warps() + warp_rank() : turn;
+        const u64 first = u < (u64)env.rows ? env.offsets[u] : 0, last = u < (u64)env.rows ? env.offsets[u + 1] : 0;
         const u64 count = env.chunks && last - first > LONG_ROW ? 0 : last - first;
         const u64 alone = count <= SHORT_ROW ? first + count : first;
-        for (u64 e = first; ballot(e < alone); e++) f(e < alone, (u32)u, e);
+        u64 least = NONE;
+        for (u64 e = first; ballot(e < alone); e += ARCS_AT_ONCE) least = smaller(least, f((u32)u, e, 1, alone));
+        if (least != NONE) lower(env.best + env.tree[u], least);
         for (u32 left = ballot(count > SHORT_ROW); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1, row = shuffle((u32)u, lane);
-            const u64 end = shuffle(last, lane);
-            for (u64 e = shuffle(first, lane) + lane_id(); e - lane_id() < end; e += 32) f(e < end, row, e);
+            const u32 lane = __ffs(left) - 1;
+            by_warp(shuffle((u32)u, lane), shuffle(first, lane), shuffle(last, lane));
         }
     }
 }
 
-// List the edges of a range of weights that join two trees, whose vertices are children of roots.
+DEVICE bool is_in_giant(u32 row) { return env.in_giant[row / 32] >> row % 32 & 1; }
+
+// List the edges of a range of weights that join two trees. Loads of several arcs wait together. A part looks at arcs of both
+// directions: where many pass, each row finds the first of its own, without an atomic for each.
 KERNEL list_arcs(i64) {
     SHARED(FoundRoom, room);
     Lister lister = {room.of[warp_in_block()], 0};
     const bool limited = env.above != NONE || env.upto != NONE; // few edges pass: their weights are read first
-    each_arc([&](bool mine, u32 u, u64 e) {
-        u64 order = 0;
-        if (mine && limited) order = order_of(e), mine = (env.above == NONE || order > env.above) && order <= env.upto;
-        const u32 v = mine ? env.neighbours[e] : u;
-        u32 a = 0, b = 0;
-        if (mine &= PART || v < u) a = env.parent[u], b = env.parent[v], mine = a != b;
-        if (PART && mine) mine = stands_for_edge(u, v); // late: it reads an id
-        if (!ballot(mine)) return;
-        if (mine && !limited) order = order_of(e);
-        lister.add(mine, a, b, mine ? edge_of(u, v, order) : Edge{NONE, NONE});
+    const bool by_rows = PART && !env.in_giant;
+    each_arc([&](u32 u, u64 first, u32 step, u64 last) {
+        const u32 own = first < last ? u : 0, a = env.tree[own];
+        const bool skips = env.in_giant && is_in_giant(own);
+        bool mine[ARCS_AT_ONCE];
+        u32 v[ARCS_AT_ONCE], b[ARCS_AT_ONCE];
+        for (u32 k = 0; k < ARCS_AT_ONCE; k++) {
+            mine[k] = first + k * step < last;
+            if (!mine[k] || !limited) continue;
+            const u64 order = order_of(first + k * step);
+            mine[k] = (env.above == NONE || order > env.above) && order <= env.upto;
+        }
+        for (u32 k = 0; k < ARCS_AT_ONCE; k++) {
+            v[k] = mine[k] ? env.neighbours[first + k * step] : 0;
+            mine[k] &= PART || v[k] < u;
+        }
+        for (u32 k = 0; skips && k < ARCS_AT_ONCE; k++) mine[k] = mine[k] && !is_in_giant(v[k]);
+        for (u32 k = 0; k < ARCS_AT_ONCE; k++) {
+            b[k] = mine[k] ? env.tree[v[k]] : a;
+            mine[k] &= a != b[k];
+        }
+        u64 least = NONE;
+        for (u32 k = 0; k < ARCS_AT_ONCE; k++) {
+            if (!ballot(mine[k])) continue;
+            const u32 from = mine[k] ? vertex_of(u) : 0, to = mine[k] ? vertex_of(v[k]) : 0;
+            const Edge edge = mine[k] ? edge_of(from, to, order_of(first + k * step)) : Edge{NONE, NONE};
+            if (by_rows) least = smaller(least, edge.key);
+            lister.add(mine[k] && (!PART || stands_for_edge(from, to)), a, b[k], edge, !by_rows);
+        }
+        return least;
     });
     lister.close();
 }
@@ -217,20 +256,6 @@ KERNEL list_chosen(i64) {
         const bool mine = v < (u64)env.n && is_edge(edge);
         if (mine) store_edge(env.chosen, env.chosen_pair, v, {NONE, NONE});
         lister.add(mine, mine ? vertex_at(low_place(edge)) : 0, mine ? vertex_at(high_place(edge)) : 0, edge);
-    }
-    lister.close();
-}
-
-// List ``count`` edges that were sent.
-KERNEL list_sent(i64 count) {
-    SHARED(FoundRoom, room);
-    Lister lister = {room.of[warp_in_block()], 0};
-    for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
-        const bool mine = i < (u64)count;
-        const u64 ends = mine ? env.sent_ends[i] : 0;
-        const u32 a = (u32)(ends >> 32), b = (u32)ends;
-        const u64 order = mine ? in_order((value_t)(env.sent_weights ? env.sent_weights[i] : (weight_t)1)) : 0;
-        lister.add(mine, a, b, mine ? edge_of(a, b, order) : Edge{NONE, NONE});
     }
     lister.close();
 }
@@ -258,6 +283,8 @@ KERNEL choose_pairs(i64) {
     }
 }
 
+#define ROOTS_AT_ONCE 4
+DEVICE u32 root_at(u64 i) { return env.all_roots ? (u32)i : env.roots[i]; }
 DEVICE u32 root_of(u32 v) {
     for (u32 up; (up = env.parent[v]) != v;) v = up;
     return v;
@@ -267,7 +294,7 @@ DEVICE u32 root_of(u32 v) {
 KERNEL hook(i64) {
     const u64 count = env.all_roots ? env.n : env.root_count;
     for (u64 i = thread_rank(); i < count; i += threads()) {
-        const u32 root = env.all_roots ? (u32)i : env.roots[i];
+        const u32 root = root_at(i);
         const Edge edge = load_edge(env.best, env.second, root);
         if (!is_edge(edge)) continue;
         const u32 low = root_of(vertex_at(low_place(edge)));
@@ -281,14 +308,13 @@ KERNEL hook(i64) {
 
 // Make every root that joined another a child of the last one, and list those that stay. Paths are halved on the way. A
 // thread takes ROOTS_AT_ONCE of them for each count of a warp.
-#define ROOTS_AT_ONCE 4
 KERNEL settle(i64) {
     const u64 count = env.all_roots ? env.n : env.root_count;
     for (u64 from = thread_rank(); from - lane_id() < count; from += ROOTS_AT_ONCE * threads()) {
         u32 roots[ROOTS_AT_ONCE], all[ROOTS_AT_ONCE], total = 0;
         for (int k = 0; k < ROOTS_AT_ONCE; k++) {
             const u64 i = from + k * threads();
-            const u32 root = roots[k] = i < count ? env.all_roots ? (u32)i : env.roots[i] : 0;
+            const u32 root = roots[k] = i < count ? root_at(i) : 0;
             const bool mine = i < count && is_edge(load_edge(env.best, env.second, root));
             u32 up = mine ? env.next[root] : root, above;
             for (u32 below = root; mine && up != (above = env.next[up]); below = up, up = above) env.next[below] = above;
@@ -315,22 +341,54 @@ KERNEL flatten(i64) {
     }
 }
 
-// Write the chosen edges side by side, to be sent to another rank.
-KERNEL write_chosen(i64) {
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const Edge edge = v < (u64)env.n ? load_edge(env.chosen, env.chosen_pair, v) : Edge{NONE, NONE};
-        const bool mine = v < (u64)env.n && is_edge(edge);
-        const u32 all = ballot(mine);
-        u64 at = lane_id() == 0 && all ? atomicAdd(env.counts + EDGES_LISTED, (u64)__popc(all)) : 0;
-        at = shuffle(at, 0) + __popc(all & ((1u << lane_id()) - 1));
-        if (mine) {
-            value_t weight;
-            weight_of(order_in(edge), weight);
-            const u64 low = env.gids[vertex_at(low_place(edge))], high = env.gids[vertex_at(high_place(edge))];
-            env.sent_ends[at] = low << 32 | high;
-            if (env.sent_weights) env.sent_weights[at] = (weight_t)weight;
+// Note the tree of every row of a part, whose vertex is a child of the tree's root.
+KERNEL name_trees(i64) {
+    for (u64 u = thread_rank(); u < (u64)env.rows; u += threads()) env.tree[u] = env.parent[vertex_of((u32)u)];
+}
+
+KERNEL mark_giant(i64) {
+    for (u64 u = thread_rank(); u - lane_id() < (u64)env.rows; u += threads()) {
+        const u32 bits = ballot(u < (u64)env.rows && env.tree[u] == (u32)env.giant);
+        if (lane_id() == 0) env.in_giant[u / 32] = bits;
+    }
+}
+
+// Count the roots that have a word among this GPU's edges: of weights, or of pairs of ends.
+KERNEL count_words(i64 second) {
+    const u64 *words = second ? env.second : env.best, count = env.all_roots ? env.n : env.root_count;
+    u64 found = 0;
+    for (u64 i = thread_rank(); i < count; i += threads()) found += words[root_at(i)] != NONE;
+    found = warp_sum(found);
+    if (lane_id() == 0 && found) atomicAdd(env.counts + EDGES_LISTED, found);
+}
+
+// Write these roots, each with its word. A thread takes ROOTS_AT_ONCE of them for each count of a warp.
+KERNEL pack(i64 second) {
+    const u64 *words = second ? env.second : env.best, count = env.all_roots ? env.n : env.root_count;
+    for (u64 from = thread_rank(); from - lane_id() < count; from += ROOTS_AT_ONCE * threads()) {
+        u32 all[ROOTS_AT_ONCE], total = 0;
+        for (int k = 0; k < ROOTS_AT_ONCE; k++) {
+            const u64 i = from + k * threads();
+            all[k] = ballot(i < count && words[root_at(i)] != NONE), total += __popc(all[k]);
+        }
+        if (!total) continue;
+        u64 at = lane_id() == 0 ? atomicAdd(env.counts + EDGES_LISTED, (u64)total) : 0;
+        at = shuffle(at, 0);
+        for (int k = 0; k < ROOTS_AT_ONCE; k++) {
+            const u64 to = 2 * (at + __popc(all[k] & ((1u << lane_id()) - 1)));
+            if (all[k] >> lane_id() & 1) {
+                const u32 root = root_at(from + k * threads());
+                env.sent[to] = root, env.sent[to + 1] = words[root];
+            }
+            at += __popc(all[k]);
         }
     }
+}
+
+// Lower words by the ``arrived`` pairs of another GPU.
+KERNEL merge(i64 second) {
+    u64* words = second ? env.second : env.best;
+    for (u64 i = thread_rank(); i < (u64)env.arrived; i += threads()) lower(words + env.received[2 * i], env.received[2 * i + 1]);
 }
 
 // Sums of a thread: of integers until the end, of floats until a warp adds them up by exponent.
@@ -355,19 +413,19 @@ DEVICE void sum_up(Sums&, double weight, bool mine) {
     }
 }
 
-// Write the columns, and sum up the weights exactly.
+// Write the columns of the masters, and sum up their weights exactly.
 KERNEL fill(i64) {
     Sums sums = {0, 0, 0};
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const bool here = v < (u64)env.n;
-        const Edge edge = here ? load_edge(env.chosen, env.chosen_pair, v) : Edge{NONE, NONE};
+    for (u64 u = thread_rank(); u - lane_id() < (u64)env.masters; u += threads()) {
+        const bool here = u < (u64)env.masters;
+        const Edge edge = here ? load_edge(env.chosen, env.chosen_pair, vertex_of((u32)u)) : Edge{NONE, NONE};
         const bool mine = here && is_edge(edge);
         value_t weight = NO_WEIGHT;
         if (mine) weight_of(order_in(edge), weight);
         if (here) {
-            env.weight[v] = weight;
-            env.source[v] = mine ? id_of(vertex_at(low_place(edge))) : -1;
-            env.target[v] = mine ? id_of(vertex_at(high_place(edge))) : -1;
+            env.weight[u] = weight;
+            env.source[u] = mine ? id_of(vertex_at(low_place(edge))) : -1;
+            env.target[u] = mine ? id_of(vertex_at(high_place(edge))) : -1;
         }
         sum_up(sums, weight, mine);
         sums.edges += mine;

@@ -1,31 +1,25 @@
 """Minimum spanning forest over GPUs of several ranks (``forest.cuh``).
 
-Each GPU finds the forest of its rank's edges: no other edge is in the forest of the graph (cycle property). The
-edges of these forests, at most one for each vertex of each rank, go to the first rank, which joins the trees along
-them. The rows of the answer name the trees of Borůvka's rounds, which choose the same edges from any superset of the
-forest. The columns return to the owners of the vertices. Entry: :func:`found`.
+Each GPU lists the edges of its own rows and holds the trees of the whole graph. In every round GPUs tell each other the
+first edge of each tree, and all join the same trees. The edges of the forest are joined from the beginning by every GPU
+for itself, and each fills the rows of its own vertices. Entry: :func:`found`.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.forest_search import RowSearch, Search, Weights, bytes_needed
+from dgraph.algorithms.kernels.forest_search import First, RowSearch, Weights, bytes_needed, sampled
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.backend.cuda.gathered import owners as gathered
+from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
+from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.comm import Comm
-from dgraph.graph.local import LocalGraph
-from dgraph.result.columns import UNREACHED, FieldColumn, same
 
-NO_END = np.uint32(2**32 - 1)
-"""End of no edge, as 32 bits."""
-
-Sent = tuple[Any, Any]
-"""Edges on the device: gids of both ends, uint64, see ``forest.cuh``, and weights in their dtype; None: all are 1."""
+PAIR = 16
+"""Bytes of a root and its first word."""
 
 
 def found(ctx: Any, backend: Any) -> tuple[dict[str, Any], int | float, int] | None:
@@ -40,142 +34,119 @@ def found(ctx: Any, backend: Any) -> tuple[dict[str, Any], int | float, int] | N
         backend.prepare(local, comm)
         with comm.together():
             part = backend.graph_of(local)
-            need = bytes_needed(part, part=True) + gathered.owners_bytes(part, comm.size, comm.rank == 0)
-        if _lacks(ctx, part, need):
+            sample = sampled(part)
+        weights = Weights.of(local.out).of_all(comm)
+        sample = np.sort(np.concatenate(comm.allgatherv(sample)))
+        first = First.of(sample, local.n, local.arcs, part.edges, weights)
+        need = bytes_needed(part, local.n, weights, first) + PAIR * _most_pairs(local.n, comm)
+        missing = lacking(part, comm, need + _bytes_of_places(part, comm), ("whole", "oriented"))
+        if missing:
+            ctx.record.choose("placement", "hosts", f"a GPU lacks {missing:,} bytes of memory for the forest")
             return None
-        owners = gathered.owners_of(part, comm)
-    with comm.together(), ctx.record("compute"):
-        sent = PartSearch(part, backend.device).lightest(owners.gids)
-    weights, edges = _whole(local, comm, len(sent[0]))
-    if _lacks(ctx, part, _bytes_to_join(local.n, edges, weights) if comm.rank == 0 else 0):
-        return None
-    with ctx.record("exchange"):
-        ends = owners.collected(np.uint64, sent[0], range(1))
-        values = {} if sent[1] is None else owners.collected(weights.kind, sent[1], range(1))
-    del sent
-    columns: dict[str, Any] = {}
-    answer: Any = None
-    with comm.together(), ctx.record("compute"):
-        if comm.rank == 0:
-            join = Join(backend.device, local.n, weights, owners)
-            columns, *answer = join.joined([(ends.pop(peer), values.pop(peer, None)) for peer in list(ends)])
-            answer.append(owners.ids is None or owners.ids.dtype == np.uint32)
-    with ctx.record("exchange"):
-        weight, count, narrow = comm.bcast_json(answer)
-        returned = _returned(owners, part, columns, weights, narrow)
-    return returned, weight, count
+        numbering = numbering_of(part, comm)
+        places, ids = numbering.by_id
+    began = time.perf_counter()
+    with comm.agreeing(values=1):
+        search = SharedSearch(part, weights, ids, places, first, numbering)
+        search.join()
+        columns = search.columns()
+    ctx.record.add("exchange", search.exchanging)
+    ctx.record.add("compute", time.perf_counter() - began - search.exchanging)
+    return columns
 
 
-def _lacks(ctx: Any, part: DeviceGraph, need: int) -> bool:
-    """Return True if some rank's GPU has fewer free bytes than it needs; collective."""
-    missing = gathered.lacking(part, ctx.comm, need, ("whole", "oriented"))
-    if missing:
-        ctx.record.choose("placement", "hosts", f"a GPU lacks {missing:,} bytes of memory for the forests")
-    return bool(missing)
+def _most_pairs(n: int, comm: Comm) -> int:
+    """Return how many pairs a rank sends to each other one at most; else it sends words of a slice of the vertices."""
+    return n // (2 * comm.size)
 
 
-def _whole(local: LocalGraph, comm: Comm, edges: int) -> tuple[Weights, int]:
-    """Return the weights of all ranks' edges, and the sum over ranks of ``edges``; collective."""
-    weights = Weights.of(local.out)
-    ranks = comm.allgather_json([edges, *([weights.low, weights.high] if local.out.arcs else [])])
-    spans = [each[1:] for each in ranks if each[1:]] or [[0, 0]]
-    low, high = min(each[0] for each in spans), max(each[1] for each in spans)
-    return Weights(weights.kind, low, high), sum(each[0] for each in ranks)
+def _bytes_of_places(part: DeviceGraph, comm: Comm) -> int:
+    """Return the bytes for the numbering and for the order of ids, which are sorted once."""
+    local = part.local
+    return numbering_bytes(part, comm.size) + (4 * local.size if hasattr(local, "built") else 40 * local.n)
 
 
-def _bytes_to_join(n: int, edges: int, weights: Weights) -> int:
-    """Return the most bytes that the first rank needs to join this many edges."""
-    vertex, entry = (40, 16) if weights.packed(n) else (56, 24)
-    return (vertex + 24) * n + (entry + max(entry, 8 + weights.kind.itemsize)) * edges
+class SharedSearch(RowSearch):
+    """Search of one rank's rows for the trees of the whole graph.
 
+    Attributes:
+        exchanging: seconds in which ranks told each other words.
+    """
 
-class PartSearch(RowSearch):
-    """Search of one rank's part of a graph."""
+    def __init__(self, part: DeviceGraph, weights: Weights, ids: Any, places: Any, first: First, numbering: Numbering):
+        super().__init__(part, part.device, part.local.n, weights, ids, (places, None), True, first)
+        self.moves, self.exchanging, self._alone = numbering.moves, 0.0, False
 
-    def __init__(self, graph: DeviceGraph, device: Any):
-        super().__init__(graph, device, part=True)
+    def _first_round(self) -> None:
+        """Let every vertex join along its first edge, if one word tells it, and do the other rounds."""
+        if not self.packed:
+            self._list("list_arcs", self.first.edges)
+            self._rounds()
+            return
+        self._launch("choose_in_rows")
+        self._tell("best")
+        self._launch("hook")
+        self._launch("settle")
+        self._leave_roots(self._counted()[1])
+        self._name_trees()
+        self._list("list_arcs", self.first.edges, all_roots=False)
+        self._rounds()
 
-    def lightest(self, gids: Any) -> Sent:
-        """Return the edges of the forest, or more edges: no other is in a forest of the whole graph.
+    def _mark_giant(self) -> None:
+        self._name_trees()
+        super()._mark_giant()
+
+    def _name_trees(self) -> None:
+        """Note the tree of every row."""
+        self.arrays["tree"] = self.device.xp.empty(self.graph.local.size, np.uint32)
+        self._launch("name_trees")
+
+    def _rename(self) -> None:
+        self._alone = True
+        super()._rename()
+
+    def _chosen(self) -> bool:
+        if self._alone:
+            return super()._chosen()
+        if not self._most(self.numbers["edge_count"]):
+            return False
+        self._tell("best")
+        if not self.packed:
+            self._launch("choose_pairs")
+            self._tell("second")
+        return True
+
+    def _tell(self, name: str) -> None:
+        """Tell all ranks the first word of each tree, and take theirs if they are less; collective.
 
         Args:
-            gids: of the vertices by position, uint32 on the device.
+            name: "best" or "second".
         """
-        xp, kind = self.device.xp, self.graph.local.out.weight_type
-        most = min(self.n, self.graph.edges)
-        ends, weights = xp.empty(most, np.uint64), None if kind is None else xp.empty(most, kind)
-        if not most:
-            return ends, weights
-        self._launch("begin", 1)
-        bound = self.light()
-        if bound is not None:
-            self.lightest_first(bound)
-        elif self._whole_rows():
-            self.first_round()
-        else:
-            self._list("list_arcs", self.graph.edges // 2 + 1)
-            self._rounds()
-        self._drop_lists()
-        self.arrays |= {"gids": gids, "sent_ends": ends, "sent_weights": weights}
-        self._launch("write_chosen")
+        second, moves, peers = int(name == "second"), self.moves, range(self.moves.comm.size)
+        self._launch("count_words", second)
         count = self._counted()[0]
-        return ends[:count], None if weights is None else weights[:count]
+        pairs = self._most(count) <= _most_pairs(self.n, moves.comm)
+        if pairs:
+            self.arrays["sent"] = self.device.xp.empty(2 * count, np.uint64)
+            self._launch("pack", second)
+            self._counted()
+        began = time.perf_counter()
+        if pairs:
+            sent = Leaving.of(self.arrays["sent"])
+            leaving = {peer: sent for peer in peers if peer != moves.comm.rank}
+            moves.move(np.uint64, leaving, lambda _, first, piece: self._merge(piece, second))
+        else:
+            moves.fold(self.arrays[name], self.device.xp.minimum)
+        self.exchanging += time.perf_counter() - began
 
-    def _whole_rows(self) -> bool:
-        """Return True if all arcs of the masters are here and no others, as under oec.
+    def _merge(self, pairs: Any, second: int) -> None:
+        self.arrays["received"], self.numbers["arrived"] = pairs, len(pairs) // 2
+        self._launch("merge", second)
 
-        Their first edges then are in the forest of the whole graph.
-        """
-        graph, masters = self.graph, self.graph.local.masters
-        return int(graph.degree[:masters].sum()) == int(graph.out.offsets[masters]) == graph.edges
+    def _most(self, count: int) -> int:
+        """Return the largest count of all ranks, or raise the error by which a rank ended before; collective."""
+        return -self.moves.comm.agree(None, -count)[0]
 
-
-class Join(Search):
-    """Search of listed edges of a whole graph, whose vertices are gids."""
-
-    def __init__(self, device: Any, n: int, weights: Weights, owners: gathered.Owners):
-        super().__init__(device, n, weights, owners.ids, owners.id_places)
-
-    def joined(self, sent: list[Sent]) -> tuple[dict[str, Any], int | float, int]:
-        """Join the trees along edges; see :meth:`Search.columns`. The list is emptied, to free the edges."""
-        self._launch("begin", 1)
-        total = sum(len(ends) for ends, _ in sent)
-        self._make_list("to", total)
-        self.numbers["capacity"] = total
-        while sent:
-            ends, weights = sent.pop()
-            self.arrays |= {"sent_ends": ends, "sent_weights": weights}
-            self._launch("list_sent", len(ends))
-        self.arrays |= dict.fromkeys(("sent_ends", "sent_weights"))
-        self._turn(self._counted()[0])
-        self._rounds()
-        return self.columns()
-
-
-def _returned(owners: gathered.Owners, part: DeviceGraph, columns: Any, weights: Weights, narrow: bool) -> Any:
-    """Return this rank's rows of the first rank's columns; collective.
-
-    Args:
-        owners: owners of the vertices.
-        part: this rank's part.
-        columns: of :meth:`Search.columns`; elsewhere empty.
-        weights: of the edges.
-        narrow: all ids are less than ``NO_END``.
-    """
-    device, convert = part.device, _widened if narrow else same
-    ends = {
-        name: owners.returned(columns.get(name), np.uint32 if narrow else np.int64) for name in ("source", "target")
-    }
-    none = device.xp.equal(ends["source"], NO_END if narrow else np.int64(-1))
-    weight = device.xp.ones(part.local.masters, np.int64)
-    if part.local.out.weight_type is not None:
-        weight = owners.returned(columns.get("weight"), weights.kind).astype(np.float64 if weights.real else np.int64)
-    weight[none] = np.inf if weights.real else UNREACHED
-    views = {name: FieldView(device, values, part.place) for name, values in ({"weight": weight} | ends).items()}
-    fields = LazyFields(device, views, part.degree, part.original)
-    return {name: FieldColumn(fields, name, same if name == "weight" else convert) for name in views}
-
-
-def _widened(ends: Any) -> Any:
-    """Return ends of 32 bits as int64, -1 for ``NO_END``."""
-    return (ends + np.uint32(1)).astype(np.int64) - 1
+    def _summed(self, sums: np.ndarray) -> np.ndarray:
+        self._most(0)
+        return self.moves.comm.allreduce(sums)

@@ -18,7 +18,7 @@ from dgraph.algorithms.kernels.wedges_search import Search, Wedges
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.backend.cuda.gathered.owners import Owners, lacking, owners_bytes, owners_of
+from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, bytes_to_fill, fill, sort_rows
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.result.columns import FieldColumn
@@ -60,7 +60,7 @@ def found(ctx: Any, backend: Any) -> Found | None:
         backend.prepare(local, comm)
         with comm.together():
             part = backend.graph_of(local)
-            search, need = Search(part, device), owners_bytes(part, comm.size, comm.rank == 0)
+            search, need = Search(part, device), numbering_bytes(part, comm.size)
         if comm.total(int(part.oriented is None)):
             part.oriented = None
             part.oriented = _gathered(ctx, part, need)
@@ -69,12 +69,12 @@ def found(ctx: Any, backend: Any) -> Found | None:
         replica: Replica | None = part.oriented
         if replica is None:
             return None
-        owners = owners_of(part, comm)
+        numbering = numbering_of(part, comm)
     ctx.record.choose("placement", "every GPU", "each has all oriented rows and counts the triangles of a share")
     with comm.together(), ctx.record("compute"):
         counts = search.triangles(replica.wedges, len(replica.wedges.starts) - 2, comm.rank, comm.size)
     with ctx.record("exchange"):
-        owners.moves.add_up(counts)
+        numbering.moves.fold(counts, device.xp.add)
     with comm.together(), ctx.record("compute"):
         triangles = counts[replica.mine]
         columns, corners, shares = columns_of(part, triangles, search.shares(triangles, replica.degrees))
@@ -104,14 +104,13 @@ def _gathered(ctx: Any, part: DeviceGraph, before: int) -> Replica | None:
     Args:
         ctx: the run.
         part: this rank's part.
-        before: bytes for the owners of vertices.
+        before: bytes for the numbering of vertices.
     """
     comm, device, xp, masters = ctx.comm, part.device, part.device.xp, part.local.masters
-    everyone = range(comm.size)
     if _lacks(ctx, part, before + _bytes_to_orient(part)):
         return None
-    owners = owners_of(part, comm)
-    place, vertices = _places(part, owners)
+    numbering = numbering_of(part, comm)
+    place, vertices = _places(part, numbering)
     with comm.together():
         search = Search(part, device, place)
         starts, degrees = search.oriented()
@@ -128,7 +127,7 @@ def _gathered(ctx: Any, part: DeviceGraph, before: int) -> Replica | None:
         lists = place[rows], (starts[rows + 1] - starts[rows]).astype(np.uint32), degrees[rows]
         mine = xp.minimum(place[:masters], np.uint32(vertices))
         del search, starts, degrees, rows, place
-    places, lengths, distinct = (owners.collected(np.uint32, each, everyone) for each in lists)
+    places, lengths, distinct = (numbering.collected(np.uint32, each) for each in lists)
     del lists
     with comm.together():
         degrees, sums = xp.zeros(vertices + 1, np.uint32), xp.zeros(vertices + 1, np.int64)
@@ -137,7 +136,7 @@ def _gathered(ctx: Any, part: DeviceGraph, before: int) -> Replica | None:
             sums[of_peer] += lengths[peer]
         assembly = RowAssembly(device, sums)
         del sums
-    fill(assembly, owners.moves, places, lengths, Leaving.of(targets), everyone)
+    fill(assembly, numbering.moves, places, lengths, Leaving.of(targets))
     with comm.together():
         assembly.end()
         del places, lengths, targets
@@ -147,12 +146,12 @@ def _gathered(ctx: Any, part: DeviceGraph, before: int) -> Replica | None:
         return Replica(wedges, mine, degrees[mine])
 
 
-def _places(part: DeviceGraph, owners: Owners) -> tuple[Any, int]:
+def _places(part: DeviceGraph, numbering: Numbering) -> tuple[Any, int]:
     """Return the place of each position among all vertices, and the number of vertices with arcs; collective.
 
     Places are by descending degree in the whole graph, then by gid: uint32 on the device.
     """
-    device, comm, xp, n, masters = part.device, owners.moves.comm, part.device.xp, part.local.n, part.local.masters
+    device, comm, xp, n, masters = part.device, numbering.moves.comm, part.device.xp, part.local.n, part.local.masters
     begins = np.concatenate([[0], np.cumsum(comm.allgather(np.array([masters], np.int64)))]).tolist()
     with comm.together():
         keys = xp.empty(n, np.uint64)
@@ -161,13 +160,13 @@ def _places(part: DeviceGraph, owners: Owners) -> tuple[Any, int]:
         found = part.degree[first:stop].astype(np.uint64)
         found <<= np.uint64(32)
         found = xp.subtract(NO_DEGREE, found)
-        found |= owners.gids[first:stop]
+        found |= numbering.gids[first:stop]
         return found
 
     def placed(peer: int, first: int, piece: Any) -> None:
         keys[begins[peer] + first : begins[peer] + first + len(piece)] = piece
 
-    owners.moves.move(np.uint64, dict.fromkeys(range(comm.size), Leaving(masters, made)), placed)
+    numbering.moves.move(np.uint64, dict.fromkeys(range(comm.size), Leaving(masters, made)), placed)
     with comm.together():
         device.sort(keys)
         vertices = int(xp.searchsorted(keys, xp.asarray([NO_DEGREE]))[0])
@@ -175,7 +174,7 @@ def _places(part: DeviceGraph, owners: Owners) -> tuple[Any, int]:
         for first in range(0, n, PLACED):
             gids = keys[first : first + PLACED].astype(np.uint32)
             place[gids] = xp.arange(first, first + len(gids), dtype=np.uint32)
-        return place[owners.gids], vertices
+        return place[numbering.gids], vertices
 
 
 def _bytes_to_orient(part: DeviceGraph) -> int:

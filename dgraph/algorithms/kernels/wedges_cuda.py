@@ -28,7 +28,9 @@ class GpuWedges:
     def whole(self, local: Any) -> Found:
         """Count the triangles of a whole graph."""
         graph, device = self.backend.graph_of(local), self.backend.device
-        require(device, ROW_KERNELS["wedges"].gpu.of(local.size, graph.edges), "counting triangles")
+        require(
+            device, ROW_KERNELS["wedges"].gpu.of(local.size, graph.edges, local.size, local.size), "counting triangles"
+        )
         search = Search(graph, device)
         starts, degrees = search.oriented()
         wedges = search.wedges(starts, search.targets(starts), hubs_of(local.size, graph.edges))

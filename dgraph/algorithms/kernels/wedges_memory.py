@@ -27,6 +27,6 @@ def bitmap_words(hubs: int) -> int:
 class WedgeMemory(RowMemory):
     """Memory of one GPU, with the bitmap."""
 
-    def of(self, vertices: int, arcs: int, pairs: int = 0) -> int:
+    def of(self, vertices: int, arcs: int, masters: int, n: int) -> int:
         """Return the bytes beside a graph of this size."""
-        return super().of(vertices, arcs, pairs) + 4 * bitmap_words(hubs_of(vertices, arcs))
+        return super().of(vertices, arcs, masters, n) + 4 * bitmap_words(hubs_of(vertices, arcs))

@@ -374,7 +374,7 @@ class CudaBackend(Backend):
         messages = need.buffers({} if self.links is None else self.links.chosen)
         wanted = (need.peak if fresh else need.rounds) + messages
         names = ("incoming", "light", "heads", "id_heads", "tiles")
-        gathered = dict.fromkeys(("whole", "oriented", "owners", "id_places"), 0)
+        gathered = dict.fromkeys(("whole", "oriented", "numbering", "id_places"), 0)
         sizes = {name: getattr(need, name) for name in names} | gathered
         there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
         free = device.free(wanted - there) + there

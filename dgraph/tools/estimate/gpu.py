@@ -91,7 +91,7 @@ def on_gpu(
     plans = [
         replace(
             for_graph(extent),
-            arrays=kernel.gpu.of(extent.size, arcs, masters * shape.n) if ranks == 1 or kernel.gpu_ranks else 0,
+            arrays=kernel.gpu.of(extent.size, arcs, masters, shape.n) if ranks == 1 or kernel.gpu_ranks else 0,
         )
         for kernel in rows
     ]

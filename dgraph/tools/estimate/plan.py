@@ -121,7 +121,7 @@ def estimate(
     states = _states(programs, masters, mirrors, ranks)
     for kernel in work.rows:
         held = (solved.n, solved.arcs) if kernel.replicated else (size, arcs)
-        states = max(states, kernel.host.of(*held, masters * solved.n))
+        states = max(states, kernel.host.of(*held, masters, solved.n))
     return RunPlan(
         algorithm, policy, ranks, masters, mirrors, arcs,
         base=base,

@@ -68,14 +68,14 @@ class DeviceGraph(RowClasses, IdPlaces):
             rows.
         whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
         oriented: rows of all ranks as gathered for counts of triangles; None likewise.
-        owners: the owners of the vertices of all ranks, as known to one GPU; None likewise.
+        numbering: numbers of the vertices in the whole graph; None likewise.
     """
 
     links: Links | None = None
     post: Any = None
     whole: Any = None
     oriented: Any = None
-    owners: Any = None
+    numbering: Any = None
     pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
 

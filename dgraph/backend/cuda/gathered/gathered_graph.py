@@ -17,7 +17,7 @@ from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import is_skewed
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gathered.gathered_local import Assembly
-from dgraph.backend.cuda.gathered.owners import Owners, lacking, owners_bytes, owners_of
+from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, fill
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
 from dgraph.backend.graph_replica import GraphReplica
@@ -43,14 +43,14 @@ def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int
     """
     n, arcs = part.local.n, part.local.arcs
     if kernel in ROW_KERNELS:
-        work = ROW_KERNELS[kernel].gpu.of(n, arcs)
+        work = ROW_KERNELS[kernel].gpu.of(n, arcs, n, n)
     else:
         memory = KERNELS[kernel].memory
         work = 0 if memory is None else (memory.arrays + memory.result) * n
     if there:
         return work
     gathering = VERTEX * n + bytes_to_fill()
-    return owners_bytes(part, ranks, True) + 4 * arcs + 8 * n + max(AFTER * n + work, gathering)
+    return numbering_bytes(part, ranks) + 4 * arcs + 8 * n + max(AFTER * n + work, gathering)
 
 
 class GpuReplicas:
@@ -79,26 +79,25 @@ class GatheredGraph:
         replicas: the GPUs that hold it.
     """
 
-    def __init__(self, part: DeviceGraph, owners: Owners):
+    def __init__(self, part: DeviceGraph, numbering: Numbering):
         """Bring all ranks' rows, without weights, to every rank; collective.
 
         Args:
             part: this rank's part of the graph.
-            owners: the owners.
+            numbering: the numbering.
         """
-        comm = owners.moves.comm
-        ranks = range(comm.size)
-        rows = owners.collected(np.uint32, owners.gids, ranks)
-        counts = owners.collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32), ranks)
-        ids = owners.ids_by_gid(rows, ranks)
+        comm = numbering.moves.comm
+        rows = numbering.collected(np.uint32, numbering.gids)
+        counts = numbering.collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
+        ids = numbering.ids_by_gid(rows)
         with comm.together():
             assembly = _begun(part, rows, counts, ids)
-        arcs = Leaving(part.edges, lambda first, stop: owners.gids[part.out.neighbours[first:stop]])
-        fill(assembly, owners.moves, rows, counts, arcs, ranks)
+        arcs = Leaving(part.edges, lambda first, stop: numbering.gids[part.out.neighbours[first:stop]])
+        fill(assembly, numbering.moves, rows, counts, arcs)
         with comm.together():
             self.local = assembly.finished()
-            place, masters = self.local.vertices.place, owners.gids[: part.local.masters]
-            self.replicas = GpuReplicas(owners.moves, masters if place is None else place[masters], part.place)
+            place, masters = self.local.vertices.place, numbering.gids[: part.local.masters]
+            self.replicas = GpuReplicas(numbering.moves, masters if place is None else place[masters], part.place)
             self.local.replicas = self.replicas
 
     def mine(self, part: DeviceGraph, name: str, column: Column) -> FieldColumn:
@@ -165,6 +164,6 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
         return f"the whole graph and its kernel may need {comm.largest(need):,} bytes on a GPU beside its part"
     if not there:
         part.whole = None
-        part.whole = GatheredGraph(part, owners_of(part, comm))
+        part.whole = GatheredGraph(part, numbering_of(part, comm))
     whole: GatheredGraph = part.whole
     return GraphReplica(whole.local, alone(), partial(whole.mine, part))  # the part must not be evicted meanwhile

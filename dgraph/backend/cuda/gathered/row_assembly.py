@@ -80,26 +80,23 @@ def bytes_to_fill() -> int:
     return ITEM * max(PIECE, bulk_moves.PIECE // 4)
 
 
-def fill(
-    assembly: RowAssembly | None, moves: BulkMoves, rows: Mapping, lengths: Mapping, arcs: Leaving, ranks: range
-) -> None:
-    """Send each rank's rows to ``ranks``, which fill their assemblies; collective.
+def fill(assembly: RowAssembly, moves: BulkMoves, rows: Mapping, lengths: Mapping, arcs: Leaving) -> None:
+    """Send each rank's rows to all ranks, which fill their assemblies; collective.
 
     Args:
-        assembly: rows to fill; None on other ranks.
+        assembly: rows to fill.
         moves: mailboxes between all ranks.
-        rows: on ``ranks``, rank → numbers of its rows.
+        rows: rank → numbers of its rows.
         lengths: likewise, their numbers of arcs.
         arcs: targets of this rank's rows.
-        ranks: the ranks that receive all rows.
     """
     comm = moves.comm
     for sender in range(comm.size):
         with comm.together():
             if sender in rows:
-                assembly.begin(rows[sender], lengths[sender])  # type: ignore[union-attr]
-        leaving = dict.fromkeys(ranks, arcs) if comm.rank == sender else {}
-        moves.move(np.uint32, leaving, lambda _, first, piece: assembly.fill(first, piece))  # type: ignore[union-attr]
+                assembly.begin(rows[sender], lengths[sender])
+        leaving = dict.fromkeys(range(comm.size), arcs) if comm.rank == sender else {}
+        moves.move(np.uint32, leaving, lambda _, first, piece: assembly.fill(first, piece))
 
 
 def sort_rows(device: Any, starts: Any, targets: Any) -> None:

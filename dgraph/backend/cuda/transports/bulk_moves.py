@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,17 +95,22 @@ class BulkMoves:
         self.device.raw.copy(self.device.address(array), self._boxes.inbox(peer, parity), array.nbytes)
         return array
 
-    def add_up(self, array: Any) -> None:
-        """Replace an array by its sum over ranks: each rank adds up a slice, and sends it to the others."""
-        cuts = self._cuts(array)
-        total = self.device.xp.zeros(cuts[self.comm.rank + 1] - cuts[self.comm.rank], array.dtype)
+    def fold(self, array: Any, function: Callable[..., Any]) -> None:
+        """Combine the arrays of all ranks by element: each rank does so for a slice, and sends it to the others.
 
-        def added(_: int, first: int, piece: Any) -> None:
-            total[first : first + len(piece)] += piece
+        Args:
+            array: on each rank; it is replaced.
+            function: such as ``xp.add``.
+        """
+        slices = [array[first:stop] for first, stop in pairwise(self._cuts(array))]
+        mine = slices[self.comm.rank]
 
-        leaving = {rank: Leaving.of(array[cuts[rank] : cuts[rank + 1]]) for rank in range(self.comm.size)}
-        self.move(array.dtype, leaving, added)
-        array[cuts[self.comm.rank] : cuts[self.comm.rank + 1]] = total
+        def combined(_: int, first: int, piece: Any) -> None:
+            part = mine[first : first + len(piece)]
+            function(part, piece, out=part)
+
+        others = {rank: Leaving.of(each) for rank, each in enumerate(slices) if rank != self.comm.rank}
+        self.move(array.dtype, others, combined)
         self.spread(array)
 
     def spread(self, array: Any) -> None:

@@ -1,0 +1,118 @@
+"""Numbers of a part's vertices in the whole graph, and arrays brought from each GPU to all.
+
+:class:`Numbering` stays with the part of the graph on each GPU. Entry: :func:`numbering_of`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.transports.bulk_moves import PIECE, BulkMoves, Leaving
+from dgraph.comm import Comm
+
+
+class Numbering:
+    """Numbers of this rank's vertices in the whole graph, and mailboxes between all ranks; methods are collective.
+
+    Attributes:
+        part: this rank's part of the graph, on its GPU.
+        moves: the mailboxes.
+        gids: of this rank's masters and mirrors, by position: uint32 on the device.
+    """
+
+    def __init__(self, part: DeviceGraph, comm: Comm):
+        assert part.links is not None
+        self.part = weakref.proxy(part)
+        self.moves, local = BulkMoves(part.device, comm, part.links), part.local
+        built = hasattr(local, "built")  # generated graphs have ids from 0, which are the gids
+        with comm.together():
+            gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
+            self.gids = gids.astype(np.uint32, copy=False)
+        self._by_id: tuple[Any, Any] | None = None
+
+    def ids_by_gid(self, gids: Mapping[int, Any]) -> Any:
+        """Return the original ids by gid: uint32 if they are less than 2**32 - 1, else int64; None: they are the gids.
+
+        Args:
+            gids: rank → gids by position, masters first.
+        """
+        local = self.part.local
+        if not self.moves.comm.total(int(not hasattr(local, "built"))):
+            return None
+        found = self.collected(np.int64, self.part.original[: local.masters].astype(np.int64))
+        ids = self.part.device.xp.zeros(local.n, np.int64)
+        for peer, theirs in found.items():
+            ids[gids[peer][: len(theirs)]] = theirs
+        return ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
+
+    @property
+    def by_id(self) -> tuple[Any, Any]:
+        """Place of each position in the order of all vertices' ids, uint32, and id at each place, uint32 or int64.
+
+        On the device; made at the first call. None for the ids where they are the places.
+        """
+        if self._by_id is None:
+            local, comm, original, xp = self.part.local, self.moves.comm, self.part.original, self.part.device.xp
+            with comm.together():
+                largest = int(original[: local.masters].max()) if local.masters else -1
+            if comm.largest(largest) == local.n - 1:
+                self._by_id = original.astype(np.uint32, copy=False), None
+                return self._by_id
+            ids = self.collected(np.int64, original[: local.masters].astype(np.int64))
+            with comm.together():
+                ids = xp.sort(xp.concatenate(list(ids.values())))
+                places = xp.searchsorted(ids, original.astype(np.int64)).astype(np.uint32)
+                self._by_id = places, ids.astype(np.uint32 if int(ids[-1]) < 2**32 - 1 else np.int64, copy=False)
+        return self._by_id
+
+    def collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
+        """Bring an array of each rank to all; return rank → array, without empty ones."""
+        found: dict[int, list[Any]] = {}
+        leaving = dict.fromkeys(range(self.moves.comm.size), Leaving.of(mine))
+        self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
+        join = self.part.device.xp.concatenate
+        pieces = ((peer, found.pop(peer)) for peer in list(found))
+        return {peer: each[0] if len(each) == 1 else join(each) for peer, each in pieces}
+
+
+def numbering_of(part: DeviceGraph, comm: Comm) -> Numbering:
+    """Return the numbering, which is made at the first call; collective."""
+    if comm.total(int(part.numbering is None)):
+        part.numbering = None  # on ranks that have it: its mailboxes are of no use to the others
+        part.numbering = Numbering(part, comm)
+    return part.numbering
+
+
+def lacking(part: DeviceGraph, comm: Comm, need: int, spared: tuple[str, ...]) -> int:
+    """Return the most bytes that a GPU lacks for the needs of all ranks that use it; collective.
+
+    Args:
+        part: this rank's part of the graph.
+        comm: the ranks.
+        need: bytes that this rank needs.
+        spared: gathered arrays of the part that are freed, one by one, if memory is short.
+    """
+    for name in spared:
+        if need > part.device.free(need):
+            part.forget(name)
+    needs: dict[str, int] = {}
+    frees: dict[str, int] = {}
+    for gpu, rank_needs, free in comm.allgather_json([part.device.raw.uuid(), need, part.device.free(need)]):
+        needs[gpu] = needs.get(gpu, 0) + rank_needs
+        frees[gpu] = min(frees.get(gpu, free), free)
+    return max(0, *(needs[gpu] - frees[gpu] for gpu in needs))
+
+
+def numbering_bytes(part: DeviceGraph, ranks: int) -> int:
+    """Return the bytes of GPU memory for the numbering and its mailboxes on a rank.
+
+    Args:
+        part: this rank's part of the graph.
+        ranks: number of all ranks.
+    """
+    return 0 if part.numbering is not None else 4 * PIECE * (ranks - 1) + 4 * part.local.size
