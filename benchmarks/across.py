@@ -18,7 +18,8 @@ GRAPHS = {
     "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
     **dict.fromkeys(anchors.RECIPES, ""),
     "built26": "rmat:26", "built27": "rmat:27", "built28": "rmat:28",
-    "built28sym": "rmat:28,symmetric", "built29": "rmat:29", "built30": "rmat:30", "built25sym": "rmat:25,symmetric",
+    "built25sym": "rmat:25,symmetric", "built27sym": "rmat:27,symmetric", "built28sym": "rmat:28,symmetric",
+    "built29": "rmat:29", "built30": "rmat:30",
     "built25alb": "rmat-alb:25",
 }  # fmt: skip
 """Name → generator; "": a graph that the peers were measured on.

@@ -163,6 +163,13 @@ def test_rows_that_gpus_built_stay_on_them(policy, size, weights, renumber):
             np.testing.assert_array_equal(values, wanted.columns[name][gids])
 
 
+def test_a_graph_that_a_gpu_built_needs_no_memory_for_an_upload(monkeypatch):
+    local = built("rmat:7,symmetric", policy="oec", weights="1..9", directed=False).partitions["oec"].local
+    backend = CudaBackend(0, 1, True, Options(), local.device)
+    monkeypatch.setattr(local.device, "free", lambda *_: 0)
+    assert backend.graph_of(local).edges == local.out.arcs
+
+
 def test_several_runs_and_algorithms_share_the_mailboxes(monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", 256)
 

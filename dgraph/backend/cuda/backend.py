@@ -262,13 +262,13 @@ class CudaBackend(Backend):
         return machine
 
     def graph_of(self, local: LocalGraph) -> DeviceGraph:
-        """Return the graph on the GPU, uploaded if it is not there.
+        """Return the graph on the GPU, uploaded if it was neither kept nor built there.
 
         Raises:
             OutOfMemory: it does not fit.
         """
         self.device.use()
-        if self._graphs.of(local) is None:
+        if self._graphs.of(local) is None and not hasattr(local, "built"):
             need, free = plans.for_graph(GraphSize.of(local, self._renumber)), self.device.free()
             if need.upload > free:
                 raise OutOfMemory(
