@@ -43,6 +43,8 @@ def weights_of(kind, count):
         return None
     if kind == "wide":
         return rng.integers(-(2**62), 2**62, count)
+    if kind == "word":  # the largest that share a word with two places of 7 bits
+        return np.concatenate([[-3, 2**50 - 4], rng.integers(2**50 - 9, 2**50 - 3, count - 2)])
     if kind.startswith("float"):
         return np.concatenate([[0.0, -0.0, 0.0, -0.0], rng.normal(size=count - 4)]).astype(kind)
     return rng.integers(1 if kind.startswith("u") else -5, 9, count).astype(kind)
@@ -120,7 +122,7 @@ def on_cpu(graph):
     return columns, {"weight": weight, "edges": edges, "components": graph.n - edges}
 
 
-@pytest.mark.parametrize("kind", ["int32", None, "wide", "float64", "float32", "uint32", "uint8", "int64"])
+@pytest.mark.parametrize("kind", ["int32", None, "word", "wide", "float64", "float32", "uint32", "uint8", "int64"])
 @pytest.mark.parametrize("cls", [Renamed, Graph, Wide])
 def test_gpus_find_the_rows_of_one_cpu(kind, cls, monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", 256)

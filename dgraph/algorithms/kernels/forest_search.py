@@ -88,8 +88,11 @@ class Weights:
         return self.kind.kind == "f"
 
     def packed(self, vertices: int) -> bool:
-        """Return True if a weight and the places of two vertices, of ``vertices``, fit one word."""
-        return not self.real and (self.high - self.low).bit_length() + 2 * _bits(vertices) < 64
+        """Return True if a weight and the places of two vertices, of ``vertices``, fit one word.
+
+        No edge has the word of all ones, which means none: its places are two different ones.
+        """
+        return not self.real and (self.high - self.low).bit_length() + 2 * _bits(vertices) <= 64
 
 
 def sampled(graph: DeviceGraph) -> np.ndarray:
