@@ -2,7 +2,7 @@
 
 An edge that is not in the forest of its rank is in no minimum spanning forest of the graph (cycle property), so at most
 one edge for each local vertex remains. Trees then choose their first edge, in the order of weight and ids of the ends,
-and join along it [Borůvka 1926]. A tree is named by its root, whose owner knows which tree it joined. GPUs that have the
+and join along it [Borůvka 1926]. A tree is named by its root, whose owner knows which tree it joined. GPUs with enough
 memory all hold all trees instead (``kernels/forest_between_gpus.py``).
 """
 

@@ -130,7 +130,7 @@ class First:
         if not many or not sample.size or sample[0] == sample[-1]:
             return cls(None, here // (8 if many else 2) + 1)
         high = sample[min(sample.size * 2 * FIRST * n // arcs, sample.size - 1)]
-        return cls(_word(high, weights), 3 * FIRST * n * here // arcs + 1)
+        return cls(_word(high, weights), 2 * FIRST * n * here // arcs + 1)
 
 
 def _word(weight: Any, weights: Weights) -> int:
