@@ -181,12 +181,12 @@ class Comm(ABC):
 
     @contextmanager
     def agreeing(self, values: int) -> Iterator[None]:
-        """Run work in which ranks meet at :meth:`agree`: where they meet next, all raise the error of one that failed.
+        """Run work that calls :meth:`agree` several times; the next call after a failure raises it on all ranks.
 
-        Errors are raised as by :meth:`together`. All ranks meet at the end of the block, too.
+        Errors are raised as by :meth:`together`. The end of the block calls :meth:`agree`, too.
 
         Args:
-            values: how many values the block passes wherever ranks meet.
+            values: how many values each of these calls passes.
         """
         error: BaseException | None = None
         try:

@@ -41,7 +41,7 @@ def test_arrays_of_all_ranks_are_combined(size, name, transport):
         np.testing.assert_array_equal(found, function.reduce([once] * size))
 
 
-def test_pieces_are_read_before_ranks_meet_for_the_next_move():
+def test_pieces_are_read_before_any_rank_sends_again():
     """A GPU copies a piece out of its inbox later than the host asks for it, and the next move uses the same inbox."""
     given = arrays(3)
 

@@ -7,8 +7,9 @@
 // ends, and shrink. Where heavy edges are listed, one tree has most vertices: rows skip its inner edges by a bit of each end
 // [as Afforest skips the largest component: Sutton, Ben-Nun & Barak, IPDPS 2018].
 //
-// PART: this GPU has the rows of a part of the graph, and all trees. A row's vertex is its place in the order of ids in the
-// whole graph. GPUs list their own edges, tell each other the first one of each tree, and join the same trees.
+// PART: this GPU has the rows of a part of the graph, and the trees of the whole graph. The vertex of a row is its place in
+// the order of all ids. Each GPU lists its own edges; the first edge of each tree is reduced over GPUs, and all GPUs join the
+// same trees.
 //
 // Between kernels all memory is ordered; within one, only ``best``, ``second``, ``next`` and counters are read while others
 // write, and an older value of these is only less good.

@@ -1,8 +1,8 @@
 """Minimum spanning forest over GPUs of several ranks (``forest.cuh``).
 
-Each GPU lists the edges of its own rows and holds the trees of the whole graph. In every round GPUs tell each other the
-first edge of each tree, and all join the same trees. The edges of the forest are joined from the beginning by every GPU
-for itself, and each fills the rows of its own vertices. Entry: :func:`found`.
+Each GPU lists the edges of its own rows and holds the trees of the whole graph. In every round the first edge of each
+tree is reduced over GPUs, and all GPUs join the same trees. At the end every GPU joins the edges of the forest again,
+from the beginning and without messages, and fills the rows of its own vertices. Entry: :func:`found`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SharedSearch(RowSearch):
     """Search of one rank's rows for the trees of the whole graph.
 
     Attributes:
-        exchanging: seconds in which ranks told each other words.
+        exchanging: seconds in which words were reduced over ranks.
     """
 
     def __init__(self, part: DeviceGraph, weights: Weights, ids: Any, places: Any, first: First, numbering: Numbering):
@@ -78,13 +78,13 @@ class SharedSearch(RowSearch):
         self.moves, self.exchanging, self._alone = numbering.moves, 0.0, False
 
     def _first_round(self) -> None:
-        """Let every vertex join along its first edge, if one word tells it, and do the other rounds."""
+        """Let every vertex join along its first edge, where edges fit one word, and do the other rounds."""
         if not self.packed:
             self._list("list_arcs", self.first.edges)
             self._rounds()
             return
         self._launch("choose_in_rows")
-        self._tell("best")
+        self._reduce("best")
         self._launch("hook")
         self._launch("settle")
         self._leave_roots(self._counted()[1])
@@ -110,14 +110,16 @@ class SharedSearch(RowSearch):
             return super()._chosen()
         if not self._most(self.numbers["edge_count"]):
             return False
-        self._tell("best")
+        self._reduce("best")
         if not self.packed:
             self._launch("choose_pairs")
-            self._tell("second")
+            self._reduce("second")
         return True
 
-    def _tell(self, name: str) -> None:
-        """Tell all ranks the first word of each tree, and take theirs if they are less; collective.
+    def _reduce(self, name: str) -> None:
+        """Reduce the first word of each tree over ranks; collective.
+
+        Ranks send pairs of a root and its word, or all words where there are too many roots.
 
         Args:
             name: "best" or "second".

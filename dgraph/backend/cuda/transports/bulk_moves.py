@@ -65,7 +65,7 @@ class BulkMoves:
         """
         rank, step = self.comm.rank, self.piece // np.dtype(dtype).itemsize
         counts = [np.array([leaving[peer].count if peer in leaving else 0]) for peer in range(self.comm.size)]
-        self._boxes.wait()  # what an earlier move left in the inboxes must be read before ranks meet and send anew
+        self._boxes.wait()  # inboxes must have been read before any rank sends again
         arriving = {peer: int(got[0]) for peer, got in enumerate(self.comm.alltoallv(counts))}
         own, peers = arriving.pop(rank), {peer: each for peer, each in leaving.items() if peer != rank and each.count}
         for first in range(0, own, step):
