@@ -163,7 +163,8 @@ def texts(architecture):
                 "persistent_bfs",
             )
     for names in (("independent", "independent_shares"), ("greedy_single",)):
-        yield single_text(names, turn % 2 == 1, "uint32", ("uint32", "int64")[turn % 2]), names[0]
+        ids = ("uint32", "int64")[turn % 2]
+        yield single_text(names, turn % 2 == 1, "uint32", ids, "#define PIECE 1024"), names[0]
     yield path_lanes(turn % 2 == 1, 1 << turn % 4), "path_lanes"
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
     yield draw(("uint32", "int64")[turn % 2]), "draw"

@@ -1,6 +1,5 @@
 """Algorithms that each of several emulated GPUs runs: the whole graph, and answers against one rank's."""
 
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -89,8 +88,6 @@ def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeyp
 @pytest.fixture
 def small_shares(monkeypatch):
     """Let shares of 16 successive vertices be decided by each GPU."""
-    small = partial(Device, mutant=("#define PIECE 1024", "#define PIECE 4"))
-    monkeypatch.setattr("test_on_replicas.Device", small)
     monkeypatch.setattr(independent_cuda, "PIECE", 16)
 
 

@@ -20,7 +20,7 @@ SHORT = 32
 """Largest degree of a graph whose rows are always read to their ends."""
 
 PIECE = 4096
-"""Successive vertices of a share; four times that of ``independent_shares.cuh``."""
+"""Successive vertices of a share."""
 
 CODES = 16
 """Vertices of a packed word."""
@@ -38,7 +38,7 @@ class IndependentSingle(SingleMachine):
         kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
         n, xp, replicas = max(graph.local.size, 1), device.xp, graph.local.replicas
         names = ("independent",) if replicas is None else ("independent", "independent_shares")
-        self.module = device.module(text(names, *kind), names[-1])
+        self.module = device.module(text(names, *kind, f"#define PIECE {PIECE // 4}"), names[-1])
         self.status, self.inside = xp.empty((n + 3) // 4 * 4, np.uint8), xp.empty(n, np.int32)
         self.words, self.packed = 0, None
         if replicas is not None:

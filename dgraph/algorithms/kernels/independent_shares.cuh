@@ -1,20 +1,15 @@
 // Shares of an independent set for GPUs that each hold the whole graph; follows independent.cuh.
 //
 // Each GPU looks once at every shares-th piece, and then sends what it decided to all, two bits a vertex. An undecided vertex
-// of another GPU makes its neighbours wait, as any other does.
+// of another GPU makes its neighbours wait, as any other does. A share has every shares-th piece of PIECE fours.
 
-#define PIECE 1024 // successive fours of one share
 #define CODE_OUT 1
 #define CODE_IN 2
 
-DEVICE u64 fours_of_share() {
-    const u64 all = (u64)env.shares * PIECE;
-    return (fours() + all - 1) / all * PIECE;
-}
 DEVICE u64 four_of(u64 i, u64 share) { return (i / PIECE * (u64)env.shares + share) * PIECE + i % PIECE; }
 
 KERNEL decide_share(i64) {
-    const u64 count = fours_of_share();
+    const u64 count = 4 * (u64)env.words; // fours of a share
     bool again = false;
     for (u64 i = thread_rank(); i < count; i += threads()) {
         const u64 at = four_of(count - 1 - i, (u64)env.share);

@@ -20,7 +20,7 @@ from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
 
-def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str) -> str:
+def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str, constants: str = "") -> str:
     """Return the text of the kernels in .cuh files.
 
     Args:
@@ -28,11 +28,13 @@ def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str) -> s
         wide: offsets are 64-bit.
         degrees: dtype of the array of degrees.
         ids: dtype of the array of original ids.
+        constants: definitions that the files need.
     """
     types = (
         f"typedef {'i64' if wide else 'u32'} offset_t;\n"
         f"typedef {TYPES[degrees]} degree_t;\n"
-        f"typedef {TYPES[ids]} original_t;"
+        f"typedef {TYPES[ids]} original_t;\n"
+        f"{constants}"
     )
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *map(common, names)])
 
