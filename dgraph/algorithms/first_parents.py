@@ -51,7 +51,7 @@ class FirstParents(Program):
 
 
 class FirstParentsOnly(Program):
-    """The same without levels, in 32 bits: a vertex keeps the original id of the vertex that reached it first.
+    """Search without levels, in 32 bits: a vertex keeps the original id of the vertex that reached it first.
 
     Attributes:
         source: original id, its own parent.

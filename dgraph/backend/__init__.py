@@ -79,7 +79,7 @@ def refuse_early(
     device: Device, options: Mapping[str, Any], named: Mapping[str, str], traversal: Traversal | None = None,
     build: str = HOST,
 ) -> None:  # fmt: skip
-    """Refuse what :func:`backend` and :func:`connect` would, as far as one process can tell before a graph is loaded.
+    """Refuse what :func:`backend` and :func:`connect` would, as far as one process knows before a graph is loaded.
 
     Args:
         device: as of :func:`backend`.

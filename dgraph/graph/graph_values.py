@@ -151,7 +151,7 @@ class GraphValues:
 
     @collective
     def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> Self:
-        """Return the graph with edges added and removed; this one stays as it is; collective.
+        """Return the graph with edges added and removed; this one is not modified; collective.
 
         The partition is kept and its rows are copied once; ``remove`` goes first, so an edge in both gets the new
         weight. An added edge that is there merges with it by the rule of the load (default: the smaller weight), or is

@@ -159,8 +159,8 @@ class CudaBackend(Backend):
             return Connection("none", "one rank", gpus, list(filter(None, warnings)))
         self.links = joined(self.device, comm, transport)
         warnings += [
-            f"transport {name} DISQUALIFIED between ranks {a} and {b}, it brought wrong bytes {told}"
-            for name, a, b, told in self.links.broken
+            f"transport {name} DISQUALIFIED between ranks {a} and {b}, it brought wrong bytes {fault}"
+            for name, a, b, fault in self.links.broken
         ]
         return Connection(self.links.names(), self.links.summary(), gpus, list(filter(None, warnings)))
 

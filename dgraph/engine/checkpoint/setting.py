@@ -15,7 +15,7 @@ class Checkpoint:
 
     Attributes:
         folder: a folder that every rank reaches.
-        every: also write a checkpoint every so many rounds (``100``) or seconds, minutes or hours (``"300s"``).
+        every: also write a checkpoint every N rounds (``100``), seconds, minutes or hours (``"300s"``).
         resume: "auto": go on from the checkpoint in the folder, if there is one; "must": refuse to start without one;
             None: start anew, and refuse a folder that holds a checkpoint.
 

@@ -98,7 +98,7 @@ class PreviousAnswer:
 def previous_answer(
     given: Result, name: str, version: Version, local: LocalGraph, directed: bool, comm: Comm
 ) -> tuple[PreviousAnswer | None, str]:
-    """Return what is known of an earlier answer, or None and why the run starts from scratch; collective.
+    """Return the usable parts of an earlier answer, or None and why the run starts from scratch; collective.
 
     Args:
         given: the earlier result.

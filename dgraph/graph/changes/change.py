@@ -68,7 +68,7 @@ class _Found:
 
 
 def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False) -> Changed:
-    """Return the partition after a change; the one before stays as it is; collective.
+    """Return the partition after a change; the old one is not modified; collective.
 
     Args:
         known: the graph's size and facts.

@@ -87,7 +87,7 @@ class Counts(NamedTuple):
 
 
 def counts_of(words: Sequence[str]) -> Counts | None:
-    """Interpret words as ``n m``, ``n n m`` or ``n m k``; return None if they are not such a line."""
+    """Interpret words as ``n m``, ``n n m`` or ``n m k``; return None if they are none of these."""
     if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() for word in words):
         return None
     numbers = [int(word) for word in words]

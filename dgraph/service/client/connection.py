@@ -31,7 +31,7 @@ def connect(
         address: ``unix:/path.sock``, ``http://host:port`` or ``https://host:port``.
         token: a line of the service's token file, needed over TCP; None: the environment's ``DGRAPH_TOKEN``, if set.
         timeout: seconds in which the service must send something.
-        patience: seconds for which a request that is answered 503, or finds nobody, is sent again, as while the service
+        patience: seconds for which a request that is answered 503, or not at all, is sent again, as while the service
             or its ranks restart; a run that their end interrupted is submitted again.
 
     Raises:

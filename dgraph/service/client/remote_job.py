@@ -95,5 +95,5 @@ class Job:
 
     def __repr__(self) -> str:
         named = {key: self.record.get(key) for key in ("algorithm", "graph", "round")}
-        told = "".join(f", {key} {value}" for key, value in named.items() if value is not None)
-        return f"<Job {self.id}: {self.state}{told}>"
+        details = "".join(f", {key} {value}" for key, value in named.items() if value is not None)
+        return f"<Job {self.id}: {self.state}{details}>"

@@ -53,7 +53,7 @@ class Graph:
         source: what it was loaded from.
         options: options of the load.
         versions: by number, ascending.
-        newest: number of the last version that was begun.
+        newest: number of the last version that was started.
         pinned: True if it cannot be deleted.
         created: seconds since 1970.
         error: why the last load failed.

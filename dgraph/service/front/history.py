@@ -52,7 +52,7 @@ class History:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA journal_size_limit=67108864")
-        db.execute("PRAGMA cache_size=-256")  # KiB: the front's memory stays as it is while the history grows
+        db.execute("PRAGMA cache_size=-256")  # KiB: the front's memory does not grow with the history
         db.executescript(TABLES)
         return db
 
@@ -150,7 +150,7 @@ class History:
         await self._do("DELETE FROM graphs WHERE name = ?", name)
 
     async def close(self) -> None:
-        """Write what is left, and close the database."""
+        """Write the remaining entries, and close the database."""
         await self.flush()
         if self.timer is not None:
             self.timer.cancel()

@@ -36,7 +36,7 @@ class MemoryGuard:
         return job.graph, version, job.algorithm, str(rest)
 
     def refuse(self, job: Job, version: int) -> None:
-        """Refuse a job by what is known, without asking the ranks.
+        """Refuse a job by known sizes, without a request to the ranks.
 
         Raises:
             Problem: 507 with the figures.

@@ -142,7 +142,7 @@ class RankCalls:
         return self.memory
 
     def send(self, op: str, **fields: Any) -> None:
-        """Send a request whose answer nobody needs."""
+        """Send a request and ignore its answer."""
 
         async def quietly() -> None:
             with contextlib.suppress(RanksDied, RankError):  # dead ranks hold nothing

@@ -1,4 +1,4 @@
-"""Operations on graphs: load, open, drop, change, and what is known of them."""
+"""Operations on graphs: load, open, drop, change, describe."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def forget_table(table: Path, store: Path, comm: Comm) -> None:
 
 
 def keep(graph: Graph, source: dict[str, Any], store: Path, changed: bool = False) -> None:
-    """Write to the folder ``store`` what :func:`open_stored` needs; the graph stays as it is; collective.
+    """Write to the folder ``store`` what :func:`open_stored` needs; the graph is not modified; collective.
 
     Args:
         graph: the graph.
@@ -122,7 +122,7 @@ def changed(graph: Graph, batch: Path) -> Graph:
     """Return the graph with the edges of a file added and removed; collective.
 
     Args:
-        graph: the graph, which stays as it is.
+        graph: the graph, which is not modified.
         batch: Arrow file or stream with the columns source and target, and perhaps weight, and remove (bool).
 
     Raises:
@@ -240,7 +240,7 @@ def _begins(path: Path, magic: bytes) -> bool:
 
 
 def _link(source: str | Path, target: str | Path) -> None:
-    """Link a file that nobody writes any more, or copy it to another file system."""
+    """Link a file that is not written any more, or copy it to another file system."""
     Path(target).unlink(missing_ok=True)
     try:
         os.link(source, target)

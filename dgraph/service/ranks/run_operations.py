@@ -25,7 +25,7 @@ LARGEST = 1 << 63
 
 
 class Unreported(Trace):
-    """Record of a run whose report nobody asked for: ranks need not send each other theirs."""
+    """Record of a run without a report: ranks need not exchange their records."""
 
     def collect(self):
         """Return the algorithm alone, with which a run that starts from this answer compares its parameters."""

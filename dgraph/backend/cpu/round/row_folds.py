@@ -102,9 +102,7 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                 if begin < end and (not COND or wants(F, P, G, v)):
                     hit = ALL
                     e = begin
-                    while (
-                        not WAITS and not hit and e < end
-                    ):  # with WAITS few rows are ready: they tell at their first edges
+                    while not WAITS and not hit and e < end:  # with WAITS few rows are ready: their first edges show it
                         hit = is_set(bits, np.int64(load(neighbours, e)))
                         e += 1
                     count = np.int64(0)

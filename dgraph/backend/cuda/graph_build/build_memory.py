@@ -85,5 +85,5 @@ def demand(need: int, device, what: str) -> None:
     if need > free:
         raise OutOfMemory(
             f"building {what} needs {need:,} bytes of GPU memory, and {free:,} are free on {device.name}"
-            f"{beside(device)}; use more GPUs (python -m dgraph estimate tells how many)"
+            f"{beside(device)}; use more GPUs (python -m dgraph estimate shows how many)"
         )

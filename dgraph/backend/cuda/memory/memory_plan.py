@@ -247,5 +247,5 @@ def refusal(name: str, extent: GraphSize, need: MemoryPlan, messages: int, wante
         f"the graph there {need.upload:,}; the graph {need.graph:,}, its edges by target {need.incoming:,}, light ones "
         f"{need.light:,}, rows' first neighbours {need.heads + need.id_heads:,}, binned edges {need.tiles:,}, the "
         f"program {need.arrays:,}, messages {messages:,}), and {free:,} are free on {device.name}{beside(device)}; use "
-        f"{other}more GPUs (python -m dgraph estimate tells how many)"
+        f"{other}more GPUs (python -m dgraph estimate shows how many)"
     )

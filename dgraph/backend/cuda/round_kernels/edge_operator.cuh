@@ -49,8 +49,8 @@ DEVICE EdgeList edge_list(bool swapped) {
     return {env.scratch0 + skipped, (offset_t*)env.scratch2 + skipped};
 }
 
-// Rounds of several GPUs in one launch. There, and where no vertex has a mirror, a visit itself tells near vertices from far
-// ones; else a pass over what was touched does: more lists take more registers, and fewer warps would run at once.
+// Rounds of several GPUs in one launch. There, and where no vertex has a mirror, a visit itself sorts vertices into near and
+// far; else a pass over the touched vertices does: more lists take more registers, and fewer warps would run at once.
 #define MULTI_GPU (PERSISTENT && !FUSED)
 #define MAILS (MIRROR_PROPOSALS >= PROPOSALS_MAILED)
 #define SORTS (PRIORITY && !APPLY && (FUSED || MULTI_GPU))
@@ -65,8 +65,8 @@ DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal
 template <int K> DEVICE bool send_mirrors(const bool (&)[K], const u32 (&)[K], const Proposal (&)[K], i64) { return false; }
 #endif
 
-// Puts v into the far bucket; the bits of 32 vertices as they were before. In a small round an atomic is sooner back than
-// a look and an atomic.
+// Puts v into the far bucket; the bits of 32 vertices as they were before. In a small round one atomic takes
+// less time than a read and an atomic.
 DEVICE u32 last_waiting(u32 v) {
     const u32 bit = 1u << (v & 31);
     u32* word = env.waiting + (v >> 5);

@@ -1,7 +1,7 @@
 // Pulls without a schedule. Not part of modules whose rounds only push.
 
-// Pulls wait for memory: so many blocks that registers just suffice, or, for a search on one GPU, nearly. Where all vertices
-// pull NVRTC takes fewest registers if it is told nothing: 32, but 48 for one block or more.
+// Pulls wait for memory: as many blocks as registers suffice for, or, for a search on one GPU, nearly as many. Where all
+// vertices pull, NVRTC takes fewest registers without a number of blocks: 32, but 48 for one block or more.
 #if ALL
 #define PULL_KERNEL KERNEL
 #else

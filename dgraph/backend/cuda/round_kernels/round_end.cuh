@@ -18,7 +18,7 @@ DEVICE i64 direction(i64 mode, i64 forced, i64 active, i64 was, i64 edges, i64 u
     if (forced == GATHER && was == 0) return edges > unexplored / 2 ? PULL : PUSH;
     if (!ONCE) return PUSH; // without a first hit to stop at, a pull walks every edge, and atomics are cheaper than that
     if (mode == PUSH) return edges > unexplored / 15 ? PULL : PUSH;
-    return active < was && active <= env.n / 64 ? PUSH : PULL; // 18 in the paper: a late pull looks at who is left alone
+    return active < was && active <= env.n / 64 ? PUSH : PULL; // 18 in the paper: a late pull reads the remaining rows only
 }
 
 // Decision of a program after a round with ``active`` vertices active. ``rounds`` 0: ``G`` counts that round already.

@@ -143,16 +143,16 @@ DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, bo
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
         const bool mine = i < count;
         const u32 v = !mine ? 0 : list ? FRESH(list + i) : (u32)i;
-        bool awake = false, told = false, stays = false;
+        bool awake = false, dirty = false, stays = false;
         if (mine) {
             const Applied r = apply(G, v);
             reset(v);
             add_sums(sums, r.sums);
-            awake = r.awake, told = r.awake || r.changed;
+            awake = r.awake, dirty = r.awake || r.changed;
             stays = LIVE && whole && lives(G, v);
         }
         pass.add(G, awake, v);
-        if (DIRTY && !FUSED) pass.dirty.add(told, v);
+        if (DIRTY && !FUSED) pass.dirty.add(dirty, v);
         if (LIVE && whole) pass.live.add(stays, v);
     }
     pass.close();

@@ -28,7 +28,7 @@ struct Counted {
 };
 
 DEVICE const i64* look_up(Counted& counted, const i64* slot) {
-    __syncthreads(); // nobody looks at what was there before
+    __syncthreads(); // no thread reads the old contents any more
     const u32 at = 8 * lane_id();
     if (warp_in_block() == 0) counted.word[at] = FRESH(slot + at);
     if (WIDE && warp_in_block() == 0) counted.word[at + 1] = FRESH(slot + at + 1);
@@ -139,7 +139,7 @@ APART Degrees spill_summed(const u32* held, u32* out, prefix_t* sums, const offs
 }
 
 // A frontier: vertices, and before each the sum of the degrees that stand in front of it. Place and sum come from one
-// atomic on (sum of degrees, count), so a list arrives with its prefix sums and nobody has to scan it. The sums fit 32
+// atomic on (sum of degrees, count), so a list arrives with its prefix sums and need not be scanned. The sums fit 32
 // bits; where the edges of a graph do not, WIDE is set and the list is scanned afterwards (scan.cuh).
 struct Front {
     u32* held;
