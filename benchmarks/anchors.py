@@ -92,6 +92,7 @@ def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.G
     """Return the graph on all ranks, and sources: each rank's GPU generates all of it, and the rank keeps its rows."""
     import cupy as cp
 
+    gpu.free_unused()  # of the graph before
     made = graph(name)
     chosen, (offsets, targets, weights) = sources(made, count), made.rows
     cuts = cp.searchsorted(offsets, cp.arange(1, comm.size) * (made.arcs / comm.size)).tolist()
