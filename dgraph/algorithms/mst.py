@@ -3,7 +3,7 @@
 An edge that is not in the forest of its rank is in no minimum spanning forest of the graph (cycle property), so at most
 one edge for each local vertex remains. Trees then choose their first edge, in the order of weight and ids of the ends,
 and join along it [Borůvka 1926]. A tree is named by its root, whose owner knows which tree it joined. GPUs with enough
-memory all hold all trees instead (``kernels/forest_between_gpus.py``).
+memory all hold all trees instead (``kernels/forest/forest_between_gpus.py``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
-from dgraph.algorithms.kernels.forest_columns import empty_columns, exact_sum, fill
+from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, exact_sum, fill
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
 

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from test_battery import combinations, equal, solve
 
 import dgraph
-from dgraph.algorithms.kernels import forest_cpu
+from dgraph.algorithms.kernels.forest import forest_cpu
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError

@@ -22,7 +22,7 @@ from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
 from dgraph.algorithms.kernels.components.components_cuda import text as components
-from dgraph.algorithms.kernels.forest_search import text as forest
+from dgraph.algorithms.kernels.forest.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
 from dgraph.algorithms.kernels.strong_cuda import text as strong
 from dgraph.algorithms.kernels.wedges_search import text as wedges

@@ -16,8 +16,8 @@ from test_on_replicas import answers, contexts
 
 import dgraph
 from dgraph.algorithms.base import ALGORITHMS
-from dgraph.algorithms.kernels import forest_between_gpus as between
-from dgraph.algorithms.kernels import forest_cpu
+from dgraph.algorithms.kernels.forest import forest_between_gpus as between
+from dgraph.algorithms.kernels.forest import forest_cpu
 from dgraph.algorithms.mst import Mst
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend

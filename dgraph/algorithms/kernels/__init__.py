@@ -148,13 +148,13 @@ def _searches_planned():
 
 
 def _forest():
-    from dgraph.algorithms.kernels.forest_cpu import Forest
+    from dgraph.algorithms.kernels.forest.forest_cpu import Forest
 
     return Forest
 
 
 def _forest_cuda():
-    from dgraph.algorithms.kernels.forest_cuda import GpuForest
+    from dgraph.algorithms.kernels.forest.forest_cuda import GpuForest
 
     return GpuForest
 
@@ -242,4 +242,5 @@ ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
     planned=lambda: NoEdgeTriangles,
 )  # fmt: skip
-FOLDERS += [HERE, HERE / "components", *(HERE.parent / "many_sources" / name for name in ("gpu", "betweenness"))]
+FOLDERS += [HERE, HERE / "components", HERE / "forest"]
+FOLDERS += [HERE.parent / "many_sources" / name for name in ("gpu", "betweenness")]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.kernels.forest_columns import empty_columns, exact_sum, fill
+from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, exact_sum, fill
 from dgraph.comm import SerialComm
 from dgraph.graph.local import LocalGraph
 
@@ -57,7 +57,7 @@ class Forest:
         """Join trees along the lightest edges of a whole graph, as over ranks.
 
         Returns:
-            columns, see :mod:`~dgraph.algorithms.kernels.forest_columns`; sum of the weights; number of edges.
+            columns, see :mod:`~dgraph.algorithms.kernels.forest.forest_columns`; sum of the weights; number of edges.
         """
         edges = self._edges(local) if len(_ranges(local.out.weights, local.size)) == 1 else self.lightest(local)
         ids, found = local.original, np.full(local.size, -1, np.int64)

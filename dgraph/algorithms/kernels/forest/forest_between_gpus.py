@@ -1,4 +1,4 @@
-"""Minimum spanning forest over GPUs of several ranks (``forest.cuh``).
+"""Minimum spanning forest over GPUs of several ranks (``forest_parts.cuh``).
 
 Each GPU lists the edges of its own rows and holds the trees of the whole graph. In every round the first edge of each
 tree is reduced over GPUs, and all GPUs join the same trees. At the end every GPU joins the edges of the forest again,
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.forest_search import First, RowSearch, Weights, bytes_needed, sampled
+from dgraph.algorithms.kernels.forest.forest_search import First, RowSearch, Weights, bytes_needed, sampled
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.transports.bulk_moves import Leaving

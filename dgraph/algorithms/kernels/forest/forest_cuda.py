@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgraph.algorithms.kernels.forest_between_gpus import found as between_gpus
-from dgraph.algorithms.kernels.forest_cpu import Forest
-from dgraph.algorithms.kernels.forest_search import First, RowSearch, Weights, bytes_needed, sampled
+from dgraph.algorithms.kernels.forest.forest_between_gpus import found as between_gpus
+from dgraph.algorithms.kernels.forest.forest_cpu import Forest
+from dgraph.algorithms.kernels.forest.forest_search import First, RowSearch, Weights, bytes_needed, sampled
 from dgraph.backend.cuda.memory.memory_plan import require
 
 

@@ -1,4 +1,4 @@
-"""Borůvka's rounds on a GPU (``forest.cuh``), over lists of edges and over rows.
+"""Borůvka's rounds on a GPU (``forest*.cuh``), over lists of edges and over rows.
 
 :class:`RowSearch` searches a graph's rows, whole or one rank's part. Where there are many edges for each vertex, the
 lightest go first: their forest, then the heavier edges that join two of its trees. The edges of the forest are then
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.forest_columns import rounded_sum
-from dgraph.algorithms.kernels.forest_cpu import FIRST, MANY, SAMPLE
+from dgraph.algorithms.kernels.forest.forest_columns import rounded_sum
+from dgraph.algorithms.kernels.forest.forest_cpu import FIRST, MANY, SAMPLE
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
@@ -53,7 +53,8 @@ def text(wide: bool, weights: str, ids: str, packed: bool, part: bool) -> str:
         f"#define NO_WEIGHT {'INFINITE' if real else f'{UNREACHED}ll'}\n"
         f"static const bool PACKED = {'true' if packed else 'false'}, PART = {'true' if part else 'false'};"
     )
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("forest")])
+    files = ("forest", "forest_rows", *(("forest_parts",) if part else ()))
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *map(common, files)])
 
 
 @dataclass(frozen=True)
