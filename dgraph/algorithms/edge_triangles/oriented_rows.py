@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm import Comm
 from dgraph.comm.owner_directed import scatter
 from dgraph.graph.local import LocalGraph
@@ -57,14 +59,45 @@ def triangles_at(ctx) -> tuple[np.ndarray, np.ndarray]:
 def _oriented(local: LocalGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return sources and targets (lids) of oriented local edges, and the distinct local neighbours of each lid."""
     offsets, neighbours = local.out.offsets, local.out.neighbours.view(np.uint32)
-    source = np.repeat(np.arange(local.size, dtype=np.uint32), np.diff(offsets))
-    kept = source != neighbours
-    kept[1:] &= (neighbours[1:] != neighbours[:-1]) | (source[1:] != source[:-1])
-    distinct = np.bincount(source[kept], minlength=local.size)
-    place = np.empty(local.size, np.uint32)
-    place[np.lexsort((local.gids, local.out_degree))] = np.arange(local.size, dtype=np.uint32)
-    kept &= place[source] < place[neighbours]
-    return source[kept], neighbours[kept], distinct
+    place = _places(_by_degree(local.gids, local.out_degree), np.uint32)
+    source, target = np.empty(neighbours.size, np.uint32), np.empty(neighbours.size, np.uint32)
+    distinct = np.empty(local.size, np.int64)
+    count = _orient(offsets, neighbours, place, source, target, distinct)
+    return source[:count], target[:count], distinct
+
+
+@njit(cache=True, nogil=True)
+def _orient(offsets, neighbours, place, source, target, distinct):
+    """List the edges whose end has the higher place, without parallel ones, which are adjacent; return their number."""
+    count = 0
+    for u in range(offsets.size - 1):
+        others = 0
+        for e in range(offsets[u], offsets[u + 1]):
+            v = neighbours[e]
+            if v == u or (e > offsets[u] and v == neighbours[e - 1]):
+                continue
+            others += 1
+            if place[u] < place[v]:
+                source[count], target[count] = u, v
+                count += 1
+        distinct[u] = others
+    return count
+
+
+def _by_degree(gids: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return the order of vertices by degree, then gid."""
+    if degrees.max(initial=0) < 1 << 16:
+        degrees = degrees.astype(np.uint16)  # sorted by radix
+    if np.all(gids[1:] > gids[:-1]):
+        return np.argsort(degrees, kind="stable")
+    return np.lexsort((gids, degrees))
+
+
+def _places(order: np.ndarray, dtype: type) -> np.ndarray:
+    """Return the place of each vertex in an order."""
+    place: np.ndarray = np.empty(len(order), dtype)
+    place[order] = np.arange(len(order), dtype=dtype)
+    return place
 
 
 def _added(local: LocalGraph, comm: Comm, values: np.ndarray) -> np.ndarray:
@@ -89,7 +122,6 @@ class OrientedRows:
         gids: of each number, int64.
         owners: rank that owns each number.
         mine: number of each master, by lid.
-        place: numbers in ascending order of gids.
     """
 
     offsets: np.ndarray
@@ -97,7 +129,11 @@ class OrientedRows:
     gids: np.ndarray
     owners: np.ndarray
     mine: np.ndarray
-    place: np.ndarray
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Numbers in ascending order of gids."""
+        return np.argsort(self.gids)
 
     @staticmethod
     def on_owners(local: LocalGraph, comm: Comm, source: np.ndarray, target: np.ndarray) -> OrientedRows:
@@ -115,15 +151,14 @@ class OrientedRows:
             gids = np.concatenate([gids[:masters], others])
             owners = np.concatenate([owners[:masters], owner[away][first]])
             degrees = np.concatenate([degrees[:masters], degree[away][first]])
-        order = np.lexsort((gids, degrees))
-        number = np.empty(len(order), np.uint64)
-        number[order] = np.arange(len(order), dtype=np.uint64)
+        order = _by_degree(gids, degrees)
+        number = _places(order, np.uint64)
         edges = number[source] << np.uint64(32) | number[target]
         edges.sort()
         gids = gids[order]
         return OrientedRows(
             _offsets(edges >> np.uint64(32), len(order)), edges.astype(np.uint32), gids, owners[order],
-            number[:masters].astype(np.uint32), np.argsort(gids),
+            number[:masters].astype(np.uint32),
         )  # fmt: skip
 
     def of_others(self, comm: Comm) -> Iterator[tuple[np.ndarray, np.ndarray]]:
