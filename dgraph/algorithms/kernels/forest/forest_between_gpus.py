@@ -63,6 +63,8 @@ def _most_pairs(n: int, comm: Comm) -> int:
 def _bytes_of_places(part: DeviceGraph, comm: Comm) -> int:
     """Return the bytes for the numbering and for the order of ids, which are sorted once."""
     local = part.local
+    if part.numbering is not None and part.numbering.is_ordered:
+        return 0
     return numbering_bytes(part, comm.size) + (4 * local.size if hasattr(local, "built") else 40 * local.n)
 
 

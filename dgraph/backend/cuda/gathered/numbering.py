@@ -51,6 +51,11 @@ class Numbering:
         return ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
 
     @property
+    def is_ordered(self) -> bool:
+        """True if :attr:`by_id` was made."""
+        return self._by_id is not None
+
+    @property
     def by_id(self) -> tuple[Any, Any]:
         """Place of each position in the order of all vertices' ids, uint32, and id at each place, uint32 or int64.
 
