@@ -118,7 +118,7 @@ class First:
 
     @classmethod
     def of(cls, sample: np.ndarray, n: int, arcs: int, here: int, weights: Weights) -> First:
-        """Choose them.
+        """Return the edges of a graph that are listed first.
 
         Args:
             sample: sorted sample of the weights; empty where all are 1.
