@@ -8,6 +8,8 @@ Entry: :func:`solved`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from dgraph.algorithms.base import Algorithm, Answer
@@ -37,21 +39,19 @@ def _on_replica(work: Algorithm, ctx: Context, replica: GraphReplica) -> Answer:
     """Return this rank's part of the answer; collective."""
     record = Trace(SerialComm())
     alone = Context(replica.local, SerialComm(), replica.backend, record, ctx.progress)
-    error: BaseException | None = None
-    answer = Answer({})
-    try:
+    with ctx.comm.agreeing(values=0, at_end=_idle(ctx)):  # replicas may share out work
         answer = work.run(alone)
         columns = {name: replica.mine(name, column) for name, column in answer.columns.items()}
-        answer = replace(answer, columns=columns)
-    except Exception as caught:
-        if getattr(caught, "on_all_ranks", False):  # raised where replicas share out work
-            raise
-        error = caught
     for name, seconds in record.seconds.items():
         ctx.record.add(name, seconds)
     for choice in record.choices:
         ctx.record.choose(*choice.values())
-    with ctx.record("idle"), ctx.comm.watchdog.paused():  # a rank may take longer than a round
-        ctx.comm.agree(error)
     ctx.rounds = alone.rounds
-    return answer
+    return replace(answer, columns=columns)
+
+
+@contextmanager
+def _idle(ctx: Context) -> Iterator[None]:
+    """Count waiting time; a rank may wait longer than a round takes."""
+    with ctx.record("idle"), ctx.comm.watchdog.paused():
+        yield

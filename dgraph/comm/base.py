@@ -10,7 +10,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -180,13 +180,14 @@ class Comm(ABC):
         self.agree(error)
 
     @contextmanager
-    def agreeing(self, values: int) -> Iterator[None]:
+    def agreeing(self, values: int, at_end: AbstractContextManager | None = None) -> Iterator[None]:
         """Run work that calls :meth:`agree` several times; the next call after a failure raises it on all ranks.
 
         Errors are raised as by :meth:`together`. The end of the block calls :meth:`agree`, too.
 
         Args:
             values: how many values each of these calls passes.
+            at_end: context of the last call, such as a timer.
         """
         error: BaseException | None = None
         try:
@@ -195,7 +196,8 @@ class Comm(ABC):
             if getattr(caught, "on_all_ranks", False):
                 raise
             error = caught
-        self.agree(error, *[0] * values)
+        with at_end or nullcontext():
+            self.agree(error, *[0] * values)
 
     @contextmanager
     def guarded(self) -> Iterator[None]:

@@ -32,7 +32,7 @@ def test_arrays_of_all_ranks_are_combined(size, name, transport):
     def work(comm):
         moves, array = BulkMoves(Device(seed=comm.rank + 1), comm, links_for(comm, transport)), given[comm.rank].copy()
         for _ in range(2):
-            moves.fold(array, getattr(np, name))
+            moves.allreduce(array, getattr(np, name))
         return array
 
     function = getattr(np, name)
@@ -57,7 +57,7 @@ def test_pieces_are_read_before_any_rank_sends_again():
 
         moves._received, moves._boxes.wait = noted("read", moves._received), noted("wait", moves._boxes.wait)
         comm.alltoallv = noted("meet", comm.alltoallv)
-        moves.fold(given[comm.rank].copy(), np.add)
+        moves.allreduce(given[comm.rank].copy(), np.add)
         return done
 
     for done in succeed(3, work):

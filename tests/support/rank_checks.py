@@ -133,6 +133,7 @@ def main() -> int:
     parser.add_argument(
         "--done", type=Path, default=Path("done.txt"), help="of --data: file of the runs that were right"
     )
+    parser.add_argument("--times", type=int, default=1, help="of --data: runs that follow each other")
     parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
     asked.policies = asked.policies or (sorted(POLICIES) if asked.data else ["oec", "cvc"])

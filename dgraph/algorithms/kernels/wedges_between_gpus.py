@@ -74,7 +74,7 @@ def found(ctx: Any, backend: Any) -> Found | None:
     with comm.together(), ctx.record("compute"):
         counts = search.triangles(replica.wedges, len(replica.wedges.starts) - 2, comm.rank, comm.size)
     with ctx.record("exchange"):
-        numbering.moves.fold(counts, device.xp.add)
+        numbering.moves.allreduce(counts, device.xp.add)
     with comm.together(), ctx.record("compute"):
         triangles = counts[replica.mine]
         columns, corners, shares = columns_of(part, triangles, search.shares(triangles, replica.degrees))

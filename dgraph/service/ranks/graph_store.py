@@ -2,7 +2,7 @@
 
 It holds the partition as a store, so that ``open`` needs no text and no policy; or the source alone: of a generated
 graph, which is drawn again, of one that was loaded from a store, and of one that a store cannot hold, with names or
-``order``. The graph that was loaded stays as it is. Columns that jobs kept are files beside the partition.
+``order``. The graph that was loaded is not modified. Columns that jobs kept are files beside the partition.
 
 ``graph.json`` is written last; a folder without it is incomplete.
 """

@@ -44,7 +44,7 @@ def found(ctx: Any, backend: Any) -> tuple[dict[str, Any], int | float, int] | N
             ctx.record.choose("placement", "hosts", f"a GPU lacks {missing:,} bytes of memory for the forest")
             return None
         numbering = numbering_of(part, comm)
-        places, ids = numbering.by_id
+        places, ids = numbering.id_order()
     began = time.perf_counter()
     with comm.agreeing(values=1):
         search = SharedSearch(part, weights, ids, places, first, numbering)
@@ -140,7 +140,7 @@ class SharedSearch(RowSearch):
             leaving = {peer: sent for peer in peers if peer != moves.comm.rank}
             moves.move(np.uint64, leaving, lambda _, first, piece: self._merge(piece, second))
         else:
-            moves.fold(self.arrays[name], self.device.xp.minimum)
+            moves.allreduce(self.arrays[name], self.device.xp.minimum)
         self.exchanging += time.perf_counter() - began
 
     def _merge(self, pairs: Any, second: int) -> None:

@@ -33,7 +33,7 @@ class Numbering:
         with comm.together():
             gids = part.original if built else part.arranged(part.device.put(local.gids.astype(np.uint32)))
             self.gids = gids.astype(np.uint32, copy=False)
-        self._by_id: tuple[Any, Any] | None = None
+        self._id_order: tuple[Any, Any] | None = None
 
     def ids_by_gid(self, gids: Mapping[int, Any]) -> Any:
         """Return the original ids by gid: uint32 if they are less than 2**32 - 1, else int64; None: they are the gids.
@@ -52,28 +52,28 @@ class Numbering:
 
     @property
     def is_ordered(self) -> bool:
-        """True if :attr:`by_id` was made."""
-        return self._by_id is not None
+        """True if :meth:`id_order` was called."""
+        return self._id_order is not None
 
-    @property
-    def by_id(self) -> tuple[Any, Any]:
-        """Place of each position in the order of all vertices' ids, uint32, and id at each place, uint32 or int64.
+    def id_order(self) -> tuple[Any, Any]:
+        """Return the place of each position in the order of all vertices' ids, uint32, and the id at each place.
 
-        On the device; made at the first call. None for the ids where they are the places.
+        The ids are uint32 or int64, or None where they are the places. Both lie on the device and are kept.
         """
-        if self._by_id is None:
+        if self._id_order is None:
             local, comm, original, xp = self.part.local, self.moves.comm, self.part.original, self.part.device.xp
             with comm.together():
                 largest = int(original[: local.masters].max()) if local.masters else -1
             if comm.largest(largest) == local.n - 1:
-                self._by_id = original.astype(np.uint32, copy=False), None
-                return self._by_id
-            ids = self.collected(np.int64, original[: local.masters].astype(np.int64))
-            with comm.together():
-                ids = xp.sort(xp.concatenate(list(ids.values())))
-                places = xp.searchsorted(ids, original.astype(np.int64)).astype(np.uint32)
-                self._by_id = places, ids.astype(np.uint32 if int(ids[-1]) < 2**32 - 1 else np.int64, copy=False)
-        return self._by_id
+                places, ids = original.astype(np.uint32, copy=False), None
+            else:
+                every = self.collected(np.int64, original[: local.masters].astype(np.int64))
+                with comm.together():
+                    ids = xp.sort(xp.concatenate(list(every.values())))
+                    places = xp.searchsorted(ids, original.astype(np.int64)).astype(np.uint32)
+                    ids = ids.astype(np.uint32 if int(ids[-1]) < 2**32 - 1 else np.int64, copy=False)
+            self._id_order = places, ids  # on all ranks or on none
+        return self._id_order
 
     def collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
         """Bring an array of each rank to all; return rank → array, without empty ones."""

@@ -96,7 +96,7 @@ class BulkMoves:
         self.device.raw.copy(self.device.address(array), self._boxes.inbox(peer, parity), array.nbytes)
         return array
 
-    def fold(self, array: Any, function: Callable[..., Any]) -> None:
+    def allreduce(self, array: Any, function: Callable[..., Any]) -> None:
         """Combine the arrays of all ranks by element: each rank does so for a slice, and sends it to the others.
 
         Args:
