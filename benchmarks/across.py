@@ -54,7 +54,7 @@ PROGRAMS = {
 VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}}
 """Options for a word after an algorithm's name that is not a ``variant``."""
 
-ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp")}
+ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "each": ("bfs", "sssp")}
 """Options that affect only some algorithms → these algorithms; keys are names without digits."""
 
 SYMMETRIC = ("cc", "kcore", "color", "mst", "mis", "triangles", "cdlp")
@@ -72,6 +72,7 @@ WAYS: dict[str, dict] = {
     "limit21": {"across_limit": 1 << 21},
     "limit23": {"across_limit": 1 << 23},
     "local": {"local_rounds": True},
+    "each": {"local_rounds": False},
     "reach2": {"reach": 2},
     "reach": {"reach": 4},
     "reach8": {"reach": 8},

@@ -82,6 +82,7 @@ class Hops(Program):
     source: int = 0
     limit: int = UNREACHED
     directions = ("push",)
+    local_rounds = True
 
     level = Field("int32", reduce=MIN)
 
@@ -101,6 +102,8 @@ class CloserHops(Hops):
     Attributes:
         touched: given: True if an added edge leaves the vertex.
     """
+
+    local_rounds = False
 
     level = Field("int32", reduce=MIN, given=True)
     touched = Field("bool", given=True)
@@ -236,7 +239,7 @@ class Bfs(Algorithm):
             return _first(ctx, source, limit)
         known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
-        apart = ctx.local_rounds and self.variant == "direction-optimizing"
+        apart = self.variant == "direction-optimizing" and ctx.local_rounds
         above = self._above(ctx, apart, source)
         if self.return_predecessors and known is None:
             ctx.ahead(above)

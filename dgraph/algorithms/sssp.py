@@ -141,6 +141,7 @@ class Sssp(Algorithm):
             program = kind(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
         program.widens = self.delta is None
         gathers = known is None and self._chosen(ctx) == "gather"
+        program.local_rounds = not gathers and ctx.local_rounds
         nearer = self._nearer(ctx)
         for dtype in _dtypes(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []

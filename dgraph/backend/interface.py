@@ -369,8 +369,8 @@ class Backend(ABC):
         return None
 
     @property
-    def local_rounds(self) -> bool:
-        """True if ranks run several local rounds between exchanges, for programs whose values only improve."""
+    def local_rounds(self) -> bool | None:
+        """True if ranks run several rounds between exchanges, where values only improve; None: on some graphs."""
         return False
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:

@@ -80,13 +80,14 @@ BUILDS = {
 
 ROUNDS = {
     "auto": "GPUs that reach each other's memory run rounds without the host",
-    "local": "GPUs run rounds of their own between exchanges, where values only improve: for roads; the same answers",
+    "local": "GPUs run several rounds between exchanges, where values only improve; auto does on graphs like roads",
+    "each": "GPUs exchange values in each round",
     "host": "an MPI allreduce ends each large round, even where GPUs reach each other's memory",
     "limit=N": "largest frontier (vertices or edges a rank) that stays in the persistent kernel of all GPUs",
 }
 """Words of ``--rounds``: rounds of several GPUs."""
 
-_ROUND_KEYWORDS = {"local": "local_rounds", "host": "host_rounds"}
+_ROUND_KEYWORDS = {"local": {"local_rounds": True}, "each": {"local_rounds": False}, "host": {"host_rounds": True}}
 
 CHOICES = {
     row.name: row
@@ -185,7 +186,7 @@ def parse_rounds(text: str) -> dict[str, Any]:
     for word in (word.strip() for word in text.split(",")):
         name, equals, value = word.partition("=")
         if word in _ROUND_KEYWORDS:
-            found[_ROUND_KEYWORDS[word]] = True
+            found |= _ROUND_KEYWORDS[word]
         elif name == "limit" and equals:
             if not value.isdecimal():
                 raise UsageError(f"rounds {text!r}: limit={value} is not a number; give limit=N with N of 0 or more")

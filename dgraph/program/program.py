@@ -206,6 +206,8 @@ class Program:
             propose nothing aside; their proposals are stored without atomics.
         reverse: True if rounds walk every edge backwards: ``edge(u, e, v)`` runs for edges v → u, and ``out_degree`` is
             the in-degree and ``in_degree`` the out-degree.
+        local_rounds: True if ranks may run several rounds between exchanges, provided that late proposals can only
+            improve values; may be set on an instance.
         widens: True if several buckets of ``priority`` may be opened at once while rounds are small; may be set on an
             instance.
         traversal: traversal strategy, for algorithms with variants; see :meth:`with_traversal`.
@@ -234,6 +236,7 @@ class Program:
     ceiling: ClassVar[str | None] = None
     heaviest: ClassVar[float | None] = None
     exclusive: ClassVar[str | None] = None
+    local_rounds = False
     widens = True
     traversal: ClassVar[Traversal | None] = None
 

@@ -10,7 +10,7 @@ from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 
 OF_DEVICE = ("backend", "threads", "gpus", "gpu_memory", "transport", "allow_gpu_sharing")
 OF_RUN = (*OPTION_FIELDS, "validate", "checkpoint", "checkpoint_every", "resume")
-ROUNDS = {"local_rounds": "local", "host_rounds": "host"}
+ROUNDS = {("local_rounds", True): "local", ("local_rounds", False): "each", ("host_rounds", True): "host"}
 
 
 def flat_run(algorithm, graph, **flat):
@@ -35,7 +35,8 @@ def flat_run(algorithm, graph, **flat):
     chosen = [f"{CHOICES[name].option}={_word(flat.pop(name))}" for name in CHOICES if name in flat]
     if chosen or "schedule" in flat:
         flat["schedule"] = ",".join([flat.get("schedule", "auto"), *chosen])
-    words = [word for name, word in ROUNDS.items() if flat.pop(name, False)]
+    asked = [(name, flat.pop(name)) for name in ("local_rounds", "host_rounds") if name in flat]
+    words = [ROUNDS[each] for each in asked if each in ROUNDS]
     if "across_limit" in flat:
         words.append(f"limit={flat.pop('across_limit')}")
     if words:

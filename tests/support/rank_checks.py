@@ -34,6 +34,7 @@ WAYS: dict[str, dict] = {
     "host": {"host_rounds": True},
     "broad": {"across_limit": 0},
     "local": {"local_rounds": True},
+    "each": {"local_rounds": False},
     "reach": {"reach": 4},
     "noreach": {"reach": 0},
 }

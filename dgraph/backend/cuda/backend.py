@@ -142,9 +142,10 @@ class CudaBackend(Backend):
         return copied
 
     @property
-    def local_rounds(self) -> bool:
-        """True if ranks run rounds of their own before they exchange."""
-        return self.options.local_rounds and self.links is not None and self.links.direct
+    def local_rounds(self) -> bool | None:
+        """True if ranks run rounds of their own before they exchange; None: where that is likely to be faster."""
+        able = self.links is not None and self.links.direct and not self.options.record
+        return self.options.local_rounds if able and self.options.schedule in ("auto", "persistent") else False
 
     def connect(self, comm: Comm, transport: str, allow_gpu_sharing: bool) -> Connection:
         """Find each rank's GPU and the transports between them; collective."""

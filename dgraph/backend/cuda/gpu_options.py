@@ -62,7 +62,8 @@ class Options:
         ranges: name rounds and phases for a profiler.
         renumber: number vertices by descending degree; None: where degrees are skewed.
         blocks: blocks of every launch whose grid is free; None: as many as are resident at once.
-        local_rounds: a rank runs rounds of its own until its frontier is empty before it exchanges.
+        local_rounds: a rank runs rounds of its own before it exchanges, where values only improve; None: programs
+            that ask for it.
         host_rounds: end large rounds by an MPI allreduce even if GPUs are peer-accessible.
         across_limit: ``small`` for each of several ranks; None: as ``small``.
         reach: blocks a multiprocessor of the persistent kernel that runs a whole search (bfs), large rounds
@@ -91,7 +92,7 @@ class Options:
         ranges: bool = False,
         renumber: bool | None = None,
         blocks: int | None = None,
-        local_rounds: bool = False,
+        local_rounds: bool | None = None,
         host_rounds: bool = False,
         across_limit: int | None = None,
         reach: int | None = None,

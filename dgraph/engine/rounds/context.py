@@ -25,6 +25,9 @@ from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
 
+FEW_ARCS, RARELY_SHARED = 8, 32
+"""Ranks run rounds of their own on graphs of fewer arcs a vertex, of which no more than one in so many is a mirror."""
+
 MOST_SPAN = 3_037_000_499
 """Largest number whose square fits 63 bits."""
 
@@ -332,8 +335,19 @@ class Context:
 
     @property
     def local_rounds(self) -> bool:
-        """True if a rank may run rounds of its own between exchanges, for programs whose values only improve."""
-        return self.comm.size > 1 and self.backend.local_rounds
+        """True if ranks run several rounds between exchanges, for programs whose values only improve; collective.
+
+        Unless the user asks, they do on graphs like roads, whose many small rounds rarely reach another rank.
+        """
+        asked = self.backend.local_rounds
+        if self.comm.size == 1 or asked is not None:
+            return self.comm.size > 1 and bool(asked)
+        free = self.direction == "auto" and self.max_rounds is None and not self.checkpoints
+        few = free and self.local.arcs < FEW_ARCS * self.local.n
+        if few and self.total(self.local.mirrors) * RARELY_SHARED <= self.local.n:
+            self.record.choose("rounds", "local", "few edges a vertex, and few vertices on several ranks")
+            return True
+        return False
 
     @property
     def few_rounds(self) -> bool:

@@ -66,6 +66,12 @@ class ModuleSet:
         return self.runs_multi_gpu and asked and sends_vertex_sets(self.traced)
 
     @property
+    def local_rounds(self) -> bool:
+        """True if GPUs run several rounds between exchanges, where the program can."""
+        asked = self.options.local_rounds
+        return self.traced.program.local_rounds if asked is None else asked
+
+    @property
     def kcore_peel(self) -> bool:
         """True if edges peel vertices and nothing pulls."""
         return kernel_of(self.traced.program.kernel).peels and not self.pulls
@@ -123,7 +129,7 @@ class ModuleSet:
             sweep=self.options.sweeps,
             emit_next_edges=traversal == "emit",
             cull=self.options.cull,
-            local=self.options.local_rounds,
+            local=self.local_rounds,
             persistent_bfs=self.options.persistent_bfs_blocks(self.graph.extent),
             kcore_peel=self.kcore_peel,
             union_find=self.union_find,
