@@ -16,7 +16,7 @@ from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Trace
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
-LENGTH, WIDTH = 400, 2
+LENGTH, WIDTH = 800, 2
 SOURCE = 7
 """Id of the source; an id is one more than the gid."""
 
@@ -74,7 +74,7 @@ def test_ranks_that_share_few_vertices_exchange_seldom(name):
 @pytest.mark.parametrize(
     "how",
     [
-        {"policy": "hash"}, {"graph": street(4000)}, {"direct": False}, {"max_rounds": 1000},
+        {"policy": "hash"}, {"graph": street(8000)}, {"direct": False}, {"max_rounds": 1000},
         {"direction": "push"}, {"options": Options(schedule="twc")},
     ],
     ids=["many vertices are shared", "many edges", "no access", "limited", "direction", "schedule"],

@@ -25,7 +25,7 @@ from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
 
-FEW_ARCS, RARELY_SHARED = 8, 32
+FEW_ARCS, RARELY_SHARED = 8, 64
 """Ranks run rounds of their own on graphs of fewer arcs a vertex, of which no more than one in so many is a mirror."""
 
 MOST_SPAN = 3_037_000_499
