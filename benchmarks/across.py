@@ -15,7 +15,9 @@ from dgraph.program import Program
 from dgraph.tools import benchmarking
 
 GRAPHS = {
-    "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
+    "grid1000": "grid:1000x1000", "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900",
+    "grid100x10000": "grid:100x10000", "grid400x10000": "grid:400x10000",
+    "smallworld4M": "smallworld:4000000,k=4,p=0.01", "rmat22": "rmat:22", "rmat24": "rmat:24",
     **dict.fromkeys(anchors.RECIPES, ""),
     "built26": "rmat:26", "built27": "rmat:27", "built28": "rmat:28",
     "built25sym": "rmat:25,symmetric", "built27sym": "rmat:27,symmetric", "built28sym": "rmat:28,symmetric",
@@ -27,7 +29,7 @@ GRAPHS = {
 GPUs generate and build those whose name begins with "built".
 """
 
-LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
+LOADED = [name for name, spec in GRAPHS.items() if spec and not name.startswith("built")]
 """Graphs that hosts load, of which symmetric ones can be made."""
 
 ALGORITHMS = (
