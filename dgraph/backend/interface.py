@@ -371,7 +371,7 @@ class Backend(ABC):
     @property
     def local_rounds(self) -> bool | None:
         """True if ranks run several rounds between exchanges, where values only improve; None: on some graphs."""
-        return False
+        return None
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if the in-edges (CSC) that a program's pull would use are worth their cost and fit in memory."""

@@ -342,10 +342,10 @@ class Context:
         asked = self.backend.local_rounds
         if self.comm.size == 1 or asked is not None:
             return self.comm.size > 1 and bool(asked)
-        free = self.direction == "auto" and self.max_rounds is None and not self.checkpoints
+        free = self.direction == self.sync == "auto" and self.max_rounds is None and not self.checkpoints
         few = free and self.local.arcs < FEW_ARCS * self.local.n
         if few and self.total(self.local.mirrors) * RARELY_SHARED <= self.local.n:
-            self.record.choose("rounds", "local", "few edges a vertex, and few vertices on several ranks")
+            self.record.choose("exchanges", "after local rounds", "few edges a vertex, and few vertices on several ranks")
             return True
         return False
 

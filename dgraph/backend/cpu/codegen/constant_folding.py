@@ -6,12 +6,18 @@ The rest compiles in about half the time. Entry: :func:`folded`.
 from __future__ import annotations
 
 import ast
+import threading
 from typing import Any
+
+_parsing = threading.Lock()
+"""CPython 3.11 may raise SystemError where two threads parse at once (its issue 106905)."""
 
 
 def folded(text: str, constants: dict[str, Any]) -> str:
     """Return ``text`` with ``constants`` substituted and decided branches removed; comments are lost."""
-    tree = _Fold(constants).visit(ast.parse(text))
+    with _parsing:
+        parsed = ast.parse(text)
+    tree = _Fold(constants).visit(parsed)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 

@@ -25,6 +25,7 @@ from dgraph.backend.cpu.codegen.expressions import NumbaScope
 from dgraph.backend.cpu.codegen.operators import operators
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.program import Traced
+from dgraph.program.analysis import runs_locally
 from dgraph.program.row_reducers import LEFT_OUT
 
 HERE = Path(__file__).parent.parent
@@ -156,7 +157,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False) -> dict[str, A
     """Return the constants of a program and of its rounds.
 
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
-    FOLDS: the name of the row reducer, or "".
+    FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
     known, reducer = constants(traced), traced.row_reducer
     return known | {
@@ -166,6 +167,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False) -> dict[str, A
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,
+        "LOCAL_ROUNDS": traced.program.local_rounds and runs_locally(traced),
     }
 
 

@@ -211,7 +211,7 @@ class Phases:
                 proposed = np.clip(proposed, ends.min, ends.max)
             proposed = np.broadcast_to(proposed, v.shape).astype(NUMPY.get(field.dtype, field.dtype))
             if self.once:
-                better = values[v] == field.identity
+                better = (values[v] == field.identity) & (proposed != field.identity)
                 values[v[better]] = proposed[better]
             else:
                 combined = COMBINE[name](values[v], proposed)

@@ -33,9 +33,10 @@ class InterpretedMachine(Machine):
         pulls = self.pulls or may_pull(traced, "auto")
         key = f"interpreted, {pulls=}, kernel={self._kernel}"
         if key not in traced.rendered:
-            module = traced.rendered[key] = ModuleType("dgraph_plain")
+            module = ModuleType("dgraph_plain")
             with np.errstate(all="ignore"):
                 exec(text_of(traced, pulls, source=__name__, kernel=self._kernel), module.__dict__)
+            traced.rendered[key] = module  # not before: other threads take it
         return traced.rendered[key]
 
     def _call(self, *args, **more) -> int:

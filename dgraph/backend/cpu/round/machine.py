@@ -92,6 +92,7 @@ class Machine(ProgramMachine):
         self.words[at.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
         self.words[[at.OWN, at.OWN_TOO]] = -1
         self.words[at.WIDTH] = int(traced.program.widens)
+        self._rounds_alone = at.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[at.SENDS] else 1
         self._push = self._graph(local.out)
         self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
 
@@ -166,8 +167,13 @@ class Machine(ProgramMachine):
         self._call(at.START)
 
     def edge(self) -> None:
-        """Run one edge phase; :meth:`take_mirrors` then returns the mirrors with proposals."""
-        self._call(at.EDGE)
+        """Run one edge phase, or rounds of this rank alone up to the vertex phase of the last.
+
+        :meth:`take_mirrors` then returns the mirrors with proposals.
+        """
+        threads = self._threads(at.EDGE)
+        small = self.local.masters if self.team.size == 1 else SMALL if threads == 1 else 0
+        self._call(at.EDGE, self._rounds_alone, threads, small)
 
     def vertex(self) -> None:
         """Run one vertex phase; :meth:`frontier` then returns the active masters."""

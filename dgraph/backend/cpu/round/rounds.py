@@ -174,6 +174,27 @@ def run_vertex(t, threads, fused, F, P, G, W, c):
 
 
 @njit(**SPLICED)
+def run_edges(t, threads, limit, small, push, pull, F, P, G, W, c):
+    """Run EDGE; where LOCAL_ROUNDS, up to ``limit`` rounds of this rank but the last VERTEX.
+
+    They end early if no master changed, or more than ``small``. Changed mirrors stay listed for the exchange.
+    """
+    while True:
+        run_edge(t, threads, False, push, pull, F, P, G, W, c)
+        if not LOCAL_ROUNDS:
+            break
+        limit -= 1
+        changed = load_acquire(W.shared, slot(c) + TOUCHED_TAIL)
+        if limit == 0 or changed == 0 or changed > small:
+            break
+        if t == 0:
+            W.shared[next_slot(c) + MIRROR_TAIL] = load_acquire(W.shared, slot(c) + MIRROR_TAIL)
+        run_vertex(t, threads, False, F, P, G, W, c)
+        c[TICK] += 1
+        clear_slot(t, W, c)
+
+
+@njit(**SPLICED)
 def run_lowest(t, threads, F, P, G, W, c):
     """Run LOWEST: find the lowest bucket in which a vertex waits; ``FAR_BASE`` if none does."""
     lowest_bucket(t, threads, F, P, G, W, c)
@@ -210,7 +231,7 @@ def run_open(t, threads, F, P, G, W, c):
 
 
 @njit(**SPLICED)
-def run_phase(t, threads, phase, push, pull, F, P, G, R, W, c):
+def run_phase(t, threads, phase, limit, small, push, pull, F, P, G, R, W, c):
     """Run one phase for the engine's loop and store this rank's part of the reduced globals.
 
     EDGE and VERTEX use the same counters: the exchange between them adds to those of EDGE.
@@ -219,7 +240,7 @@ def run_phase(t, threads, phase, push, pull, F, P, G, R, W, c):
     if phase == START:
         run_start(t, threads, F, P, G, W, c)
     elif phase == EDGE:
-        run_edge(t, threads, False, push, pull, F, P, G, W, c)
+        run_edges(t, threads, limit, small, push, pull, F, P, G, W, c)
     elif phase == VERTEX:
         run_vertex(t, threads, False, F, P, G, W, c)
     elif PRIORITY and phase == LOWEST:
@@ -282,8 +303,8 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
     """Run thread t of ``threads``: one phase, or FUSED rounds; return the number of rounds.
 
     Fused rounds end when the program is done, after ``limit`` rounds, or at a frontier for which another number of
-    threads is better: larger than ``small`` if that is positive, smaller than ``-small`` if negative. Without a phase
-    nothing happens: the caller wants the machine code, perhaps in the middle of a round.
+    threads is better: larger than ``small`` if that is positive, smaller than ``-small`` if negative. For EDGE, see
+    ``run_edges``. Without a phase nothing happens: the caller wants the machine code, perhaps in the middle of a round.
     """
     if phases == 0:
         return 0
@@ -298,7 +319,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
     if phases == FUSED:
         G = run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c)
     else:
-        run_phase(t, threads, phases, push, pull, F, P, G, R, W, c)
+        run_phase(t, threads, phases, limit, small, push, pull, F, P, G, R, W, c)
     rounds = c[ROUND] - words[ROUND]
     barrier(W.gate, threads)
     if t == 0:

@@ -13,6 +13,12 @@ def slot(c):
 
 
 @njit(**INLINE)
+def next_slot(c):
+    """Return where the counters of the next round begin."""
+    return ((c[TICK] + 1) & 3) * SLOT
+
+
+@njit(**INLINE)
 def share_of(shares, tick, t):
     """Return the index of thread t's share of the queue of round ``tick``."""
     return (tick & 3) * (len(shares) // 4) + 8 * t

@@ -51,6 +51,9 @@ FEW_EDGES, MANY_EDGES = 1024, 4096
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
 next; above the second, half as many."""
 
+MOST_LOCAL = 128
+"""Most rounds of a rank between two exchanges."""
+
 SORTED = 24
 """Most keys of a row that a row reducer sorts instead of counting them in a hash table."""
 
