@@ -75,6 +75,21 @@ def test_levels_and_parents_are_those_of_igraph(policy, at_once):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("sync", ["auto", "full"])
+def test_mirrors_that_no_edge_reached_propose_nothing(sync, at_once):
+    """Check the levels of a grid: messages with the values of all positions hold infinity for most."""
+    row, column = np.divmod(np.arange(N), 4)
+    right, below = np.flatnonzero(column < 3), np.arange(N - 4)
+    src, dst = np.concatenate([right, below]), np.concatenate([right + 1, below + 4])
+    mine = slice(world().rank, None, world().size)
+    graph = graph_of(src[mine], dst[mine], directed=False).on(policy="oec")
+    _, found = columns("bfs", graph, source=5, options=dgraph.Options(sync=sync, max_rounds=N))
+    assert "Levels" in at_once
+    if found is not None:
+        assert np.array_equal(found["distance"], abs(row - 1) + abs(column - 1))
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 @pytest.mark.parametrize("delta", [1.0, 20.0])
 def test_distances_are_those_of_dijkstra(dtype, delta, at_once):

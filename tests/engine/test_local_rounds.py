@@ -12,7 +12,7 @@ import partitioning
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.backend.cpu import backend as cpu_backend
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cpu.round import machine
+from dgraph.backend.cpu.round import array_rounds, machine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import Options
@@ -90,6 +90,7 @@ def right(name, graph):
 )
 def test_ranks_that_share_few_vertices_exchange_seldom(name, device, compiles, monkeypatch):
     monkeypatch.setenv("DGRAPH_COMPILE", compiles)
+    monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny=False: compiles == "first")
     graph = street()
     far, few, chosen = searched(name, graph, device)
     same, many, asked = searched(name, graph, device, sync="full")
