@@ -9,7 +9,7 @@ from pathlib import Path
 
 import dgraph
 from benchmarks import record
-from benchmarks.cpu import ALGORITHMS
+from benchmarks.cpu import WITHOUT_TREES
 from benchmarks.graphs import load
 from benchmarks.sizes import SETTINGS
 
@@ -22,7 +22,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     document: dict = {"circumstances": record.circumstances(), "repeat": repeat, "rows": []}
     for name in graphs:
         arrays = load(name)
-        for algorithm in ALGORITHMS:
+        for algorithm in WITHOUT_TREES:
             seconds: dict[str, list[float]] = {}
             for _ in range(repeat):
                 for threads in (None, 1):

@@ -16,6 +16,9 @@ SEARCHES = ("bfs", "bfs, tree", "sssp", "sssp, tree")
 
 ALGORITHMS = (*SEARCHES, "cc", "pagerank", "kcore")
 
+WITHOUT_TREES = tuple(name for name in ALGORITHMS if not name.endswith(", tree"))
+"""Names that :func:`dgraph.run` knows."""
+
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Run everything and write ``cpu.json`` and ``cpu.md``."""

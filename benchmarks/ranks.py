@@ -11,7 +11,7 @@ from pathlib import Path
 
 import dgraph
 from benchmarks import record
-from benchmarks.cpu import ALGORITHMS
+from benchmarks.cpu import WITHOUT_TREES
 from benchmarks.graphs import GRAPHS
 
 RANKS = (1, 2, 4)
@@ -32,7 +32,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
                 document["rows"].append(row)
                 told = f"{name} {row['algorithm']} {ranks}: {statistics.median(row['seconds']):.4f} s"
                 print(told, {part: round(value, 4) for part, value in row["parts"].items()}, flush=True)
-    document["rows"].sort(key=lambda row: (graphs.index(row["graph"]), ALGORITHMS.index(row["algorithm"])))
+    document["rows"].sort(key=lambda row: (graphs.index(row["graph"]), WITHOUT_TREES.index(row["algorithm"])))
     record.write(folder, "ranks", document, _table(document["rows"]))
 
 
@@ -54,7 +54,7 @@ def _rank(name: str, repeat: int, told: Path) -> None:
     spec, weights = GRAPHS[name]
     weighted, unweighted = dgraph.Graph.load(spec, weights=weights), dgraph.Graph.load(spec, weights="unit")
     rows = []
-    for algorithm in ALGORITHMS:
+    for algorithm in WITHOUT_TREES:
         graph = unweighted if algorithm == "pagerank" else weighted  # as for its peers in cpu.py, which ignore weights
         row: dict = {"graph": name, "algorithm": algorithm, "ranks": graph.comm.size, "seconds": []}
         for i in range(repeat + 1):
