@@ -172,7 +172,7 @@ class Machine(ProgramMachine):
         :meth:`take_mirrors` then returns the mirrors with proposals.
         """
         threads = self._threads(at.EDGE)
-        small = self.local.masters if self.team.size == 1 else SMALL if threads == 1 else 0
+        small = LARGE if self.team.size == 1 else SMALL if threads == 1 else 0
         self._call(at.EDGE, self._rounds_alone, threads, small)
 
     def vertex(self) -> None:
