@@ -26,6 +26,7 @@ from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm, SerialComm
+from dgraph.engine.rounds.context import RARELY_SHARED
 from dgraph.errors import unknown
 from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda
 from dgraph.graph.stored_graph import Graph
@@ -52,6 +53,9 @@ VARIANTS: dict[str, Sequence[Mapping[str, Any]]] = {
     "pagerank": ({}, {"personalization": [0]}),
 }
 """Parameter sets that select other programs; other algorithms run with their defaults."""
+
+ON_ROADS = ("bfs", "sssp")
+"""Algorithms that several ranks run as other programs on graphs like roads."""
 
 Job = tuple[str, str, str, Mapping[str, Any]]
 """Backend, algorithm, kind of weights, parameters."""
@@ -137,10 +141,13 @@ def _run_job(job: Job) -> None:
 
 
 def _compile_on_all_ranks(name: str, backend: str, comm: Comm) -> None:
-    """Run an algorithm on a tiny graph on all ranks."""
+    """Run an algorithm on tiny graphs on all ranks."""
     device = {"auto": Auto(share=True), "cpu": Cpu(), "cuda": Cuda(share=True)}[backend]
     graph = Graph.load("rmat:4", device=device, comm=comm)
     _run_variants(name, graph, comm.size, {"validate": True, **_start(name)})
+    if name in ON_ROADS:
+        road = Graph.load(f"path:{2 * RARELY_SHARED * comm.size}", weights="1..255", device=device, comm=comm)
+        run(name, road, **_start(name))
 
 
 def _run_variants(name: str, graph: Graph, ranks: int, given: Mapping[str, Any]) -> None:
