@@ -345,7 +345,7 @@ class Context:
         free = self.direction == self.sync == "auto" and self.max_rounds is None and not self.checkpoints
         few = free and self.local.arcs < FEW_ARCS * self.local.n
         if few and self.total(self.local.mirrors) * RARELY_SHARED <= self.local.n:
-            self.record.choose("exchanges", "after local rounds", "few edges a vertex, and few vertices on several ranks")
+            self.record.choose("exchanges", "after local rounds", "few edges a vertex, few vertices on several ranks")
             return True
         return False
 
