@@ -220,7 +220,7 @@ LOCALLY = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
 @cache
 def strictly(policy):
     """Return the results without local rounds."""
-    return run(3, mesh(), LOCALLY.values(), policy=policy)
+    return run(3, mesh(), LOCALLY.values(), policy=policy, options=Options(host_rounds=True, local_rounds=False))
 
 
 @pytest.mark.exhaustive
