@@ -1,4 +1,4 @@
-"""Rounds of a rank's own between exchanges: where they are chosen, and that distances stay right."""
+"""Local rounds, several between two exchanges: where they are chosen, and that distances stay right."""
 
 from functools import partial
 
@@ -52,7 +52,7 @@ def on_gpu(comm, options=None, direct=True):
 
 
 def searched(name, graph, device, policy="oec", **limits):
-    """Return the distances by gid, the rounds, and True if ranks ran rounds of their own by choice, on two ranks."""
+    """Return the distances by gid, the rounds, and True if local rounds were chosen, on two ranks."""
 
     def on_rank(comm):
         block = graph.block(comm)

@@ -143,7 +143,7 @@ class CudaBackend(Backend):
 
     @property
     def local_rounds(self) -> bool | None:
-        """True if ranks run rounds of their own before they exchange; None: where that is likely to be faster."""
+        """True if ranks run several rounds before they exchange; None: on some graphs."""
         able = self.links is not None and self.links.direct and not self.options.record
         return self.options.local_rounds if able and self.options.schedule in ("auto", "persistent") else False
 

@@ -62,7 +62,7 @@ class Options:
         ranges: name rounds and phases for a profiler.
         renumber: number vertices by descending degree; None: where degrees are skewed.
         blocks: blocks of every launch whose grid is free; None: as many as are resident at once.
-        local_rounds: a rank runs rounds of its own before it exchanges, where values only improve; None: programs
+        local_rounds: a rank runs several rounds before it exchanges, where values only improve; None: programs
             that ask for it.
         host_rounds: end large rounds by an MPI allreduce even if GPUs are peer-accessible.
         across_limit: ``small`` for each of several ranks; None: as ``small``.

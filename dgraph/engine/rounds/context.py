@@ -26,7 +26,7 @@ from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
 
 FEW_ARCS, RARELY_SHARED = 8, 64
-"""Ranks run rounds of their own on graphs of fewer arcs a vertex, of which no more than one in so many is a mirror."""
+"""Local rounds are taken on graphs of fewer arcs a vertex than the first, with so many vertices a mirror or more."""
 
 MOST_SPAN = 3_037_000_499
 """Largest number whose square fits 63 bits."""

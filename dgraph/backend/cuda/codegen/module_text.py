@@ -113,7 +113,7 @@ class Variant:
         sweep: a push visits every vertex and tests its bit in the frontier.
         emit_next_edges: a vertex that joins the frontier appends its edges to the next edge list at once.
         cull: culling of duplicate proposals: sum of CULL_WARP and CULL_HASH.
-        local: a rank runs rounds of its own until its frontier is empty before it exchanges.
+        local: a rank runs several rounds before it exchanges, where the program can.
         persistent_bfs: blocks a multiprocessor of the kernel that runs whole searches.
         kcore_peel: the program's kernel peels vertices while it visits edges, and nothing pulls.
         union_find: labels spread over trees of a union-find forest.
