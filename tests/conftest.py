@@ -25,6 +25,7 @@ from types import CodeType
 import hypothesis
 import numpy as np
 import pytest
+import skips
 from children import MARK, Children, rank_tests, tests_that_start_processes
 
 CORES = len(os.sched_getaffinity(0))
@@ -33,6 +34,9 @@ RANK_TESTS = "test_the_rank_tests["
 
 STARTS_PROCESSES = "test_the_tests_that_start_processes"
 """Name of the test that stands for all tests that start processes."""
+
+FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
+"""Files of the rank tests that the session collected."""
 
 TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
 """Ranks → sixths of each test's parameters that run on them; together all run."""
@@ -56,13 +60,13 @@ hypothesis.settings.load_profile("ranks")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
+    skips.register(config)
     os.environ.setdefault("DGRAPH_COMPILE", "always" if exhaustive_only(config) else "never")
     if config.getoption("--with-mpi"):
         from dgraph.comm import world
 
-        if world().size == 1:  # has most parameters; other numbers of ranks compile theirs
-            os.environ["DGRAPH_COMPILE"] = "never"
-        else:
+        os.environ["DGRAPH_COMPILE"] = "never"
+        if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:
         # pytest processes with one folder of temporary folders would remove old ones at the same time, and fail
@@ -74,8 +78,8 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     """Mark exhaustive tests; run tests of one process first, then those that take all cores or start children.
 
-    Tests that wait for other sessions come last, because those run beside all others. Where one of them stands for the
-    tests that start children, this session leaves these out.
+    Tests that wait for other sessions come last, because those run beside all others. Where they stand for rank tests
+    and for the tests that start children, this session leaves these out.
     """
     ranks = 1
     if config.getoption("--with-mpi"):
@@ -87,7 +91,12 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
     if ranks in TURNS:
         leave_out(config, items, lambda item: not has_turn(item, ranks))
+    if config.getoption("--with-mpi"):
+        leave_out(config, items, lambda item: least_ranks(item) > ranks)
     yield
+    config.stash[FILES_OF_RANK_TESTS] = {item.path for item in items if "mpi" in item.keywords}
+    if any(item.name.startswith(RANK_TESTS) for item in items):
+        leave_out(config, items, lambda item: "mpi" in item.keywords)
     if any(item.name == STARTS_PROCESSES for item in items):
         leave_out(config, items, lambda item: item.path.name != "test_ranks.py" and "starts_children" in item.keywords)
 
@@ -96,6 +105,11 @@ def leave_out(config, items, unwanted: Callable) -> None:
     """Deselect the ``unwanted`` of the ``items``."""
     config.hook.pytest_deselected(items=[item for item in items if unwanted(item)])
     items[:] = [item for item in items if not unwanted(item)]
+
+
+def least_ranks(item) -> int:
+    """Return the number of ranks that a test needs at least."""
+    return max((mark.kwargs.get("min_size", 1) for mark in item.iter_markers("mpi")), default=1)
 
 
 def exhaustive_only(config) -> bool:

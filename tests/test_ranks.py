@@ -8,29 +8,33 @@ import textwrap
 
 import pytest
 from children import RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
+from conftest import FILES_OF_RANK_TESTS
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
 RANKS = [1, 2, 3, 4]
 
+HANGS = 3600
+"""Seconds after which a session hangs for certain; before that, tests have timeouts of their own."""
+
 
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_the_rank_tests(ranks, ahead):
-    started = ahead.on(ranks).wait(900)
+    started = ahead.on(ranks).wait(HANGS)
     assert started.code == 0, started.story()
     assert started.alive() == []
 
 
 @pytest.mark.timeout(0)
 def test_the_tests_that_start_processes(request, ahead):
-    started = ahead.on(request.node.name).wait(1800)
+    started = ahead.on(request.node.name).wait(HANGS)
     assert started.code == 0, started.story()
     assert started.alive() == []
 
 
 def test_no_file_of_rank_tests_is_missed(request):
-    marked = {item.path for item in request.session.items if item.get_closest_marker("mpi")}
+    marked = request.config.stash[FILES_OF_RANK_TESTS]
     assert marked <= set(files_with(r"mark\.mpi\b"))
 
 

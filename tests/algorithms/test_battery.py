@@ -19,7 +19,7 @@ import dgraph
 from dgraph.comm import world
 from dgraph.result.result import UNREACHED
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, *[pytest.mark.compiled] * (world().size == 2)]
 
 POLICIES = ("auto", "cvc", "hash", "hvc,threshold=2", "iec", "metis", "oec")
 """One policy for each kind of placement; the other policies differ from hash and metis only in the owners."""

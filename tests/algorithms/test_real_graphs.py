@@ -22,7 +22,7 @@ from dgraph.comm import world
 from dgraph.result.result import UNREACHED
 from partitioning import POLICIES
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.compiled]
 
 DATA = Path(os.environ.get("DGRAPH_TEST_DATA", ROOT / "tests" / "data"))
 
@@ -169,7 +169,6 @@ def test_bfs(known, policy):
         check_file(result, "distance", known.files["bfs"])
 
 
-@pytest.mark.compiled
 @by_turns([k for k in HERE if k.sssp])
 def test_sssp(known, policy):
     result = solve("sssp", known, policy, source=known.source)

@@ -137,11 +137,9 @@ class InDegree(Program):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("name", ["skewed", "shifted_ids", "plateaus"])
+@pytest.mark.parametrize("name", [name for name in ("skewed", "shifted_ids", "plateaus") if CASES[name].directed])
 def test_reversed_programs(name):
     n, src, dst, _ = CASES[name].arcs()
-    if not CASES[name].directed:
-        pytest.skip("an undirected graph is its own reverse")
     for chosen in combinations(name)[:3]:
         result, here = solve(InDegree(), name, combination=chosen)
         equal(result.columns["out"], np.bincount(src, minlength=n), here, f"out {chosen}")

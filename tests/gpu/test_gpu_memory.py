@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 import simulated
-from devices import device_of, local_graph, on_devices
+from devices import device_of, local_graph
 from emulated import Device, needs_compiler
 from flat_run import flat_run
 
@@ -220,13 +220,11 @@ def test_every_schedule_has_a_plan():
     assert min(plans.values()) > 4 << 24
 
 
-@on_devices(gpu=True)
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank", "pagerank by weights", "cc", "kcore", "color"])
 @pytest.mark.parametrize("spec", ["rmat:18", "grid:700x700"])
-def test_the_peak_is_within_a_tenth_of_the_plan(device, name, spec):
-    if device == "emulated":
-        pytest.skip("only a GPU knows what is live on it")
-    device = device_of(device)
+def test_the_peak_is_within_a_tenth_of_the_plan(name, spec):
+    device = device_of("gpu")
     gc.collect()
     device.pool.free_all_blocks()
     device.forget_peak()

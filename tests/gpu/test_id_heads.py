@@ -67,16 +67,19 @@ def levels(local, source):
     raise AssertionError("unreachable")
 
 
-@on_devices
+MUTANTS = [None, ("id_now >= id[k]", "id[k] != NO_ID"), ("if (!is_looking(puller.G, (u32)v)) continue;", "continue;")]
+
+
 @pytest.mark.parametrize("options", [Options(renumber=True), Options(renumber=True).without_edge_copies()])
 @pytest.mark.parametrize(
-    "mutant",
-    [None, ("id_now >= id[k]", "id[k] != NO_ID"), ("if (!is_looking(puller.G, (u32)v)) continue;", "continue;")],
+    ("device", "mutant"),
+    [
+        *(pytest.param("emulated", mutant, marks=needs_compiler) for mutant in MUTANTS),
+        pytest.param("gpu", None, marks=pytest.mark.gpu),
+    ],
 )
 def test_the_smallest_predecessor(device, options, mutant):
     """Check mutants that keep hubs first, which is wrong, or test nothing first, which is right."""
-    if mutant and device == "gpu":
-        pytest.skip("the emulated device has mutants")
     device = device_of(device, mutant=mutant)
     local, graph = device_graph(device)
     leaf = int(np.flatnonzero(np.diff(local.out.offsets) == 1)[0])

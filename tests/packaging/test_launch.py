@@ -200,7 +200,7 @@ def test_slurm_runs_four_ranks_as_the_script_stands(cluster):
     assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), cluster.told()
     lines = (cluster.folder / "levels.txt").read_text().splitlines()
     assert lines == [f"{v} {v}" for v in range(40)]
-    assert re.search(r"on 4 ranks; ", (cluster.folder / f"dgraph-{job}.out").read_text())
+    assert re.search(r" rounds in .* on 4 ranks$", (cluster.folder / f"dgraph-{job}.out").read_text(), re.MULTILINE)
 
 
 @pytest.mark.starts_children
@@ -238,7 +238,7 @@ def test_slurm_runs_ranks_on_two_nodes(cluster):
     (state,) = cluster.ended(job, 120)
     assert (state["JobState"], state["NodeList"], state["NumTasks"]) == ("COMPLETED", "n[1-2]", "4"), cluster.told()
     assert (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(40)]
-    assert re.search(r"on 4 ranks; ", (cluster.folder / f"dgraph-{job}.out").read_text())
+    assert re.search(r" rounds in .* on 4 ranks$", (cluster.folder / f"dgraph-{job}.out").read_text(), re.MULTILINE)
 
 
 @pytest.mark.exhaustive
@@ -303,6 +303,7 @@ def the_answer(cluster):
     return (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(FAR)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
     """Check the whole cycle: signal, checkpoint, exit code 75, requeue, resume."""
@@ -312,6 +313,7 @@ def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
     assert the_answer(cluster)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_a_job_whose_ranks_were_killed_goes_on_when_it_is_queued_again(cluster):
     """Check that the requeued run does not use shared memory that killed ranks left."""
@@ -325,6 +327,7 @@ def test_a_job_whose_ranks_were_killed_goes_on_when_it_is_queued_again(cluster):
     assert the_answer(cluster)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 @pytest.mark.parametrize("configuration", ["", "SlurmctldParameters=preempt_send_user_signal"])
 def test_a_job_that_is_preempted_goes_on_afterwards(configuration, cluster, tmp_path):
@@ -337,6 +340,7 @@ def test_a_job_that_is_preempted_goes_on_afterwards(configuration, cluster, tmp_
         assert the_answer(running)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_of_an_array_only_the_task_that_stopped_is_queued_again(cluster):
     """Check that a task is requeued by its own name: one task's job number is also that of the whole array."""
