@@ -14,6 +14,7 @@ import numpy as np
 
 from dgraph._support import interrupts
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.errors import Cancelled, UsageError
 from dgraph.result.matrix import Arcs, DistanceMatrix, summaries
 from dgraph.result.matrix_store import in_file
@@ -46,6 +47,7 @@ class Apsp(Algorithm):
     """
 
     weighted = wants_weights = matrix = True
+    edge_rule = AS_SIMPLE
 
     variant: str
     dtype: str

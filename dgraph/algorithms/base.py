@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.comm import Comm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError, unknown
@@ -127,6 +128,7 @@ class Algorithm(ABC):
         wants_weights: True if it is of little use without weights. The command line then draws weights for generated
             graphs, and warns about a named graph that has none.
         undirected: True if it needs an undirected graph; a directed one is symmetrised.
+        edge_rule: what it counts of loops and parallel edges that the graph keeps; by default all, each time.
         whole_rows: True if all edges of a vertex must lie on one rank: oec then replaces "auto" and those that spread
             them.
         resumes: True if it writes checkpoints, from which a stopped run goes on.
@@ -146,6 +148,7 @@ class Algorithm(ABC):
     weighted: ClassVar[bool] = False
     wants_weights: ClassVar[bool] = False
     undirected: ClassVar[bool] = False
+    edge_rule: ClassVar[EdgeRule] = EdgeRule()
     continues: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     matrix: ClassVar[bool] = False

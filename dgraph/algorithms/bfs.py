@@ -24,6 +24,7 @@ from dgraph.algorithms.base import (
 )
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
 from dgraph.algorithms.distances import begin_summary, summarize, widened
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.first_parents import LEVEL, FirstParents, first_found, tree_levels, tree_parents
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
@@ -220,6 +221,7 @@ class Bfs(Algorithm):
     """
 
     needs_source = continues = True
+    edge_rule = AS_SIMPLE
 
     @property
     def traversal(self):

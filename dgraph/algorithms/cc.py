@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.errors import unknown
 from dgraph.program import MIN, Field, Program
 
@@ -46,6 +47,7 @@ class Cc(Algorithm):
     """
 
     undirected = continues = True
+    edge_rule = AS_SIMPLE
 
     def run(self, ctx):
         """Find the labels and count the components; collective."""

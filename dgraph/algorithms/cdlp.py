@@ -7,6 +7,7 @@ smallest of equally frequent ones. Only vertices next to one that changed fold t
 from __future__ import annotations
 
 from dgraph.algorithms.base import COUNT, Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.engine.rounds.return_state import as_int64
 from dgraph.program import INF, MODE, Field, Program, where
 
@@ -62,6 +63,7 @@ class Cdlp(Algorithm):
 
     max_iter: int
     undirected = whole_rows = True
+    edge_rule = EdgeRule("counted", "once", stripped=("parallel",))
 
     def run(self, ctx):
         """Propagate labels; collective."""

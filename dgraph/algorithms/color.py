@@ -15,6 +15,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.algorithms.color_parts.priorities import ByDegree, ByKey, KeyPhase, degree_phase
 from dgraph.algorithms.color_parts.two_colors import FEWEST, MOST, VERTICES, two_colored
+from dgraph.algorithms.edge_rule import STRIPPED
 from dgraph.engine.rounds.return_state import State, as_int64
 from dgraph.errors import UsageError
 from dgraph.program import INF, MEX, Field, Program, mixed, where
@@ -81,7 +82,7 @@ stealing between thread blocks.
     aliases=("greedy_color",),
 )
 class Color(Algorithm):
-    """Vertex colouring: neighbours have different colours, numbered from 0. Loops are ignored.
+    """Vertex colouring: neighbours have different colours, numbered from 0.
 
     Column: ``color`` (int64). ``switch_round`` may also be a function of ``g`` that returns the condition that ends the
     first phase; see :meth:`~dgraph.algorithms.color_parts.priorities.Coloring.over`.
@@ -91,6 +92,7 @@ class Color(Algorithm):
     switch_round: int | Callable | None
     random_state: int
     undirected = True
+    edge_rule = STRIPPED
 
     @property
     def whole_rows(self):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, OnePass, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.errors import UsageError
 from dgraph.program import ADD, ALL, Field
@@ -63,6 +64,7 @@ class Hits(Algorithm):
     tol: float
     max_iter: int
     weighted = True
+    edge_rule = EdgeRule("counted", "each")
     resumes = False
 
     def check(self):

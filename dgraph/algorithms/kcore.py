@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
+from dgraph.algorithms.edge_rule import STRIPPED
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import STEP, Shells, by_shells
@@ -42,6 +43,10 @@ HUB, MEAN = 64 * STEP, STEP
         "variant", str, "auto", "method; shells is for several GPUs",
         choices=tuple(VARIANTS),
     ),
+    Parameter(
+        "count", str, "edges", "what counts in a directed graph: edges, or arcs, as in NetworkX",
+        choices=("edges", "arcs"),
+    ),
     columns={
         "core_number": ResultColumn("largest k of a k-core with the vertex"),
         "in_core": ResultColumn("with k: 1 for members of the k-core, 0 for others"),
@@ -51,12 +56,16 @@ HUB, MEAN = 64 * STEP, STEP
 class KCore(Algorithm):
     """Core numbers of an undirected graph, or the members of one k-core.
 
+    A directed graph is symmetrised first: an edge in both directions counts once, or twice with ``count="arcs"``, as in
+    ``networkx.core_number``.
+
     Columns: ``core_number``, or ``in_core`` (0 or 1) if ``k`` is given; int64.
     """
 
     variant: str
     k: int | None
     undirected = True
+    edge_rule = STRIPPED
 
     @classmethod
     def on_gpus(cls, ranks):

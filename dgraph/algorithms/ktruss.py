@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 
 
 @algorithm(
@@ -31,6 +32,7 @@ class Ktruss(Algorithm):
 
     k: int | None
     undirected = True
+    edge_rule = AS_SIMPLE
     resumes = False
 
     def run(self, ctx):

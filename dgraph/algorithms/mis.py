@@ -8,6 +8,7 @@ it. The set does not depend on the number of ranks.
 from __future__ import annotations
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
+from dgraph.algorithms.edge_rule import STRIPPED
 from dgraph.engine.rounds.return_state import as_int64
 from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Program, mixed, where
@@ -68,11 +69,12 @@ class Independent(Program):
 class Mis(Algorithm):
     """Maximal independent set: no two neighbours are in it, and every other vertex has a neighbour in it.
 
-    Column: ``in_set`` (int64, 1 or 0; -1 undecided, after a round limit). Loops are ignored.
+    Column: ``in_set`` (int64, 1 or 0; -1 undecided, after a round limit).
     """
 
     random_state: int
     undirected = True
+    edge_rule = STRIPPED
     one_gpu = "independent"
 
     def check(self):

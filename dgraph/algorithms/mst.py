@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, exact_sum, fill
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
@@ -36,6 +37,7 @@ class Mst(Algorithm):
     """
 
     undirected = weighted = True
+    edge_rule = AS_SIMPLE
     resumes = False
 
     def run(self, ctx):

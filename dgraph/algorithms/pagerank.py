@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.out_weights import out_weights
@@ -201,6 +202,7 @@ class Pagerank(Algorithm):
     """
 
     weighted = continues = True
+    edge_rule = EdgeRule("counted", "each")
 
     precision: str
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
@@ -70,6 +71,7 @@ class Scc(Algorithm):
     """
 
     one_gpu = "strong"
+    edge_rule = AS_SIMPLE
 
     def run(self, ctx):
         """Find the labels, count the components, and the vertices of the largest; collective."""

@@ -25,6 +25,7 @@ from dgraph.algorithms.base import (
 from dgraph.algorithms.bfs import ANY, PREDECESSORS, parents
 from dgraph.algorithms.delta_stepping import CloserDistances, CloserLimitedDistances, Distances, LimitedDistances
 from dgraph.algorithms.distances import summarize
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.sssp_parts.gather_near_hubs import gather, has_hubs
 from dgraph.algorithms.sssp_parts.negative_weights import solve_signed
 from dgraph.algorithms.sssp_parts.sssp_predecessors import CloserNearer, nearer_program, predecessors
@@ -94,6 +95,7 @@ class Sssp(Algorithm):
 
     needs_source = continues = True
     weighted = wants_weights = True
+    edge_rule = AS_SIMPLE
 
     variant: str
     cutoff: float | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import COUNT, Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 
 
 @algorithm(
@@ -13,12 +14,13 @@ from dgraph.algorithms.base import COUNT, Algorithm, Answer, ResultColumn, algor
     aliases=("triangle_count",),
 )
 class Triangles(Algorithm):
-    """Number of triangles at each vertex. Loops are left out, parallel edges count once.
+    """Number of triangles at each vertex.
 
     Column: ``triangles`` (int64). The summary has the number of triangles of the graph.
     """
 
     undirected = True
+    edge_rule = AS_SIMPLE
     resumes = False
 
     def run(self, ctx):
@@ -48,6 +50,7 @@ class Lcc(Algorithm):
     """
 
     undirected = True
+    edge_rule = AS_SIMPLE
     resumes = False
 
     def run(self, ctx):

@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.build.clean import symmetrised
+from dgraph.graph.build.simplify import simplified
 from dgraph.graph.inputs.edge_tables import is_table
 from dgraph.graph.inputs.matrices import is_matrix
 from dgraph.graph.inputs.networkx_graphs import is_networkx
@@ -56,8 +57,11 @@ def as_graph(value: Any, comm: Comm) -> Graph:
 
 
 def both_ways(graph: Graph) -> Graph:
-    """Return a directed graph with every arc and its reverse: an edge in both directions is there twice; collective."""
-    block = symmetrised(graph.block, graph.comm, keep_parallel=True)
+    """Return a directed graph with every arc and its reverse: an edge in both directions is there twice; collective.
+
+    Parallel arcs of one direction count once.
+    """
+    block = symmetrised(simplified(graph.block, graph.comm, parallel=True), graph.comm, keep_parallel=True)
     return Graph(block, graph.comm).on(graph.policy, graph.device)
 
 

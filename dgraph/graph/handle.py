@@ -18,6 +18,7 @@ from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import block_sum, local_sum, text
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
+from dgraph.graph.build.simplify import removable, simplified
 from dgraph.graph.change_record import Version
 from dgraph.graph.changes.change import Changed
 from dgraph.graph.constructors import Constructors
@@ -94,6 +95,8 @@ class Graph(Constructors, GraphValues):
     partitions = SharedAttribute()
     """Policy → :class:`Partitioned` of this rank, once a run has needed it."""
     _undirected = SharedAttribute()
+    _simple = SharedAttribute()
+    """(without loops, parallel edges merged) → the graph in that form, once a run has needed it."""
     _fingerprint = SharedAttribute()
     _arc_sum = SharedAttribute()
     _undirected_from = SharedAttribute()
@@ -106,7 +109,9 @@ class Graph(Constructors, GraphValues):
 
     def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
-        self._shared: dict[str, Any] = {"partitions": {}, "_fingerprint": fingerprint, "version": Version()}
+        self._shared: dict[str, Any] = {
+            "partitions": {}, "_simple": {}, "_fingerprint": fingerprint, "version": Version(),
+        }  # fmt: skip
 
     def on(self, policy: str | None = None, device: Device | None = None) -> Graph:
         """Return a handle of the same edges with another policy or device; partitions are made when a run needs them.
@@ -138,9 +143,10 @@ class Graph(Constructors, GraphValues):
         """Give back the memory of the graph on this rank and its GPU. Handles of the same edges are closed, too."""
         if "closed" in self._shared:
             return
-        undirected, held = self._undirected, self.kept_backend
-        if undirected is not None and undirected is not self:
-            undirected.close()
+        held = self.kept_backend
+        for other in (self._undirected, *self._simple.values()):
+            if other is not None and other is not self:
+                other.close()
         self.partitions.clear()
         self._columns = VertexColumns({})
         self._shared["closed"] = True
@@ -384,8 +390,27 @@ class Graph(Constructors, GraphValues):
             other._columns = self._columns.moved(slice(None), gids, other.block, self.comm)
         return other
 
+    def simplified(self, loops: bool, parallel: bool) -> Graph:
+        """Return the graph without ``loops``, and with one of ``parallel`` edges, of the smallest weight; collective.
+
+        It is made once. A graph that has neither, by its facts, is its own simple form. Columns are left out.
+        """
+        form = removable(self.facts, loops, parallel)
+        if not any(form):
+            return self
+        if form not in self._simple:
+            self._simple[form] = self._simplified(*form)
+        return self._simple[form].on(self.policy, self.device)
+
     def _symmetrised(self) -> Graph:
-        return Graph(symmetrised(self.block, self.comm), self.comm)
+        return self._of_rows(symmetrised(self.block, self.comm))
+
+    def _simplified(self, loops: bool, parallel: bool) -> Graph:
+        return self._of_rows(simplified(self.block, self.comm, loops, parallel))
+
+    def _of_rows(self, block: EdgeBlock) -> Graph:
+        """Return the graph of other edges between the same vertices."""
+        return Graph(block, self.comm)
 
     def __repr__(self) -> str:
         return f"<Graph {describe(self)}>"

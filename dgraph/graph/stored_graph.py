@@ -12,7 +12,6 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
-from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import local_fingerprint
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of_arcs
@@ -87,8 +86,8 @@ class StoredGraph(Graph):
             reweigh(changed.block, options.weights, options.seed)
         return changed
 
-    def _symmetrised(self) -> Graph:
-        return Owned(symmetrised(self.block, self.comm), self)
+    def _of_rows(self, block: EdgeBlock) -> Graph:
+        return Owned(block, self)
 
     def _release(self) -> None:
         self._whole = None
@@ -153,9 +152,12 @@ class Owned(Graph):
 
     stored = True
 
-    def __init__(self, block: EdgeBlock, source: StoredGraph):
+    def __init__(self, block: EdgeBlock, source: StoredGraph | Owned):
         super().__init__(block, source.comm)
         self.store = source.store
+
+    def _of_rows(self, block: EdgeBlock) -> Graph:
+        return Owned(block, self)
 
     def opened(self, policy: str) -> Partitioned | None:
         """Return a partition with the store's owners, built from this graph's arcs; collective."""

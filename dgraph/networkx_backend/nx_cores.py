@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 from dgraph.networkx_backend.answers import answers, not_given
-from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
 
 LOOPS = (
@@ -61,8 +61,7 @@ def _cores(G: ConvertedGraph) -> np.ndarray:
         raise nx.NetworkXNotImplemented(LOOPS)
     if not len(G):
         return np.zeros(0, np.int64)
-    graph = engine_graph(*both_ways(G), None, directed=False, parallel=True) if G.is_directed() else G.engine()
-    return solve("kcore", graph).columns["core_number"]
+    return solve("kcore", G.engine(), count="arcs").columns["core_number"]
 
 
 def _level(cores: np.ndarray, k) -> int:

@@ -70,8 +70,14 @@ def flatten(parent):
         parent[row] = parent[parent[row]]  # a parent is a smaller row, so its entry is final
 
 
+@njit(inline="always")
+def counted(row, i, v, offsets, targets, multiple):
+    """Return True if arc ``i`` of a row leads to a neighbour that counts: no loop, and the first of parallel arcs."""
+    return v != row and (multiple or i == offsets[row] or targets[i] != targets[i - 1])
+
+
 @njit(cache=True, nogil=True)
-def count_neighbours(low, high, offsets, targets, first, table, core, degree):
+def count_neighbours(low, high, offsets, targets, first, table, core, multiple, degree):
     """Count each row's neighbours of as large a core; return the arcs between equal ones that leave the range."""
     rows = offsets.size - 1
     leaving = 0
@@ -79,6 +85,8 @@ def count_neighbours(low, high, offsets, targets, first, table, core, degree):
         least, many = core[row], 0
         for i in range(offsets[row], offsets[row + 1]):
             v = local(targets[i], first, rows, table)
+            if not counted(row, i, v, offsets, targets, multiple):
+                continue
             many += core[v] >= least
             leaving += core[v] == least and not low <= v < high
         degree[row] = many
@@ -86,7 +94,7 @@ def count_neighbours(low, high, offsets, targets, first, table, core, degree):
 
 
 @njit(cache=True, nogil=True)
-def peel(low, high, offsets, targets, first, table, core, degree, removed, stack, top, outbox):
+def peel(low, high, offsets, targets, first, table, core, multiple, degree, removed, stack, top, outbox):
     """Remove rows ``stack[:top]`` and the rows of this range that become removable.
 
     Args:
@@ -97,6 +105,7 @@ def peel(low, high, offsets, targets, first, table, core, degree, removed, stack
         first: gid of the first row of this rank.
         table: position of each ghost.
         core: claimed core numbers, extended; only arcs between equal ones count.
+        multiple: parallel arcs count each.
         degree: remaining neighbours of each row; decreased here.
         removed: bool by row; set here.
         stack: rows to remove, with room for all rows of the range.
@@ -112,7 +121,7 @@ def peel(low, high, offsets, targets, first, table, core, degree, removed, stack
         row = stack[top]
         for i in range(offsets[row], offsets[row + 1]):
             v = local(targets[i], first, rows, table)
-            if core[v] != core[row]:
+            if core[v] != core[row] or not counted(row, i, v, offsets, targets, multiple):
                 continue
             if not low <= v < high:
                 outbox[sent] = targets[i]

@@ -15,6 +15,9 @@ at least k neighbours later than itself, so 2 gives c(w) ≥ k. But w is not lat
 Rule 2 is tested greedily for all k at once, since they are independent. Each vertex that remains has more than k
 neighbours among the remaining ones and those with a larger c: it belongs to a larger core, and is reported.
 
+A vertex is no neighbour of itself, and parallel edges join one neighbour. With ``count="arcs"`` rows have an edge in both
+directions twice, and each of the two counts as a neighbour.
+
 One k-core S: its members have k neighbours inside, and the other vertices can be removed, each with fewer than k
 neighbours remaining.
 """
@@ -58,7 +61,7 @@ def kcore(
         larger = Rule("no larger core", f"vertex {{v}} belongs to the {k}-core, but is not in it")
         proved = [f"members have {k} neighbours inside", "no vertex beside them belongs to the core"]
     flag = Rule("members are 0 or 1", "vertex {v} has in_core {c}")
-    found, neighbours = distributed.prover.prove_cores(core, k)
+    found, neighbours = distributed.prover.prove_cores(core, k, parameters.get("count") == "arcs")
 
     def at_vertex(u, v):
         return {"c": distributed.read(core, v), "n": neighbours}

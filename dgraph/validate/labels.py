@@ -1,4 +1,8 @@
-"""Certificate of label propagation: all rounds repeated by sorting, since no local property proves them."""
+"""Certificate of label propagation: all rounds repeated by sorting, since no local property proves them.
+
+A vertex with a loop is its own neighbour, and parallel edges join one. With ``count="arcs"`` rows have an edge in both
+directions twice, and each of the two counts.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,15 @@ def cdlp(
     if block.directed:
         raise UsageError("labels are propagated in undirected graphs; pass the block of graph.undirected()")
     own = block.ids.to_original(distributed.gids, comm)
-    label = own
+    label, multiple = own, parameters.get("count") == "arcs"
     for _ in range(int(parameters["max_iter"])):
         rows, there = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for piece in distributed.pieces(label):
-            rows.append(piece.rows)
-            there.append(piece.there[0])
+            repeated = np.zeros(len(piece.rows), bool)
+            repeated[1:] = (piece.rows[1:] == piece.rows[:-1]) & (piece.dst[1:] == piece.dst[:-1])
+            kept = ~repeated | multiple
+            rows.append(piece.rows[kept])
+            there.append(piece.there[0][kept])
         before, label = label, _most_frequent(np.concatenate(rows), np.concatenate(there), label)
         if not comm.total(int((label != before).sum())):
             break

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.results import Summed
@@ -43,6 +44,7 @@ class Bc(Algorithm):
     delta: float
     sources: Any
     whole_rows = True
+    edge_rule = EdgeRule("ignored", "once", stripped=("parallel",))
 
     def check(self):
         """Refuse sources that are chosen twice, or have values."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, lids_of, sources_of
 
 
@@ -35,6 +36,7 @@ class Closeness(Algorithm):
     wf_improved: bool
     weighted: bool  # type: ignore[misc]
     whole_rows = True
+    edge_rule = AS_SIMPLE
 
     def run(self, ctx):
         """Search from all or from the drawn sources; collective."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
 from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
@@ -41,6 +42,7 @@ class EdgeBc(Algorithm):
     delta: float
     sources: Any
     resumes = False
+    edge_rule = AS_SIMPLE
 
     def check(self):
         """Refuse sources that are chosen twice, or have values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
 from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS
 
@@ -29,6 +30,7 @@ class MultiSourceBfs(Algorithm):
     random_state: int
     depth_limit: int | None
     whole_rows = True
+    edge_rule = AS_SIMPLE
 
     def check(self):
         """Refuse sources with values, such as weights."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
 
 COLUMN = ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)
@@ -27,6 +28,7 @@ class MultiSourceSssp(Algorithm):
     k: int
     random_state: int
     weighted = wants_weights = True
+    edge_rule = AS_SIMPLE
     resumes = False
 
     def check(self):

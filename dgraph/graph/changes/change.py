@@ -21,7 +21,7 @@ from dgraph.graph.build.shuffle import Masters
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.local_numbers import Numbers, lids_of, numbers_after
 from dgraph.graph.changes.merge_rows import Arcs, carry, count_some, find, merged
-from dgraph.graph.changes.new_edges import distinct, merged_weights
+from dgraph.graph.changes.new_edges import distinct, merged_weights, repetitions
 from dgraph.graph.changes.numbered_batch import NumberedChange, both_ways, distinct_pairs, pair_numbers
 from dgraph.graph.local import Csr, LocalGraph
 
@@ -98,6 +98,7 @@ def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
     replaced, raised = _replaced(local, add, held, there, known, comm)
     fresh = np.ones(len(add), bool) if facts.duplicates_kept else ~there
     add, held = add[fresh], held[fresh]
+    loops, duplicates = repetitions(known, what.n, (remove, gone.copies), (add, held.copies))
     owners = tuple(_owners(local, gids, end, what, comm) for end in (add.src, add.dst))
     holder = np.where(held.holder >= 0, held.holder, owners[_end_that_holds(local, comm)])
     mine = holder == comm.rank
@@ -117,7 +118,10 @@ def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
         made.incoming_from = lambda: _merged(before, local, gids, numbers, cut.reversed(), put.reversed())
     notes = [*facts.notes, f"changed: {len(what.add):,} edges to add, {len(what.remove):,} to remove"]
     isolated = facts.isolated + what.below.size + _isolated(made, more, comm)
-    facts = replace(facts, notes=notes, isolated=isolated, largest_degree=comm.largest(made.largest_degree))
+    facts = replace(
+        facts, notes=notes, isolated=isolated, largest_degree=comm.largest(made.largest_degree), loops=loops,
+        duplicates=duplicates,
+    )  # fmt: skip
     size = GraphFacts(made.n, made.m, made.arcs, known.directed, known.weight_type, what.ids, facts)
     return Changed(made, size, raised, _removed(local, gids, cut), put)
 

@@ -15,20 +15,22 @@ from dgraph.validate.host.host_rows import HostRows
 
 
 class HostPeel:
-    """Claimed core numbers of this rank's rows; collective.
+    """Claimed core numbers of this rank's rows; parallel arcs count each if ``multiple``, else once; collective.
 
     Attributes:
         degree: remaining neighbours of as large a core, int64 by row.
     """
 
-    def __init__(self, distributed: Any, rows: HostRows, core: np.ndarray):
-        self._distributed, self._rows, self._core = distributed, rows, core
+    def __init__(self, distributed: Any, rows: HostRows, core: np.ndarray, multiple: bool):
+        self._distributed, self._rows, self._core, self._multiple = distributed, rows, core, multiple
         block = rows.block
         self._graph = block.offsets, block.targets, block.first, rows.table
         self._extended, self.degree = rows.extended(core), np.zeros(block.rows, np.int64)
         self._bounds = rows.one_a_thread()
         leaving = self._each(
-            lambda _, low, high: answer_kernels.count_neighbours(low, high, *self._graph, self._extended, self.degree)
+            lambda _, low, high: answer_kernels.count_neighbours(
+                low, high, *self._graph, self._extended, multiple, self.degree
+            )
         )
         self._starts = np.concatenate([[0], np.cumsum(leaving)])
         self._outbox = np.empty(self._starts[-1], block.targets.dtype)
@@ -46,7 +48,7 @@ class HostPeel:
         def peel(number: int, low: int, high: int) -> int:
             box = outbox[starts[number] : self._starts[number + 1]]
             held = stack[low:high], tops[number], box
-            return answer_kernels.peel(low, high, *self._graph, self._extended, degree, removed, *held)
+            return answer_kernels.peel(low, high, *self._graph, self._extended, self._multiple, degree, removed, *held)
 
         def receive(number: int, low: int, high: int) -> int:
             boxes, held = (outbox, starts, sent), (stack[low:high], tops[number])

@@ -202,15 +202,18 @@ class HostProver:
 
         return found, smallest
 
-    def prove_cores(self, core: np.ndarray, k: int = -1) -> tuple[Found, int]:
-        """Check core numbers, or membership of the ``k``-core; return also how many the first that lacks any has."""
+    def prove_cores(self, core: np.ndarray, k: int = -1, multiple: bool = False) -> tuple[Found, int]:
+        """Check core numbers, or membership of the ``k``-core; return also how many the first that lacks any has.
+
+        Loops do not count, and parallel arcs once, or each if ``multiple``.
+        """
         block = self.block
         values = core.astype(np.int64, copy=False)
         first = second = np.ones(block.rows, np.bool_)
         if k >= 0:
             first, second, values = values == 1, values == 0, k - 1 + values
         found: Found = {"flag": self._vertices(~(first | second)), "larger": (0, -1)}
-        peeling = HostPeel(self._distributed, self.rows, values)
+        peeling = HostPeel(self._distributed, self.rows, values, multiple)
         degree = peeling.degree
         found["few"] = lacks, at = self._vertices(first & (degree < values))
         if self.comm.total(lacks + found["flag"][0]):

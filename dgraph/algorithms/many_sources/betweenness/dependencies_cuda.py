@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms, refuse_parallel
+from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
@@ -82,10 +82,8 @@ class GpuDependencies:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
 
         Raises:
-            UsageError: the graph has parallel edges.
             DataError: numbers of shortest paths that float64 does not hold.
         """
-        refuse_parallel(ctx)
         device, local = self.backend.device, ctx.local
         plain = ctx.direction == "auto" and self.backend.options.schedule == "auto"
         if ctx.comm.size == 1 and plain and len(sources):

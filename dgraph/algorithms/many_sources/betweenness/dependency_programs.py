@@ -2,7 +2,7 @@
 
 :class:`Paths` counts shortest paths level by level. :class:`Shares` goes back from the deepest level: a vertex folds
 the shares (1 + dependency) / paths of its out-neighbours one level deeper, and adds its dependency to ``sums``. Rounds
-pull, in a fixed order.
+pull, in a fixed order. Parallel arcs would count each: the run has merged them (``edge_rule.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.results import Summed
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError
 from dgraph.program import ADD, Field, Program, where
 
 
@@ -109,19 +109,6 @@ class Shares(Program):
         return {"whole": True, "done": g.round >= self.deepest}
 
 
-def refuse_parallel(ctx) -> None:
-    """Refuse a graph with parallel edges; collective.
-
-    Raises:
-        UsageError: on every rank.
-    """
-    if ctx.total(int(ctx.local.repeats)):
-        raise UsageError(
-            "the graph has parallel edges, which count once, and on GPUs each would count: load it without "
-            "keep_parallel, or run bc with --backend cpu (graph.on(device=dgraph.Cpu()))"
-        )
-
-
 class DependenciesByPrograms:
     """Dependencies of one source after the other on a GPU."""
 
@@ -132,10 +119,8 @@ class DependenciesByPrograms:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
 
         Raises:
-            UsageError: the graph has parallel edges.
             DataError: a number of paths that float64 does not hold.
         """
-        refuse_parallel(ctx)
         original, deepest = ctx.local.original[: ctx.local.masters], 0
         sums, reached = np.zeros(ctx.local.masters), {}
         saved = ctx.checkpoints, ctx.max_rounds

@@ -1,23 +1,26 @@
 // Check of core numbers by the rules of dgraph/validate/cores.py. ``values``: core numbers by position, or, if ``core`` is
 // not -1, membership of the ``core``-core; ``counts``: remaining neighbours of as large a core; ``words``: bits of removed
-// vertices; ``queue``: these vertices, ``env.broken[2 * QUEUED]`` of them.
+// vertices; ``queue``: these vertices, ``env.broken[2 * QUEUED]`` of them. Loops are no neighbours, and parallel arcs are one,
+// or, if ``multiple``, several.
 
 #define NOBODY 0xffffffffu
 
 DEVICE i64 core_of(u64 i) { return env.core < 0 ? env.values[i] : env.core - 1 + env.values[i]; }
 DEVICE bool removable(u64 i) { return env.core < 0 || env.values[i] == 0; }
 
+DEVICE bool counted(u64 row, u64 next, u64 e) { return next != row && (env.multiple || !repeats(row, e)); }
+
 // Count each vertex' neighbours of as large a core. Any grid; a lane adds a row's neighbours up before it adds them.
 KERNEL count_neighbours(i64) {
     u64 held = ~0ull;
     u32 found = 0;
     i64 least = 0;
-    each_arc([&](u64 row, u64 next, u64) {
+    each_arc([&](u64 row, u64 next, u64 e) {
         if (row != held) {
             if (found) atomicAdd(env.counts + held, found);
             held = row, found = 0, least = core_of(row);
         }
-        found += core_of(next) >= least;
+        found += core_of(next) >= least && counted(row, next, e);
     });
     if (found) atomicAdd(env.counts + held, found);
 }
@@ -49,7 +52,7 @@ KERNEL peel(i64 begin) {
             u32 mine = NOBODY;
             for (u64 e = (u64)env.offsets[u] + lane_id(); e < end_of(u); e += 32) {
                 const u32 v = env.neighbours[e];
-                if (core_of(v) != core) continue;
+                if (core_of(v) != core || !counted(u, v, e)) continue;
                 const i64 left = (i64)(int)atomicAdd(env.counts + v, NOBODY) - 1;
                 if (left > core || !claimed(v)) continue;
                 if (mine == NOBODY) mine = v;

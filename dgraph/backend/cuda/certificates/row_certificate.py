@@ -157,13 +157,16 @@ class RowCertificate:
         made.launch("prove_members")
         return made.found(at.SET)
 
-    def prove_cores(self, core: Any, k: int = -1) -> tuple[Found, Any]:
-        """Check core numbers, or membership of the ``k``-core; return also the counted neighbours by gid."""
+    def prove_cores(self, core: Any, k: int = -1, multiple: bool = False) -> tuple[Found, Any]:
+        """Check core numbers, or membership of the ``k``-core; return also the counted neighbours by gid.
+
+        Loops do not count, and parallel arcs once, or each if ``multiple``.
+        """
         xp, made = self.device.xp, self._kernels("core")
         counts = xp.zeros(self.n, np.uint32)
         made.take(values=self._by_position(core, np.int64), counts=counts, queue=xp.empty(self.n, np.uint32))
         made.take(words=xp.zeros((self.n + 31) // 32, np.uint32))
-        made.set(core=k)
+        made.set(core=k, multiple=multiple)
         made.launch("count_neighbours")
         made.launch("prove_cores")
         begin, end = 0, self._queued(made)
@@ -240,12 +243,15 @@ class RowCertificate:
 
 
 def evidence(graph: Any, local: Any, device: Any) -> Any:
-    """Return the input of certificates of a graph, all of which is on one GPU as ``local``."""
+    """Return the input of certificates of a graph, all of which is on one GPU as ``local``, or in a simple form there.
+
+    Built rows of the simple form are not the graph's: then its rows on the host are uploaded.
+    """
 
     def block() -> EdgeBlock:
         return graph.block
 
-    if not hasattr(local, "built"):
+    if not hasattr(local, "built") or all(part.local is not local for part in graph.partitions.values()):
         return RowCertificate(graph, device, block, graph.comm)
     built, vertices = local.built, local.vertices
     original = None if vertices.place is None else vertices.original

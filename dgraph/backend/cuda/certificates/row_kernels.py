@@ -21,7 +21,7 @@ MEMBERS = [
     ("u64", "low"), ("u64", "high"), ("u64", "window_low"), ("u64", "window_high"),
     ("u64", "source"), ("u64", "unit"), ("i64", "cutoff"), ("double", "real_cutoff"),
     ("const i64*", "values"), ("u32*", "words"), ("u32*", "counts"), ("u32*", "queue"), ("u64", "end"),
-    ("i64", "core"), ("u32*", "forest"), ("u32*", "lowest"),
+    ("i64", "core"), ("u64", "multiple"), ("u32*", "forest"), ("u32*", "lowest"),
     ("const double*", "found"), ("double*", "ranks"), ("double*", "share"), ("double*", "inflow"),
     ("double*", "leaving"), ("const double*", "jump"), ("double*", "totals"), ("double", "alpha"),
 ]  # fmt: skip

@@ -34,6 +34,11 @@ template <class F> DEVICE void each_arc(F take) {
     }
 }
 
+// True if arc ``e`` of ``row`` repeats the one before it: parallel arcs are adjacent.
+DEVICE bool repeats(u64 row, u64 e) {
+    return e > (u64)env.offsets[row] && env.neighbours[e] == env.neighbours[e - 1];
+}
+
 DEVICE u64 weight_bits(u64 e) {
 #if WEIGHTS == 0
     return 1;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
 from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import digest
+from dgraph.graph.build.simplify import simple_facts, simplified
 from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
@@ -48,7 +51,7 @@ class BuiltGraph(Graph):
     ):
         self.comm, self.built_on, self.policy = comm, device, policy
         self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
-        self._both_ways = False
+        self._afterwards: tuple[Callable[[EdgeBlock, Comm], EdgeBlock], ...] = ()
         self._bounds: np.ndarray | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
         self._begin(GraphFacts(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
@@ -134,7 +137,9 @@ class BuiltGraph(Graph):
                     self._host = self._rows_by_gid(local)
             else:
                 rows = load(self.draft.facts.name, self.comm, self._options)
-                self._host = symmetrised(rows, self.comm) if self._both_ways else rows
+                for change in self._afterwards:
+                    rows = change(rows, self.comm)
+                self._host = rows
         return self._host
 
     def on_host(self) -> Graph:
@@ -178,13 +183,25 @@ class BuiltGraph(Graph):
             return super()._symmetrised()
         facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
         plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
-        self.partitions.clear()  # frees the memory; a run generates it again
-        both = BuiltGraph(plan, self.comm, self.built_on, self._policy, self._options, self._renumber)
+        both = self._built_anew(plan, symmetrised)
         both._known.facts = replace(
             self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
         )
-        both._both_ways = True
         return both
+
+    def _simplified(self, loops: bool, parallel: bool) -> Graph:
+        draft, facts = self.draft, simple_facts(self.facts, loops, parallel)
+        plan = replace(
+            draft, keep_loops=facts.loops_kept, keep_parallel=draft.keep_parallel and not parallel, facts=facts
+        )
+        return self._built_anew(plan, partial(simplified, loops=loops, parallel=parallel))
+
+    def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> BuiltGraph:
+        """Return the graph of another plan, in place of this one's partitions; ``change`` makes its rows of this one's."""
+        self.partitions.clear()  # frees the memory; a run generates it again
+        made = BuiltGraph(plan, self.comm, self.built_on, self._policy, self._options, self._renumber)
+        made._afterwards = (*self._afterwards, change)
+        return made
 
     def _release(self) -> None:
         copied = self._shared.pop("_copy", None)
