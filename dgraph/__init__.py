@@ -186,6 +186,7 @@ if TYPE_CHECKING:
         *,
         k: int | None = None,
         variant: Literal["auto", "peeling", "shells", "estimates"] = "auto",
+        count: Literal["edges", "arcs"] = "edges",
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,

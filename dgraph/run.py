@@ -64,16 +64,15 @@ def run(
             if work.undirected and directed:
                 graph = both_ways(graph) if work.arcs else graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
-            loaded, graph = graph, work.edge_rule.applied(graph, work.arcs)
-            stripped = graph is not loaded
-            if stripped:
-                progress.line(f"{work.name} {work.edge_rule.words}: the graph was made so")
+            checked, graph = graph, work.edge_rule.applied(graph, work.arcs)
+            if graph is not checked:
+                progress.line(f"{work.name} {work.edge_rule.words}: it runs on a graph without them")
         if work.whole_rows and comm.size > 1:
             graph = with_whole_rows(graph, work.name, trace, progress)
         local = local_graph(graph, trace, progress)
         start = start_of(previous, given, version, local, directed, comm)
-        checked = None if not validate else loaded if stripped else graph
-        del graph, loaded  # one that was loaded here is held twice now, as rows and as this rank's part: let the rows go
+        checked = checked if validate else None
+        del graph  # one that was loaded here is held twice now, as rows and as this rank's part: let the rows go
         manager = None
         if checkpoint is not None and not work.resumes:
             text = f"{work.name} writes no checkpoints: a run that is stopped starts again"

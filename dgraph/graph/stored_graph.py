@@ -151,6 +151,7 @@ class Owned(Graph):
     """A graph made from a store's, with other arcs: its vertices keep their owners, so nothing is placed anew."""
 
     stored = True
+    store: Store
 
     def __init__(self, block: EdgeBlock, source: StoredGraph | Owned):
         super().__init__(block, source.comm)

@@ -15,8 +15,8 @@ at least k neighbours later than itself, so 2 gives c(w) ≥ k. But w is not lat
 Rule 2 is tested greedily for all k at once, since they are independent. Each vertex that remains has more than k
 neighbours among the remaining ones and those with a larger c: it belongs to a larger core, and is reported.
 
-A vertex is no neighbour of itself, and parallel edges join one neighbour. With ``count="arcs"`` rows have an edge in both
-directions twice, and each of the two counts as a neighbour.
+A vertex is not its own neighbour, and parallel edges join one neighbour. With ``count="arcs"`` rows have an edge in
+both directions twice, and it counts as two neighbours.
 
 One k-core S: its members have k neighbours inside, and the other vertices can be removed, each with fewer than k
 neighbours remaining.

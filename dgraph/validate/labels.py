@@ -1,7 +1,7 @@
 """Certificate of label propagation: all rounds repeated by sorting, since no local property proves them.
 
-A vertex with a loop is its own neighbour, and parallel edges join one. With ``count="arcs"`` rows have an edge in both
-directions twice, and each of the two counts.
+A vertex with a loop is its own neighbour, and parallel edges join one neighbour. With ``count="arcs"`` rows have an
+edge in both directions twice, and it counts as two neighbours.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ def cdlp(
     if block.directed:
         raise UsageError("labels are propagated in undirected graphs; pass the block of graph.undirected()")
     own = block.ids.to_original(distributed.gids, comm)
-    label, multiple = own, parameters.get("count") == "arcs"
+    label, counted = own, np.ones(block.targets.size, bool)
+    if parameters.get("count") != "arcs":
+        counted[1:] = block.targets[1:] != block.targets[:-1]
+        counted[block.offsets[:-1][np.diff(block.offsets) > 0]] = True  # the first arc of a row repeats none
     for _ in range(int(parameters["max_iter"])):
         rows, there = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for piece in distributed.pieces(label):
-            repeated = np.zeros(len(piece.rows), bool)
-            repeated[1:] = (piece.rows[1:] == piece.rows[:-1]) & (piece.dst[1:] == piece.dst[:-1])
-            kept = ~repeated | multiple
-            rows.append(piece.rows[kept])
-            there.append(piece.there[0][kept])
+            counts = counted[piece.start : piece.stop]
+            rows.append(piece.rows[counts])
+            there.append(piece.there[0][counts])
         before, label = label, _most_frequent(np.concatenate(rows), np.concatenate(there), label)
         if not comm.total(int((label != before).sum())):
             break

@@ -17,7 +17,7 @@ from dgraph.graph.rows import count_rows, merge_parallel
 
 
 def removable(facts: LoadFacts, loops: bool, parallel: bool) -> tuple[bool, bool]:
-    """Return which of ``loops`` and ``parallel`` edges, where they are asked for, a graph of these facts has."""
+    """Return which of ``loops`` and ``parallel`` edges are requested and occur in a graph of these facts."""
     return loops and facts.loops_kept and facts.loops > 0, parallel and facts.duplicates_kept and facts.duplicates > 0
 
 
@@ -49,9 +49,9 @@ def simplified(block: EdgeBlock, comm: Comm, loops: bool = False, parallel: bool
         if parallel:
             targets, weights, *_ = merge_parallel(offsets, targets, weights, block.first, keep=False)
     facts = simple_facts(block.facts, loops, parallel)
-    made = EdgeBlock(block.n, 0, 0, block.first, offsets, targets, weights, block.directed, block.ids, facts)
-    tally(made, comm)
-    return made
+    simple = EdgeBlock(block.n, 0, 0, block.first, offsets, targets, weights, block.directed, block.ids, facts)
+    tally(simple, comm)
+    return simple
 
 
 def _copied(block: EdgeBlock, loops: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

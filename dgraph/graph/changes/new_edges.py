@@ -42,30 +42,32 @@ def merged_weights(old: np.ndarray, new: np.ndarray, rule: str) -> np.ndarray:
 
 
 def repetitions(
-    known: GraphFacts, n: int, gone: tuple[Arcs, np.ndarray], come: tuple[Arcs, np.ndarray]
+    before: GraphFacts, n: int, removed: tuple[Arcs, np.ndarray], added: tuple[Arcs, np.ndarray]
 ) -> tuple[int, int]:
     """Return the numbers of loops and of duplicate edges after a change; those of the load where they were dropped.
 
     Args:
-        known: facts before the change.
+        before: facts before the change.
         n: vertices after it.
-        gone: pairs whose arcs all go, and how many these are.
-        come: arcs that are added, and how many of the same ends there were.
+        removed: pairs of ends whose arcs are all removed, and the number of these arcs.
+        added: arcs that are added, and the number of arcs of the same ends before.
     """
-    facts = known.facts
+    facts = before.facts
     if not facts.loops_kept and not facts.duplicates_kept:
         return facts.loops, facts.duplicates
-    arcs = Arcs(*(np.concatenate([getattr(come[0], end), getattr(gone[0], end)]) for end in ("src", "dst")))
+    arcs = Arcs(*(np.concatenate([getattr(added[0], end), getattr(removed[0], end)]) for end in ("src", "dst")))
     pairs, first, inverse = np.unique(pair_numbers(arcs, n), return_index=True, return_inverse=True)
-    before = np.concatenate([come[1], gone[1]])[first]
+    old = np.concatenate([added[1], removed[1]])[first]
     stays = np.ones(pairs.size, bool)
-    stays[inverse[len(come[0]) :]] = False
-    after = before * stays + np.bincount(inverse[: len(come[0])], minlength=pairs.size)
-    same = arcs.src[first] == arcs.dst[first]
-    share = np.where(same | known.directed, 2, 1)  # of an edge, in halves: an undirected one is two arcs
-    extra = (np.maximum(after - 1, 0) - np.maximum(before - 1, 0)) * share
-    loops = facts.loops + int((after - before)[same].sum()) if facts.loops_kept else facts.loops
-    return loops, facts.duplicates + int(extra.sum()) // 2 if facts.duplicates_kept else facts.duplicates
+    stays[inverse[len(added[0]) :]] = False
+    new = old * stays + np.bincount(inverse[: len(added[0])], minlength=pairs.size)
+    loops = arcs.src[first] == arcs.dst[first]
+    halves = np.where(loops | before.directed, 2, 1)  # of an edge: an undirected one is two arcs
+    duplicates = int(((np.maximum(new - 1, 0) - np.maximum(old - 1, 0)) * halves).sum()) // 2
+    return (
+        facts.loops + int((new - old)[loops].sum()) if facts.loops_kept else facts.loops,
+        facts.duplicates + duplicates if facts.duplicates_kept else facts.duplicates,
+    )
 
 
 def _within(sums: np.ndarray, exact: np.ndarray) -> np.ndarray:

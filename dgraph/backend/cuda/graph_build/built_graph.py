@@ -197,11 +197,16 @@ class BuiltGraph(Graph):
         return self._built_anew(plan, partial(simplified, loops=loops, parallel=parallel))
 
     def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> BuiltGraph:
-        """Return the graph of another plan, in place of this one's partitions; ``change`` makes its rows of this one's."""
+        """Return the graph of another plan and drop this one's partitions.
+
+        Args:
+            plan: of the new graph.
+            change: makes the new graph's rows from this one's, on the host.
+        """
         self.partitions.clear()  # frees the memory; a run generates it again
-        made = BuiltGraph(plan, self.comm, self.built_on, self._policy, self._options, self._renumber)
-        made._afterwards = (*self._afterwards, change)
-        return made
+        graph = BuiltGraph(plan, self.comm, self.built_on, self._policy, self._options, self._renumber)
+        graph._afterwards = (*self._afterwards, change)
+        return graph
 
     def _release(self) -> None:
         copied = self._shared.pop("_copy", None)

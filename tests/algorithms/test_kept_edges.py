@@ -1,0 +1,62 @@
+"""Loops and parallel edges that graphs keep: every algorithm follows its ``edge_rule``, on any ranks and policies."""
+
+import zlib
+
+import pytest
+from flat_run import flat_run
+from kept_edges import FREE, KEPT, ORACLES, Kept, check, check_free
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.comm import SerialComm, world
+
+POLICIES = ("oec", "iec", "cvc", "hvc,threshold=2", "metis")
+GRAPHS = [Kept(directed, kept, weighted) for kept in KEPT for directed in (True, False) for weighted in (True, False)]
+RUNS = [(graph, name, parameters, None) for name, parameters in FREE for graph in GRAPHS]
+RUNS += [(graph, name, parameters, oracle) for name, parameters, oracle in ORACLES for graph in GRAPHS]
+
+
+def label(value):
+    if isinstance(value, Kept):
+        return f"{'directed' if value.directed else 'undirected'}-{value.kept}{'-weighted' * value.weighted}"
+    return "-".join(map(str, value.values())) if isinstance(value, dict) else value if isinstance(value, str) else ""
+
+
+def policy_of(graph, name):
+    """Return a policy; all policies are taken by some graphs of each algorithm."""
+    return POLICIES[zlib.crc32(f"{name}{label(graph)}{world().size}".encode()) % len(POLICIES)]
+
+
+def test_all_algorithms_are_here():
+    assert {name for _, name, *_ in RUNS} == set(ALGORITHMS)
+
+
+@pytest.mark.mpi
+@pytest.mark.quick
+@pytest.mark.parametrize(("graph", "name", "parameters", "oracle"), RUNS, ids=label)
+def test_answers(graph, name, parameters, oracle):
+    comm = world()
+    settings = {"policy": policy_of(graph, name), "validate": True, **parameters}
+    result = flat_run(name, graph.engine(comm), **settings)
+    with comm.together():
+        if oracle is not None:
+            check(graph, result, oracle)
+    if oracle is None:
+        plain = flat_run(name, graph.engine(comm, keep_loops=False, keep_parallel=False), **settings)
+        check_free(graph, name, parameters, result, plain)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("name", "parameters"), [row[:2] for row in ORACLES] + FREE, ids=label)
+@pytest.mark.parametrize("part", ["loops", "parallel"])
+def test_rules_are_what_the_answers_say(name, parameters, part):
+    """Check that what a rule leaves out changes no answer, and that what it counts changes one."""
+    rule, equal = ALGORITHMS[name].edge_rule, True
+    for seed in range(4):
+        for directed in (True, False):
+            graph = Kept(directed, part, seed=seed)
+            kept, plain = (
+                flat_run(name, graph.engine(SerialComm(), **changes), **parameters).to_pandas()
+                for changes in ({}, {"keep_loops": False, "keep_parallel": False})
+            )
+            equal &= bool(((kept - plain).abs().max() < 1e-9).all())
+    assert equal == (rule.loops == "ignored" if part == "loops" else rule.parallel == "once")
