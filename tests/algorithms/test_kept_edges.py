@@ -31,7 +31,6 @@ def test_all_algorithms_are_here():
 
 
 @pytest.mark.mpi
-@pytest.mark.quick
 @pytest.mark.parametrize(("graph", "name", "parameters", "oracle"), RUNS, ids=label)
 def test_answers(graph, name, parameters, oracle):
     comm = world()
@@ -45,7 +44,6 @@ def test_answers(graph, name, parameters, oracle):
         check_free(graph, name, parameters, result, plain)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(("name", "parameters"), [row[:2] for row in ORACLES] + FREE, ids=label)
 @pytest.mark.parametrize("part", ["loops", "parallel"])
 def test_rules_are_what_the_answers_say(name, parameters, part):

@@ -1,0 +1,57 @@
+"""Loops and parallel edges that graphs keep, on GPUs: answers of all algorithms, against NetworkX."""
+
+import pytest
+from emulated import Device, needs_compiler
+from flat_run import flat_run
+from kept_edges import FREE, ORACLES, Kept, check, check_free
+from linked import links_for
+from simulated import succeed
+
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.comm import SerialComm
+
+pytestmark = pytest.mark.mpi_skip
+
+GPUS = [pytest.param("emulated", marks=needs_compiler), pytest.param("cuda", marks=pytest.mark.gpu)]
+RUNS = [*ORACLES, *((name, parameters, None) for name, parameters in FREE)]
+BETWEEN_GPUS = [row for row in RUNS if row[0] in ("bc", "cdlp", "color", "kcore", "mis") and "weighted" not in row[1]]
+"""Runs of algorithms that get rows without what they leave out; by weights the hosts search."""
+DIRECTED = pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+
+
+def label(value):
+    return "-".join(map(str, value.values())) if isinstance(value, dict) else value if isinstance(value, str) else ""
+
+
+def answered(graph, name, parameters, oracle, comm, device):
+    """Check an answer and its certificate on the ranks of ``comm``."""
+    settings = {"backend": device, "validate": True, **parameters}
+    result = flat_run(name, graph.engine(comm), **settings)
+    if oracle is not None:
+        check(graph, result, oracle)
+    else:
+        plain = flat_run(name, graph.engine(comm, keep_loops=False, keep_parallel=False), **settings)
+        check_free(graph, name, parameters, result, plain)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@DIRECTED
+@pytest.mark.parametrize(("name", "parameters", "oracle"), RUNS, ids=label)
+def test_answers_on_one_gpu(name, parameters, oracle, directed, gpu):
+    if gpu == "cuda":
+        pytest.importorskip("cupy")
+    device = gpu if gpu == "cuda" else CudaBackend(0, 1, True, Options(), Device(blocks=2, seed=1))
+    answered(Kept(directed), name, parameters, oracle, SerialComm(), device)
+
+
+@needs_compiler
+@DIRECTED
+@pytest.mark.parametrize(("name", "parameters", "oracle"), BETWEEN_GPUS, ids=label)
+def test_answers_between_gpus(name, parameters, oracle, directed):
+    def on_rank(comm):
+        device = CudaBackend(0, 1, False, Options(), Device(blocks=2, seed=comm.rank + 1))
+        device.links = links_for(comm, "p2p")
+        answered(Kept(directed), name, parameters, oracle, comm, device)
+
+    succeed(2, on_rank)
