@@ -209,6 +209,11 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
     assert Counter((read(u), read(v), w) for u, v, w in found.arcs) == wanted
     assert Counter((read(u), read(v), w) for _, here, *_ in results for u, v, w in here) == wanted
     assert found.m == sum(map(len, model.edges.values()))
+    loops = sum(len(weights) for (u, v), weights in model.edges.items() if u == v)
+    if kinds["loops"]:
+        assert found.facts.loops == loops if kinds["parallel"] else found.facts.loops >= loops
+    if kinds["parallel"]:
+        assert found.facts.duplicates == sum(max(len(weights) - 1, 0) for weights in model.edges.values())
     assert all(mine == other for *_, mine, other in results)
     touched = {end for pair, weights in model.edges.items() if weights for end in pair}
     assert found.facts.isolated == len(model.vertices - touched)
