@@ -2,10 +2,12 @@
 
 import zlib
 
+import numpy as np
 import pytest
 from flat_run import flat_run
 from kept_edges import FREE, KEPT, ORACLES, Kept, check, check_free
 
+import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import SerialComm, world
 
@@ -58,3 +60,29 @@ def test_rules_are_what_the_answers_say(name, parameters, part):
             )
             equal &= bool(((kept - plain).abs().max() < 1e-9).all())
     assert equal == (rule.loops == "ignored" if part == "loops" else rule.parallel == "once")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("name", "parameters", "oracle"), ORACLES, ids=label)
+@pytest.mark.parametrize("directed", [True, False])
+def test_answers_on_changed_graphs(name, parameters, oracle, directed):
+    """Edges are added in two batches, with loops and parallel edges in each; answers start from those before."""
+    graph, comm = Kept(directed), world()
+    src, dst, weights = (values[comm.rank :: comm.size] for values in graph.edges)
+    options = {"n": graph.n, "directed": directed, "keep_loops": True, "keep_parallel": True, "comm": comm}
+    grown, result = dgraph.Graph.from_edges(src[::2], dst[::2], weights[::2], **options), None
+    for batch in (slice(1, None, 4), slice(3, None, 4)):
+        if ALGORITHMS[name].continues and "variant" not in parameters:
+            result = dgraph.run(name, grown, previous=result, **parameters)
+        grown = grown.with_edges(np.stack([src[batch], dst[batch]], axis=1), weights=weights[batch])
+    result = dgraph.run(name, grown, previous=result, validate=True, **parameters)
+    with comm.together():
+        check(graph, result, oracle)
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(("name", "parameters", "oracle"), ORACLES, ids=label)
+@pytest.mark.parametrize("directed", [True, False])
+def test_answers_of_networkx_graphs(name, parameters, oracle, directed):
+    graph = Kept(directed)
+    check(graph, dgraph.run(name, graph.multigraph, validate=True, **parameters), oracle)

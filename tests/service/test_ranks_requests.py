@@ -9,6 +9,7 @@ import weakref
 import numpy as np
 import pyarrow.ipc as ipc
 import pytest
+from kept_edges import Kept, between, cores
 from ranks_served import Served, cpu_seconds
 
 import dgraph
@@ -247,6 +248,29 @@ def test_memory_and_estimates(served):
     assert (small["fits"], huge["fits"]) == (True, False)
     assert len(small["bytes_by_rank"]) == len(small["available_by_rank"]) == size
     assert max(small["bytes_by_rank"]) < 1 << 20 < max(huge["available_by_rank"]) < max(huge["bytes_by_rank"])
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_graphs_that_keep_loops_and_parallel_edges(served, directed):
+    kept, name, upload = Kept(directed), f"kept-{directed}", served.state / "kept"
+    np.savetxt(upload, np.stack(kept.edges, axis=1), fmt="%d", delimiter=",")
+    options = {"directed": directed, "keep_loops": True, "keep_parallel": True, "header": False}
+    store = str(served.state / "graphs" / name / "1")
+    served.call("table", graph=name, version=1, path=str(upload), format="csv", options=options, store=store)
+    for reopened in (False, True):
+        if reopened:
+            served.call("drop", graph=name)
+            served.reopen(name)
+        for algorithm, column, wanted in (("kcore", "core_number", cores(kept)), ("bc", "bc", between(kept))):
+            top = served.run(name, algorithm, job=f"{name}-{algorithm}-{reopened}", top=kept.n)["top"]
+            answers = dict(zip(top["vertex"], top[column], strict=True))
+            assert answers == pytest.approx({vertex: wanted[vertex] for vertex in answers})
+            assert len(answers) == kept.n - 1  # the last vertex is in no edge
+    planned = [
+        served.call("estimate", graph=graph, version=1, algorithm="kcore")["bytes_by_rank"][0]
+        for graph in (name, "web")
+    ]
+    assert min(planned) > 0
 
 
 def test_a_generator_that_cannot_fit_is_refused_with_figures(served):

@@ -69,6 +69,25 @@ def test_more_ranks_need_less_each_and_policies_differ():
     assert plan("sssp", Shape(1 << 20, 1 << 24, True, 8)).peak > plan("sssp", shape).peak
 
 
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_edges_that_an_algorithm_leaves_out_are_loaded_first(name):
+    """The plan has a second graph only where the run makes one."""
+    shape, rule = Shape(1 << 10, 1 << 14, False, 4), ALGORITHMS[name].edge_rule
+    for kept in (("loops",), ("parallel",), ("loops", "parallel")):
+        more = plan(name, replace(shape, kept=kept)).rounds - plan(name, shape).rounds
+        assert more == (8 * shape.n + shape.arcs * 8 if set(kept) & set(rule.stripped) else 0)
+    assert replace(shape, directed=True, kept=("loops", "parallel")).undirected().kept == ("loops",)
+
+
+def test_what_a_graph_keeps_is_asked_for_and_occurs(tmp_path):
+    for spec in ("rmat:6", "60,200"):
+        assert shape_of(spec, keep_loops=True).kept == ("loops",)
+        assert shape_of(spec, keep_parallel=True).kept == ("parallel",)
+    assert shape_of("rmat-alb:6").kept == ("parallel",)
+    (tmp_path / "graph.el").write_text("0 1\n1 0\n1 1\n0 2\n")
+    assert shape_of(str(tmp_path / "graph.el"), keep_loops=True, keep_parallel=True).kept == ("loops",)
+
+
 @pytest.mark.parametrize(("ranks", "policy"), [(4, "oec"), (6, "cvc"), (4, "hash")])
 def test_mirrors_are_counted_as_a_graph_without_structure_has_them(ranks, policy):
     """Check that the estimate for uniform random edges is within 10 % of the counted mirrors."""

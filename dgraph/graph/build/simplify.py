@@ -16,7 +16,7 @@ from dgraph.graph.build.clean import tally
 from dgraph.graph.rows import count_rows, merge_parallel
 
 
-def removable(facts: LoadFacts, loops: bool, parallel: bool) -> tuple[bool, bool]:
+def removable(facts: LoadFacts, loops: bool = True, parallel: bool = True) -> tuple[bool, bool]:
     """Return which of ``loops`` and ``parallel`` edges are requested and occur in a graph of these facts."""
     return loops and facts.loops_kept and facts.loops > 0, parallel and facts.duplicates_kept and facts.duplicates > 0
 

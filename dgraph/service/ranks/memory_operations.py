@@ -14,12 +14,16 @@ from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
 from dgraph.engine.rounds.progress import Progress
 from dgraph.errors import OutOfMemory, UsageError, unknown
+from dgraph.graph.build.simplify import removable
 from dgraph.graph.generate import is_generator
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks.rank_state import RankState, Request
 
 SHAPING = ("k", "variant", "return_predecessors", "weighted")
 """Parameters on which the memory of a run depends."""
+
+READING = ("weights", "directed", "keep_loops", "keep_parallel")
+"""Options of a load on which it depends."""
 
 
 def estimate(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
@@ -72,7 +76,7 @@ def memory(state: RankState, request: Request, observer: Progress) -> dict[str, 
 
 def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
     """Return the most bytes that a rank takes beside what it holds now."""
-    from dgraph.tools.estimate import Shape, shape_of
+    from dgraph.tools.estimate import Shape, kept_parts, shape_of
     from dgraph.tools.estimate import estimate as plan_of
 
     name, given = request.get("algorithm") or "bfs", request.get("parameters") or {}
@@ -85,18 +89,19 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
         source, options = request["source"], request.get("options") or {}
         if not is_generator(source):
             raise UsageError(f"{source} is a file; only a generator's memory is known before it is loaded; load it")
-        shape = shape_of(source, weights=options.get("weights"), directed=options.get("directed"))
+        shape = shape_of(source, **{name: options[name] for name in READING if name in options})
     else:
         weight = graph.weight_type.itemsize if graph.weight_type is not None and work.weighted else 0
         skewed = graph.facts.largest_degree * graph.n > 64 * graph.arcs
-        shape = Shape(graph.n, graph.m, graph.directed, weight, skewed=skewed)
+        kept = kept_parts(*removable(graph.facts))
+        shape = Shape(graph.n, graph.m, graph.directed, weight, skewed=skewed, kept=kept)
     plan = plan_of(name, shape, state.comm.size, parameters=shaping, undirected=work.undirected)
     if graph is None:
         return max(plan.load, plan.build, plan.rounds)
     if graph.kept_backend is not None:
         return plan.gpu.state + plan.gpu.messages + plan.gpu.incoming
-    symmetrised = work.undirected and graph.directed
-    return plan.rounds if symmetrised else max(plan.rounds - plan.graph, 0)
+    remade = (work.undirected and graph.directed) or set(shape.kept) & set(work.edge_rule.stripped)
+    return plan.rounds if remade else max(plan.rounds - plan.graph, 0)
 
 
 def _used(graph: Graph | None) -> dict[str, int]:

@@ -2,6 +2,6 @@
 
 from dgraph.tools.estimate.against import against
 from dgraph.tools.estimate.plan import RunPlan, estimate
-from dgraph.tools.estimate.shape import Shape, shape_of
+from dgraph.tools.estimate.shape import Shape, kept_parts, shape_of
 
-__all__ = ["RunPlan", "Shape", "against", "estimate", "shape_of"]
+__all__ = ["RunPlan", "Shape", "against", "estimate", "kept_parts", "shape_of"]

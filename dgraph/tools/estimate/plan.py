@@ -112,6 +112,9 @@ def estimate(
     if undirected and shape.directed:
         before = counts + loaded * (gid + shape.weight)
         load = max(load, before + loaded * (gid + shape.weight) + counts + rows)
+    if set(solved.kept) & set(ALGORITHMS[algorithm].edge_rule.stripped):
+        before += rows  # of the graph with the edges that the algorithm leaves out
+        load = max(load, before + rows)
     checked = FINGERPRINT * arcs if solved.weight else 0
     turned = solved.directed and any(traced.program.reverse for traced, _ in work.programs)
     transposed = 0

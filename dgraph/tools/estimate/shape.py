@@ -9,6 +9,7 @@ from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.progress import Progress
 from dgraph.errors import UsageError
+from dgraph.graph.build.simplify import removable
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
 from dgraph.graph.stored_graph import Graph
@@ -32,6 +33,7 @@ class Shape:
         skewed: True if a few vertices may have most edges; GPUs then renumber vertices by degree.
         ones: from a generator's recipe: the probability of a one in the bits of sources and targets; None: uniform.
         span: from a generator's recipe: maximum distance between the ids of an edge's ends; None: unbounded.
+        kept: "loops" and "parallel", where the graph keeps some.
     """
 
     n: int
@@ -42,6 +44,7 @@ class Shape:
     skewed: bool = True
     ones: tuple[float, float] | None = None
     span: int | None = None
+    kept: tuple[str, ...] = ()
 
     @property
     def arcs(self) -> int:
@@ -49,19 +52,23 @@ class Shape:
         return self.edges if self.directed else 2 * self.edges
 
     def undirected(self) -> Shape:
-        """Return the shape with the reverse of every arc added."""
-        return replace(self, directed=False) if self.directed else self
+        """Return the shape with the reverse of every arc added, and parallel arcs merged."""
+        if not self.directed:
+            return self
+        return replace(self, directed=False, kept=tuple(part for part in self.kept if part != "parallel"))
 
 
 def shape_of(
-    spec: str, *, weights: str | None = None, directed: bool | None = None, progress: Progress | None = None
-) -> Shape:
+    spec: str, *, weights: str | None = None, directed: bool | None = None, keep_loops: bool = False,
+    keep_parallel: bool = False, progress: Progress | None = None,
+) -> Shape:  # fmt: skip
     """Return the shape of a graph.
 
     Args:
         spec: ``NAME:SIZE`` of a generator, ``VERTICES,EDGES`` such as ``24e6,58e6``, or a file, which is read.
         weights: rule that generates weights, as for loading.
         directed: overrides the direction of the input.
+        keep_loops, keep_parallel: as for loading.
         progress: receives a phase before a file is read.
 
     Raises:
@@ -69,7 +76,7 @@ def shape_of(
         DataError: a malformed file.
         OutputError: a file that cannot be read.
     """
-    width = 0
+    width, kept = 0, kept_parts(keep_loops, keep_parallel)
     if weights is not None:
         tiny = Graph.load("path:3", comm=SerialComm(), weights=weights)
         width = 0 if tiny.block.weights is None else tiny.block.weights.itemsize
@@ -82,19 +89,27 @@ def shape_of(
         weighted = recipe.edges(0, min(recipe.items, 1))[2]
         own = 0 if weighted is None else weighted.itemsize
         traversal = recipe.directed if directed is None else directed
-        return Shape(recipe.n, recipe.items, traversal, width or own, own, skewed_by(spec), recipe.ones, recipe.span)
+        kept = kept_parts(keep_loops, keep_parallel or recipe.parallel)
+        skewed = skewed_by(spec)
+        return Shape(recipe.n, recipe.items, traversal, width or own, own, skewed, recipe.ones, recipe.span, kept)
     if found := COUNTS.fullmatch(spec):
         n, edges = (int(float(text.replace("_", ""))) for text in found.groups())
         if n < 1:
             raise UsageError(f"{spec}: a graph has at least one vertex")
-        return Shape(n, edges, True if directed is None else directed, width)
+        return Shape(n, edges, True if directed is None else directed, width, kept=kept)
     if progress:
         progress.phase("load", spec)
-    graph = Graph.load(spec, comm=SerialComm(), weights=weights, directed=directed)
+    options = {"weights": weights, "directed": directed, "keep_loops": keep_loops, "keep_parallel": keep_parallel}
+    graph = Graph.load(spec, comm=SerialComm(), **options)
     held = graph.block.weights
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
     weight = 0 if held is None else held.itemsize
-    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed)
+    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed, kept=kept_parts(*removable(graph.facts)))
+
+
+def kept_parts(loops: bool, parallel: bool) -> tuple[str, ...]:
+    """Return the value of ``Shape.kept``."""
+    return ("loops",) * loops + ("parallel",) * parallel
 
 
 def skewed_by(spec: str) -> bool:
