@@ -168,8 +168,8 @@ def cores(graph: Kept, arcs: bool = False):
     return nx.core_number(graph.simple if arcs else graph.neighbours)
 
 
-def between(graph: Kept, weight=None):
-    return nx.betweenness_centrality(graph.multigraph, weight=weight)
+def between(graph: Kept, weight=None, normalized=True):
+    return nx.betweenness_centrality(graph.multigraph, weight=weight, normalized=normalized)
 
 
 def column(name: str, oracle: Callable) -> Callable:
