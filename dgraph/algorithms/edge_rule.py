@@ -1,7 +1,7 @@
 """EdgeRule: what an algorithm counts of self-loops and parallel edges, in graphs that keep them.
 
 Rules are NetworkX's for multigraphs; where its function refuses them, that for the simple graph. The table of all
-algorithms is in ``docs/internals/algorithms.md``. Certificates follow the same rules by code of their own.
+algorithms is in ``docs/algorithms/kept-edges.md``. Certificates follow the same rules by code of their own.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
+import networkx
 import pytest
 from children import ROOT
 
@@ -238,6 +239,17 @@ def test_registers_are_documented_in_full(pages, names):
     spans = " ".join(re.findall(r"`([^`\n]+)`", text)) + " "
     words = set(re.findall(r"[\w.-]+", spans))
     assert sorted(each for each in names if each not in words) == []
+
+
+def test_rules_of_loops_and_parallel_edges_are_documented():
+    page = (DOCS / "algorithms" / "kept-edges.md").read_text()
+    rows = {row[0]: row[1:] for row in re.findall(r"^\|`(\w+)`\|(\w+)\|(\w+)\|", page, re.MULTILINE)}
+    assert rows == {name: (work.edge_rule.loops, work.edge_rule.parallel) for name, work in ALGORITHMS.items()}
+    copied = re.findall(r"`(\w+)`", page.partition("**Cost.**")[2].partition(" run on a copy")[0])
+    assert copied == sorted(name for name, work in ALGORITHMS.items() if work.edge_rule.stripped)
+    functions = re.findall(r"\|`(\w+)`(?:, refuses)?\|$", page, re.MULTILINE)
+    assert all(hasattr(networkx, name) or hasattr(networkx.community, name) for name in functions)
+    assert len(functions) == len(rows)
 
 
 def comments(path):

@@ -68,7 +68,8 @@ def shape_of(
         spec: ``NAME:SIZE`` of a generator, ``VERTICES,EDGES`` such as ``24e6,58e6``, or a file, which is read.
         weights: rule that generates weights, as for loading.
         directed: overrides the direction of the input.
-        keep_loops, keep_parallel: as for loading.
+        keep_loops: as for loading.
+        keep_parallel: as for loading.
         progress: receives a phase before a file is read.
 
     Raises:
