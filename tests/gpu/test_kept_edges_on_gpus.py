@@ -1,5 +1,6 @@
 """Loops and parallel edges that graphs keep, on GPUs: answers of all algorithms, against NetworkX."""
 
+import numpy as np
 import pytest
 from emulated import Device, needs_compiler
 from flat_run import flat_run
@@ -7,9 +8,11 @@ from kept_edges import FREE, ORACLES, Kept, check, check_free
 from linked import links_for
 from simulated import succeed
 
+import dgraph
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import SerialComm
+from dgraph.graph.load_options import LoadOptions
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -43,6 +46,37 @@ def test_answers_on_one_gpu(name, parameters, oracle, directed, gpu):
         pytest.importorskip("cupy")
     device = gpu if gpu == "cuda" else CudaBackend(0, 1, True, Options(), Device(blocks=2, seed=1))
     answered(Kept(directed), name, parameters, oracle, SerialComm(), device)
+
+
+BUILT = ("bc", "cdlp", "color", "kcore", "mis", "pagerank", "triangles")
+
+
+def equal(built, host, name):
+    """Check an answer on a graph that a GPU built against that on the same graph of the host."""
+    answer, expected = dgraph.run(name, built, validate=True).columns, dgraph.run(name, host, validate=True).columns
+    for column, values in expected.items():
+        np.testing.assert_allclose(answer[column], values, rtol=1e-6, atol=1e-9, err_msg=f"{name} {column}")
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("spec", ["rmat:6", "rmat:6,symmetric", "rmat-alb:6"])
+def test_graphs_that_gpus_build_keep_them(spec, gpu):
+    """One graph runs all algorithms: a simple form takes the place of its rows on the GPU, and they come back."""
+    options = {"keep_loops": True, "keep_parallel": True}
+    if gpu == "cuda":
+        pytest.importorskip("cupy")
+        built = dgraph.build_on_gpus(spec, comm=SerialComm(), device="cuda", **options)
+    else:
+        engine = CudaBackend(0, 1, True, Options(), Device(blocks=2, seed=1))
+        built = engine.build(spec, SerialComm(), "auto", LoadOptions(**options)).on(device=engine)
+    host = dgraph.Graph.load(spec, comm=SerialComm(), device="cpu", build="host", **options)
+    assert (built.facts.loops, built.facts.duplicates) == (host.facts.loops, host.facts.duplicates)
+    assert built.facts.loops
+    assert built.facts.duplicates
+    for name in (*BUILT, *BUILT[::-1]):
+        equal(built, host, name)
+    for form in ((True, False), (False, True), (True, True)):
+        assert built.simplified(*form).fingerprint() == host.simplified(*form).fingerprint()
 
 
 @needs_compiler
