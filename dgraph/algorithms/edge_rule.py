@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dgraph.graph.stored_graph import Graph
 
-WORDS = {"loops": "ignores loops", "parallel": "counts parallel edges once"}
-"""Member of ``EdgeRule.stripped`` → what the algorithm does, for the progress line."""
-
 
 @dataclass(frozen=True)
 class EdgeRule:
@@ -35,8 +32,8 @@ class EdgeRule:
 
     @property
     def words(self) -> str:
-        """What is stripped, in words."""
-        return " and ".join(WORDS[part] for part in self.stripped)
+        """The rule in words."""
+        return f"loops are {self.loops} and parallel edges count {self.parallel}"
 
     def applied(self, graph: Graph, arcs: bool) -> Graph:
         """Return the graph without what the rule leaves out and the algorithm would count; collective.

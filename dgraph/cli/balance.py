@@ -105,6 +105,7 @@ def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
     show_warnings(graph)
     if algorithm.undirected and graph.directed:
         graph = graph.undirected()
+    graph = algorithm.edge_rule.applied(graph, arcs=False)
     compared = balance.candidates(schedules, graph.block.facts.largest_degree)
     parameters: dict[str, Any] = {"source": given.get("source", graph.hub())} if algorithm.needs_source else {}
     if "return_predecessors" in algorithm.parameters:

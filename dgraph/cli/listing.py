@@ -48,6 +48,8 @@ def registers() -> dict[str, list[dict[str, Any]]]:
                 "needs_source": algorithm.needs_source,
                 "weighted": algorithm.weighted,
                 "undirected": algorithm.undirected,
+                "loops": algorithm.edge_rule.loops,
+                "parallel_edges": algorithm.edge_rule.parallel,
                 "parameters": [
                     {
                         "name": parameter.name,

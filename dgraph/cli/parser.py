@@ -146,6 +146,7 @@ def _algorithm_parser(algorithm: Any, word: str) -> Parser:
         notes.append("Uses the weights of edges, if the graph has any; --weights unit ignores them.")
     if algorithm.undirected:
         notes.append("Needs an undirected graph: of a directed one, every edge is taken in both directions.")
+    notes.append(f"In graphs that keep them, {algorithm.edge_rule.words}.")
     parser = Parser(
         surplus="beside the graph, but there is one graph a run",
         prog=prog,

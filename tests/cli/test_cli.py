@@ -13,6 +13,7 @@ from flat_run import flat_run
 
 from dgraph import cli
 from dgraph.algorithms import ALGORITHMS as REGISTERED
+from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import Request, parse
 from dgraph.cli.short_help import COMMON
@@ -41,6 +42,7 @@ def fake(name, needs_source=False, *parameters):
         "needs_source": needs_source,
         "weighted": needs_source,
         "undirected": not needs_source,
+        "edge_rule": EdgeRule(),
         "parameters": {parameter.name: parameter for parameter in parameters},
     }
     return type(name, (), body)

@@ -89,3 +89,24 @@ def test_answers_between_gpus(name, parameters, oracle, directed):
         answered(Kept(directed), name, parameters, oracle, comm, device)
 
     succeed(2, on_rank)
+
+
+@needs_compiler
+@pytest.mark.parametrize("spec", ["rmat:6", "rmat:6,symmetric"])
+def test_graphs_that_two_gpus_build_keep_them(spec):
+    options = {"keep_loops": True, "keep_parallel": True}
+
+    def on_rank(comm):
+        device = CudaBackend(0, 1, False, Options(), Device(blocks=2, seed=comm.rank + 1))
+        device.links = links_for(comm, "p2p")
+        built = device.build(spec, comm, "auto", LoadOptions(**options)).on(device=device)
+        host = dgraph.Graph.load(spec, comm=comm, device="cpu", build="host", **options)
+        for name in ("kcore", "bfs", "mis", "cdlp"):
+            source = {"source": 1} if name == "bfs" else {}
+            answer, expected = (dgraph.run(name, graph, validate=True, **source).gather() for graph in (built, host))
+            if comm.rank == 0:
+                for column, values in expected.items():
+                    np.testing.assert_array_equal(answer[column], values, err_msg=f"{name} {column}")
+        assert built.simplified(True, True).fingerprint() == host.simplified(True, True).fingerprint()
+
+    succeed(2, on_rank)

@@ -1,6 +1,6 @@
 """Graphs that keep loops and parallel edges, and the right answers of all algorithms by NetworkX or plain Python.
 
-NetworkX gets the multigraph as it is; functions that refuse multigraphs or loops get the simple graph.
+NetworkX gets the multigraph; functions that refuse multigraphs or loops get the simple graph.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Simple form of a graph: its rows without self-loops, and with one of parallel arcs.
 
 Rows are whole, so each rank edits its own. A graph whose facts count no kept loop and no kept parallel edge is returned
-as it is. Entry: :func:`simplified`.
+unchanged. Entry: :func:`simplified`.
 """
 
 from __future__ import annotations

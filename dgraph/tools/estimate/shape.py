@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.comm import SerialComm
@@ -100,7 +101,12 @@ def shape_of(
         return Shape(n, edges, True if directed is None else directed, width, kept=kept)
     if progress:
         progress.phase("load", spec)
-    options = {"weights": weights, "directed": directed, "keep_loops": keep_loops, "keep_parallel": keep_parallel}
+    options: dict[str, Any] = {
+        "weights": weights,
+        "directed": directed,
+        "keep_loops": keep_loops,
+        "keep_parallel": keep_parallel,
+    }
     graph = Graph.load(spec, comm=SerialComm(), **options)
     held = graph.block.weights
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
