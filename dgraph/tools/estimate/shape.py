@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.comm import SerialComm
@@ -101,13 +100,9 @@ def shape_of(
         return Shape(n, edges, True if directed is None else directed, width, kept=kept)
     if progress:
         progress.phase("load", spec)
-    options: dict[str, Any] = {
-        "weights": weights,
-        "directed": directed,
-        "keep_loops": keep_loops,
-        "keep_parallel": keep_parallel,
-    }
-    graph = Graph.load(spec, comm=SerialComm(), **options)
+    graph = Graph.load(
+        spec, comm=SerialComm(), weights=weights, directed=directed, keep_loops=keep_loops, keep_parallel=keep_parallel
+    )
     held = graph.block.weights
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
     weight = 0 if held is None else held.itemsize
