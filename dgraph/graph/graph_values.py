@@ -170,7 +170,8 @@ class GraphValues:
         Raises:
             UsageError: an edge to remove that the graph does not have; weights for a graph without, or none for one
                 with weights; vertices of another kind.
-            DataError: a missing value, a weight that the dtype of the graph's cannot hold, an id far above all others.
+            DataError: a missing value, a weight that the dtype of the graph's cannot hold, more than 16 ids
+                that no edge has between all others and those of an added edge.
         """
         comm, source = self.comm, self.on_host()
         known, ids, facts = source._known, source.ids, source.facts
@@ -179,7 +180,7 @@ class GraphValues:
         gone = read_batch("remove", remove, None, named, comm)
         with comm.together():
             fitted = fitted_weights(batch, known.weight_type, facts.merge == "count")
-        what = numbered(ids, known.n, known.arcs, facts.name, batch, fitted, gone, comm)
+        what = numbered(ids, known.n, facts.name, batch, fitted, gone, comm)
         made = change(known, source._partition().local, what, comm)
         ends = what.ids.to_original(np.concatenate([what.add.src, what.add.dst]), comm)
         version = self.version.after(

@@ -93,13 +93,10 @@ def test_jobs_name_no_file_of_the_host():
         checked("apsp", {"matrix_file": "distances.npy"})
 
 
-def test_the_columns_and_generators_are_those_of_the_library():
+def test_the_columns_are_those_of_the_library():
     import dgraph
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.graph.generate import GENERATORS
-    from dgraph.service.front.jail import GENERATORS as NAMES
 
-    assert set(NAMES) == set(GENERATORS)
     assert all(algorithm.columns for algorithm in ALGORITHMS.values())
     assert tuple(dgraph.bfs("path:3", source=0).columns) == ("vertex", *ALGORITHMS["bfs"].columns)
 

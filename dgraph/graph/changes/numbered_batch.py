@@ -17,6 +17,9 @@ from dgraph.graph.names import decode_names
 
 EMPTY = np.zeros(0, np.int64)
 
+UNUSED_IDS = 16
+"""Ids that no edge has, for each added edge, up to which a change may raise the largest id."""
+
 
 @dataclass(frozen=True)
 class NumberedChange:
@@ -50,7 +53,6 @@ class NumberedChange:
 def numbered(
     ids: VertexIds,
     n: int,
-    arcs: int,
     name: str,
     add: EdgeBatch,
     weights: np.ndarray | None,
@@ -62,7 +64,6 @@ def numbered(
     Args:
         ids: the graph's map.
         n: the graph's vertices.
-        arcs: the graph's arcs.
         name: the graph's name, for messages.
         add: edges to add; their ends become vertices.
         weights: of the edges to add, or None.
@@ -83,7 +84,7 @@ def numbered(
     below = EMPTY
     if (came < 0).any():
         fresh = np.unique(ends[came < 0])  # type: ignore[index]
-        _check_range(ids, fresh, len(add) + arcs, name)
+        _check_range(ids, fresh, len(add), name)
         ids, below = ids.grown(fresh, comm)
         came = _gids(ids, ends, comm)  # type: ignore[arg-type]
     gone = shifted(gone, below)
@@ -102,14 +103,25 @@ def _gids(ids: VertexIds, vertices: np.ndarray, comm: Comm) -> np.ndarray:
 
 
 def _check_range(ids: VertexIds, fresh: np.ndarray, edges: int, name: str) -> None:
+    """Refuse new ids below the smallest possible, or so far above that most vertices would have no edge.
+
+    Args:
+        ids: the graph's map.
+        fresh: new ids, ascending and distinct.
+        edges: edges to add.
+        name: the graph's name, for messages.
+    """
     if not isinstance(ids, ConsecutiveIds):
         return
     if fresh[0] < ids.base:
         raise DataError(f"add: the ids of {name} begin at {ids.base}, and an edge has {fresh[0]}; correct it")
-    if fresh[-1] + 1 > 1000 * edges + 10**6:
+    unused = int(fresh[-1]) + 1 - ids.base - ids.n - fresh.size
+    if unused > UNUSED_IDS * edges:
         raise DataError(
-            f"add: an edge has vertex {fresh[-1]}, and the graph {name} would have every id up to it as a vertex, with "
-            f"only {edges} edges; load the graph with sparse_ids=True, and only the ids that occur are its vertices"
+            f"add: an edge has vertex {fresh[-1]}, and the graph {name}, whose ids end at {ids.base + ids.n - 1}, would "
+            f"have the {unused:,} ids between that no edge has as vertices; {edges} edges may bring "
+            f"{UNUSED_IDS * edges:,}. Correct the vertex, or load the graph with sparse_ids=True: then only the ids "
+            "that occur are its vertices"
         )
 
 

@@ -13,63 +13,26 @@ import socket
 import stat
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dgraph.errors import OutputError, UsageError
 from dgraph.service.front import service_log
 from dgraph.service.front.app import make_app
+from dgraph.service.front.limits.http_protocol import LimitedProtocol, Strangers
 from dgraph.service.front.security import Guard
 from dgraph.service.front.service_context import Service
 from dgraph.service.front.service_log import log
 from dgraph.service.front.settings import Settings, take_state
-
-HEADERS_S = 20.0
-"""Seconds in which a client must send the headers of a request that it began, and its first request."""
 
 CONNECTIONS = 1024
 """Open connections above which requests are answered 503."""
 
 RANKS_S = 3.0
 """Seconds that the ranks have to end."""
-
-
-class PatientProtocol(HttpToolsProtocol):
-    """HTTP protocol that disconnects clients whose headers do not arrive."""
-
-    waiting: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self._wait()
-
-    def _wait(self) -> None:
-        if self.waiting is None:
-            self.waiting = self.loop.call_later(HEADERS_S, self.transport.abort)
-
-    def _done(self) -> None:
-        if self.waiting is not None:
-            self.waiting.cancel()
-            self.waiting = None
-
-    def on_message_begin(self) -> None:
-        """Begin to wait for the headers."""
-        super().on_message_begin()
-        self._wait()
-
-    def on_headers_complete(self) -> None:
-        """Stop waiting."""
-        self._done()
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._done()
-        super().connection_lost(exc)
 
 
 class _Server(uvicorn.Server):
@@ -80,10 +43,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server(app: Any) -> _Server:
+def _server(app: Any, strangers: Strangers | None = None) -> _Server:
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=partial(LimitedProtocol, strangers=strangers),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         loop="none",
@@ -197,7 +160,7 @@ async def _serve(settings: Settings, ranks: Any) -> int:
     servers = [_server(Guard(*doors, unix=True))]
     if settings.port is not None:
         listeners.append(tcp_listener(settings))
-        servers.append(_server(Guard(*doors)))
+        servers.append(_server(Guard(*doors), Strangers()))
         host, port = listeners[-1].getsockname()[:2]
         service.address = (
             f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{port}"

@@ -10,50 +10,30 @@ import re
 import stat
 from pathlib import Path
 
+from dgraph.errors import UsageError
+from dgraph.graph.generate import recipe_of
 from dgraph.service.front.problem_documents import Problem
-
-GENERATOR = re.compile(r"(?P<name>[a-z][a-z-]*):(?P<size>[0-9]{1,13}(x[0-9]{1,13})?)(?P<options>(,[^,/]*)*)")
-SCALED = ("rmat", "rmat-alb", "gtgraph", "kron", "uniform")
-SIDES = ("grid", "road", "roadnet", "bipartite")
-COUNTED = ("star", "path", "complete", "tree", "smallworld")
-GENERATORS = (*SCALED, *SIDES, *COUNTED)
-"""Names of generators; the register itself imports Numba."""
 
 BYTES_PER_EDGE = 16
 """Least memory of an edge while a graph is built: two ids of 8 bytes."""
 
+BYTES_PER_VERTEX = 8
+"""Least memory of a vertex: the offset of its row."""
+
 FILES_OF_A_STORE = 100_000
 
 
-def generated(source: str) -> bool:
-    """Return True if a source is a generator's spec rather than a file."""
-    return source.partition(":")[0] in GENERATORS and ":" in source
+def bytes_of(source: str) -> int:
+    """Return the least memory in bytes that a generator's graph takes while it is built.
 
-
-def edges_of(source: str) -> int:
-    """Return about how many edges a generator draws; a lower bound within a factor of 2."""
-    found = GENERATOR.fullmatch(source)
-    if not found:
-        raise Problem(422, f"got the source {source}, which is not NAME:SIZE[,option…]; see docs/guide/data.md")
-    name, size = found["name"], found["size"]
-    if (name in SIDES) != ("x" in size):
-        form = "ROWSxCOLS" if name in SIDES else "SCALE" if name in SCALED else "N"
-        raise Problem(422, f"got the source {source}, but the generator {name} is written {name}:{form}")
-    options = dict(text.partition("=")[::2] for text in found["options"].split(",") if text)
+    Raises:
+        Problem: 422 for a spec that is not valid.
+    """
     try:
-        factor = float(options.get("edge_factor", 8.0 if name in ("gtgraph", "bipartite") else 16.0))
-        k = int(options.get("k", 4))
-    except ValueError:
-        raise Problem(422, f"got the source {source}, but its options edge_factor and k are numbers") from None
-    if name in SCALED:
-        if int(size) > 40:
-            raise Problem(422, f"got the source {source}, but a scale is at most 40")
-        return int(factor * (1 << int(size)))
-    if name in SIDES:
-        rows, columns = map(int, size.split("x"))
-        return int(factor * (rows + columns)) if name == "bipartite" else rows * columns
-    n = int(size)
-    return n * n // 2 if name == "complete" else n * k // 2 if name == "smallworld" else n
+        recipe, _ = recipe_of(source)
+    except (UsageError, ArithmeticError, ValueError) as error:
+        raise Problem(422, f"got the source {error!s:.1000}; see docs/guide/data.md", "UsageError") from None
+    return recipe.items * BYTES_PER_EDGE + recipe.n * BYTES_PER_VERTEX
 
 
 def available_memory() -> int:
@@ -66,16 +46,16 @@ def available_memory() -> int:
 
 
 def check_size(source: str, memory: int) -> None:
-    """Refuse a generated graph whose edges alone exceed the memory.
+    """Refuse a generated graph that exceeds the memory.
 
     Raises:
         Problem: 507 with the figures; 422 if the spec is malformed.
     """
-    needed = edges_of(source) * BYTES_PER_EDGE
+    needed = bytes_of(source)
     if needed > memory:
         raise Problem(
             507,
-            f"got the source {source}, whose edges take {needed:,} bytes while the graph is built, but {memory:,} are "
+            f"got the source {source:.200}, which takes {needed:,} bytes while it is built, but {memory:,} are "
             "available; give a smaller size",
             "OutOfMemory",
             bytes=needed,
@@ -94,8 +74,9 @@ def _inside(root: Path, text: str, field: str) -> Path:
         )
     try:
         real = (root / text).resolve()
-    except (OSError, RuntimeError) as error:
-        raise Problem(422, f"got the {field} {text!r}, which cannot be resolved: {error}") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise Problem(422, f"got the {field} {text!r:.200}, which cannot be resolved: {why}; give another") from None
     if not real.is_relative_to(root.resolve()):
         raise Problem(
             403, f"got the {field} {text!r}, which a symbolic link leads out of the data root; give a file inside it"
@@ -135,6 +116,9 @@ def _quoted(stem: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", stem)
 
 
+NAME_BYTES = 240
+"""Longest name of a file that is written; its draft has some bytes more, and file systems take 255."""
+
 SUFFIXES = (".txt", ".csv", ".npz", ".parquet", ".arrow")
 
 
@@ -143,8 +127,12 @@ def writable(root: Path, path: str, replace: bool) -> Path:
 
     Raises:
         Problem: 403 if it leaves the root; 409 if it exists and ``replace`` is False; 422 if its folder does
-            not exist or its suffix is unknown.
+            not exist, its suffix is unknown, or its name is too long or cannot be printed.
     """
+    if not path.isprintable():
+        raise Problem(422, f"got the file {path[:200]!a}, which has characters that cannot be printed; leave them out")
+    if len(os.fsencode(Path(path).name)) > NAME_BYTES:
+        raise Problem(422, f"got a name of a file that has more than {NAME_BYTES} bytes; give a shorter one")
     real = _inside(root, path, "file to write")
     if real.suffix not in SUFFIXES:
         raise Problem(422, f"got the file {path!r}, whose suffix is not one of {', '.join(SUFFIXES)}; give one of them")

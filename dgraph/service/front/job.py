@@ -50,7 +50,7 @@ def checked(algorithm: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
             if parameter.on_host and parameters.get(name) is not None:
                 raise UsageError(f"{name} names a file of the service's host, which jobs do not write; leave it out")
         settings = definition(**parameters).settings()
-    except (DgraphError, TypeError, ValueError) as error:
+    except (DgraphError, TypeError, ValueError, ArithmeticError) as error:
         raise Problem(422, f"{error}; see GET /v1/algorithms", "UsageError") from None
     if definition.needs_source:
         source = settings.get("source")

@@ -21,6 +21,7 @@ from dgraph.service.client.problems import error_of
 from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.security import Principal, forbidden
 from dgraph.service.front.service_context import Service
+from dgraph.service.front.worker_threads import in_thread
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -120,7 +121,7 @@ class McpEndpoint:
     async def _run(self, started: asyncio.Future[StreamableHTTPSessionManager]) -> None:
         """Serve the protocol until the service ends."""
         try:
-            manager = await asyncio.to_thread(_manager, InnerLink(self._app, self._service))
+            manager = await in_thread(_manager, InnerLink(self._app, self._service))
         except Exception as error:
             return started.set_exception(error)
         async with manager.run():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Mapping
@@ -18,6 +19,18 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 MEDIA = "application/problem+json"
+
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>dgraph: {title}</title>
+<h1>dgraph: {title}</h1>
+<p>{detail}</p>{help}
+"""
+LOG_IN = """
+<p>To log in, run this where the service runs, and open the address that it answers; STATE is the service's
+<code>--state-dir</code>, by default <code>~/.local/state/dgraph</code>:</p>
+<pre>curl --unix-socket STATE/service.sock -X POST http://localhost/v1/login</pre>"""
+"""Page of a refused request of a browser, and what it says of logins. Its style is the browser's."""
 
 NOT_JSON = ("model_attributes_type", "dict_type")
 """Types of the validator's errors for a body that was not read as JSON."""
@@ -97,6 +110,15 @@ def response(status: int, detail: str, kind: str = "", headers: Mapping[str, str
     name = kind or phrase.replace(" ", "")
     document = {"type": f"urn:dgraph:problem:{name}", "title": phrase, "status": status, "detail": detail, **more}
     return Response(json.dumps(document, default=str), status, headers, MEDIA)
+
+
+def page_of(refused: Response) -> Response:
+    """Return a problem's response as a page for a browser."""
+    document = json.loads(bytes(refused.body))
+    title, detail = (html.escape(str(document[name])) for name in ("title", "detail"))
+    text = PAGE.format(title=title, detail=detail, help=LOG_IN if refused.status_code == 401 else "")
+    headers = {name: value for name, value in refused.headers.items() if name == "www-authenticate"}
+    return Response(text, refused.status_code, {**headers, "Vary": "Accept"}, "text/html")
 
 
 def response_of(problem: Problem) -> Response:

@@ -11,6 +11,7 @@ from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.result_encodings import Lookup, Selection
 from dgraph.service.front.result_store import Stored
 from dgraph.service.front.service_context import Service
+from dgraph.service.front.worker_threads import in_thread
 
 ROWS_WITH_ANSWER = 10_000
 """Rows that the answer of a job without ``top`` has at most; ``/result`` gives all."""
@@ -28,7 +29,7 @@ async def result_of(service: Service, job: Job) -> dict[str, Any]:
     else:
         chosen = Selection(limit=ROWS_WITH_ANSWER)
     path = await spooled(service, stored)
-    columns = await asyncio.to_thread(
+    columns = await in_thread(
         lambda: result_encodings.columns_of(result_encodings.selected(result_encodings.table(path), chosen))
     )
     return {"columns": columns, "rows": stored.rows, "summary": stored.summary}
@@ -108,4 +109,4 @@ async def lookup(service: Service, stored: Stored, vertices: list[int | str]) ->
             stored.lookup = Lookup(path)
         return stored.lookup.find(vertices)
 
-    return await asyncio.to_thread(work)
+    return await in_thread(work)

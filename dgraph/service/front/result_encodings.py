@@ -73,7 +73,7 @@ def table(path: Path) -> Any:
 
 
 def check_columns(names: Sequence[str] | None, known: Sequence[str]) -> None:
-    """Refuse an unknown column.
+    """Refuse an unknown or repeated column.
 
     Raises:
         Problem: 422.
@@ -81,6 +81,8 @@ def check_columns(names: Sequence[str] | None, known: Sequence[str]) -> None:
     for name in names or ():
         if name not in known:
             raise Problem(422, str(unknown("column", name, known)), "UsageError")
+    if len(set(names or ())) < len(names or ()):
+        raise Problem(422, f"got the columns {','.join(names or ())}, one of them twice; name each once", "UsageError")
 
 
 def selected(rows: Any, chosen: Selection) -> Any:

@@ -10,22 +10,22 @@ import hashlib
 import hmac
 import re
 import secrets
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dgraph.errors import UsageError
 from dgraph.service.front import problem_documents as problems
-from dgraph.service.front.body_limits import limited
+from dgraph.service.front.limits.body_limits import limited
 from dgraph.service.front.metrics import Metrics
+from dgraph.service.front.service_log import log_seldom
 from dgraph.service.front.settings import Settings, loopback
 
-COOKIE = "dgraph_session"
 OPEN = ("/healthz", "/readyz")
 """Paths that need no token."""
 
@@ -104,10 +104,12 @@ class Doors:
         hosts: names that the Host header may have.
         logins: one-time logins that were not used.
         sessions: digests of the cookies of used logins.
+        cookie: name of the cookie, which differs between services: browsers send cookies of a host to all its ports.
     """
 
     tokens: dict[bytes, Principal]
     hosts: frozenset[str]
+    cookie: str = "dgraph"
     logins: set[bytes] = field(default_factory=set)
     sessions: dict[bytes, None] = field(default_factory=dict)
     page: Principal = field(default_factory=lambda: Principal("page"))
@@ -118,10 +120,10 @@ class Doors:
         """Return the doors of a service; reads the token file."""
         names = {"localhost", "127.0.0.1", "::1", settings.bind, *settings.hosts}
         if not loopback(settings.bind):
-            import socket
-
             names |= {socket.gethostname(), socket.getfqdn()}
-        return cls(read_tokens(settings.token_file) if settings.token_file else {}, frozenset(map(str.lower, names)))
+        tokens = read_tokens(settings.token_file) if settings.token_file else {}
+        service = hashlib.sha256(f"{socket.gethostname()}:{settings.state}".encode(errors="surrogateescape"))
+        return cls(tokens, frozenset(map(str.lower, names)), f"dgraph_{service.hexdigest()[:12]}")
 
     def new_login(self) -> str:
         """Return the secret of a new one-time login; at most ``SESSIONS`` wait."""
@@ -151,11 +153,16 @@ class Doors:
 
     def visitor(self, cookies: str) -> Principal | None:
         """Return the page's principal if a Cookie header has a valid session."""
-        try:
-            morsel = SimpleCookie(cookies).get(COOKIE)
-        except CookieError:
-            return None
-        return self.page if morsel and _find(self.sessions, _digest(morsel.value)) is not None else None
+        for pair in cookies.split(";"):  # those of other services of the host may have any form
+            name, _, value = pair.strip().partition("=")
+            if name == self.cookie and _find(self.sessions, _digest(value)) is not None:
+                return self.page
+        return None
+
+
+def _host(scope: Scope) -> str | None:
+    """Return the address of a request's client, if it has one."""
+    return scope["client"][0] if scope.get("client") else None
 
 
 def _find(known: Iterable[bytes], digest: bytes) -> bytes | None:
@@ -208,14 +215,18 @@ class Guard:
         try:
             refused = self._refused(scope, headers)
             if refused is not None:
+                if refused.status_code >= 400 and b"text/html" in headers.get(b"accept", b""):
+                    refused = problems.page_of(refused)
                 await refused(scope, receive, counted)
             else:
+                if "principal" in scope["state"] and "connection" in scope["state"]:
+                    scope["state"]["connection"].admit()
                 await self.app(scope, limited(scope, headers, receive, self.settings), counted)
         finally:
             route = scope.get("route")
             self.metrics.request(scope["method"], getattr(route, "path", "other"), status)
 
-    def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> ASGIApp | None:
+    def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> Response | None:
         """Return the response that refuses a request; None if it is allowed: its principal is in ``scope["state"]``."""
         path, method = scope["path"], scope["method"]
         state = scope.setdefault("state", {})
@@ -234,6 +245,8 @@ class Guard:
         elif b"cookie" in headers:
             who = self.doors.visitor(headers[b"cookie"].decode("latin-1"))
         if who is None:
+            if b"authorization" in headers:
+                log_seldom("wrong token", client=_host(scope), path=path[:200])
             return problems.response(
                 401,
                 "got no valid token; send the header Authorization: Bearer TOKEN with a token of the token file, or "
@@ -246,7 +259,7 @@ class Guard:
         state["principal"] = who
         return None
 
-    def _foreign(self, headers: dict[bytes, bytes]) -> ASGIApp | None:
+    def _foreign(self, headers: dict[bytes, bytes]) -> Response | None:
         """Return the refusal of a request for another host, or of a page of another origin."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
@@ -259,13 +272,14 @@ class Guard:
             return problems.response(403, f"got the Origin {origin!r}, but only this service's page may ask", "Origin")
         return None
 
-    def _login(self, scope: Scope) -> ASGIApp:
+    def _login(self, scope: Scope) -> Response:
         secret = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         cookie = self.doors.log_in(secret)
         if cookie is None:
+            log_seldom("wrong login", client=_host(scope))
             return problems.response(
                 401, "the login is not valid or was used; POST /v1/login on the Unix socket makes a new one", "Login"
             )
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(self.doors.cookie, cookie, httponly=True, samesite="strict", path="/")
         return answer

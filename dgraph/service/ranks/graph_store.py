@@ -73,7 +73,7 @@ def take_table(path: Path, kind: str, store: Path, comm: Comm) -> Path:
 
     Args:
         path: the file; it may be removed afterwards, but not written to.
-        kind: a word of ``FORMATS``; an Arrow stream becomes an Arrow file.
+        kind: a word of ``FORMATS``; an Arrow stream becomes an Arrow file. Of a file its stream is read, not its footer.
         store: folder to make.
         comm: the ranks.
     """
@@ -83,7 +83,7 @@ def take_table(path: Path, kind: str, store: Path, comm: Comm) -> Path:
     with comm.together(), output_errors(table):
         if comm.rank == 0:
             store.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if kind == "arrow" and not _begins(path, FILE_MAGIC):
+            if kind == "arrow":
                 _filed(path, table)
             else:
                 _link(path, table)
@@ -249,12 +249,14 @@ def _link(source: str | Path, target: str | Path) -> None:
 
 
 def _filed(path: Path, table: Path) -> None:
-    """Write an Arrow stream as an Arrow file, a batch at a time."""
+    """Write an Arrow stream, or that of an Arrow file, as an Arrow file, a batch at a time."""
     ipc, pyarrow = extra("pyarrow.ipc", "an Arrow table"), extra("pyarrow", "an Arrow table")
     try:
-        with ipc.open_stream(str(path)) as batches, ipc.new_file(str(table), batches.schema) as out:
-            for batch in batches:
-                out.write_batch(batch)
+        with pyarrow.memory_map(str(path)) as source:
+            source.seek(8 if _begins(path, FILE_MAGIC) else 0)
+            with ipc.open_stream(source) as batches, ipc.new_file(str(table), batches.schema) as out:
+                for batch in batches:
+                    out.write_batch(batch)
     except pyarrow.ArrowInvalid as wrong:
         raise DataError(f"the table is not an Arrow stream or file: {wrong}; send one of these") from wrong
 

@@ -6,7 +6,6 @@ at once: the route then says what is wrong, so that both accept the same request
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dgraph.service.front import problem_documents as problems
+from dgraph.service.front.limits import json_values
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.routes import models, routes_jobs
 from dgraph.service.front.service_context import Service
@@ -77,7 +77,9 @@ async def _body(receive: Receive) -> tuple[list[Message], models.NewJob | None]:
     if messages[-1]["type"] != "http.request":  # the client has gone
         return messages, None
     try:
-        return messages, models.NewJob.model_validate(json.loads(b"".join(each.get("body", b"") for each in messages)))
+        return messages, models.NewJob.model_validate(
+            json_values.loads(b"".join(each.get("body", b"") for each in messages))
+        )
     except (ValueError, RecursionError):  # not JSON, or not a job
         return messages, None
 

@@ -10,15 +10,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
+from dgraph.graph.generate import is_generator
 from dgraph.service.front import edge_batches, jail
-from dgraph.service.front.body_limits import check_table, save_upload
 from dgraph.service.front.job import checked
+from dgraph.service.front.limits.body_limits import save_upload
+from dgraph.service.front.limits.json_values import JsonRoute
+from dgraph.service.front.limits.table_checks import check_table
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.routes import models
 from dgraph.service.front.routes.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
+from dgraph.service.front.worker_threads import in_thread
 
-router = APIRouter(tags=["graphs"])
+router = APIRouter(tags=["graphs"], route_class=JsonRoute)
 GraphName = Annotated[str, Path(max_length=64, description="name of a graph")]
 FORMS = {
     "application/vnd.apache.arrow.stream": "arrow",
@@ -52,12 +56,12 @@ async def load(request: Request, body: models.NewGraph) -> Response:
     service = service_of(request)
     service.ranks.need()
     options = body.options.model_dump(exclude_unset=True)
-    if jail.generated(body.source):
+    if is_generator(body.source):
         memory = 1 << 62 if service.ranks.on_gpus else jail.available_memory()  # GPUs refuse by themselves
         jail.check_size(body.source, memory)
         source = body.source
     else:
-        source = str(await asyncio.to_thread(jail.readable, service.settings.data_root, body.source))
+        source = str(await in_thread(jail.readable, service.settings.data_root, body.source))
     fields = {"source": source, "options": options}
     graph = service.catalogue.add(body.name, body.source, options, "load", fields)
     return json_response(graph.record(), 202, {"Location": f"/v1/graphs/{graph.name}"})
@@ -102,7 +106,7 @@ async def upload(
 
     try:
         await save_upload(request.stream(), path, encoding, settings.upload_bytes, count)
-        await asyncio.to_thread(check_table, path, form, settings)
+        await in_thread(check_table, path, form, settings)
         table = {"path": str(path), "format": form, "options": options}
         old = service.catalogue.graphs.get(name)
         if old is None or old.state == "failed":
@@ -166,7 +170,11 @@ async def edges(
     if service.catalogue.version(graph, None) is None:
         raise Problem(409, f"{name} is loading; change it when it is ready", headers={"Retry-After": "1"})
     path = service.settings.state / "uploads" / f"{secrets.token_hex(12)}.edges.arrow"
-    await asyncio.to_thread(edge_batches.write, body.add, body.remove, FilePath(path))
+    try:
+        await in_thread(edge_batches.write, body.add, body.remove, FilePath(path))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     if wait is None:
         wait = 0.0 if service.ranks.turn.locked() else CHANGE_S
     version, task = service.catalogue.change(graph, {"path": str(path)})

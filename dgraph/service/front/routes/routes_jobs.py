@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from dgraph.algorithms import ALGORITHMS
 from dgraph.service.front import jail
 from dgraph.service.front.job import ENDED, Job, checked
+from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.result_answers import result_of
 from dgraph.service.front.routes import models
@@ -18,7 +19,7 @@ from dgraph.service.front.routes.event_stream import event_text, events_of
 from dgraph.service.front.security import Principal
 from dgraph.service.front.service_context import Service, principal_of, service_of
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], route_class=JsonRoute)
 JobId = Annotated[str, Path(max_length=64, description="id of a job")]
 SUBMIT = "/v1/jobs"
 """Path of submissions."""

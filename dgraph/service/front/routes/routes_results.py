@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Annotated, Any, Literal
 
@@ -11,13 +10,15 @@ from starlette.responses import Response, StreamingResponse
 
 from dgraph.service.front import result_answers, result_encodings
 from dgraph.service.front.file_response import FileResponse
+from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.problem_documents import documented
 from dgraph.service.front.result_encodings import MEDIA, Selection
 from dgraph.service.front.routes import models
 from dgraph.service.front.routes.routes_jobs import JobId, job_record, json_response
 from dgraph.service.front.service_context import service_of
+from dgraph.service.front.worker_threads import in_thread
 
-router = APIRouter(tags=["results"])
+router = APIRouter(tags=["results"], route_class=JsonRoute)
 Count = Annotated[int | None, Query(ge=0, le=models.LARGEST)]
 
 
@@ -55,9 +56,9 @@ async def result(
         return result_encodings.selected(result_encodings.table(path), chosen)
 
     if format == "json":
-        table = await asyncio.to_thread(rows)
+        table = await in_thread(rows)
         return StreamingResponse(result_encodings.json_parts(table, stored.rows), media_type=MEDIA["json"])
-    file = await asyncio.to_thread(lambda: result_encodings.written(rows(), format, service.settings.spool))
+    file = await in_thread(lambda: result_encodings.written(rows(), format, service.settings.spool))
     return FileResponse(file, 0, os.fstat(file.fileno()).st_size, MEDIA[format], name)
 
 

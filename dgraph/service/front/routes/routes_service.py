@@ -9,13 +9,14 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.problem_documents import Problem, documented
 from dgraph.service.front.routes import models
 from dgraph.service.front.routes.algorithm_schemas import schemas
 from dgraph.service.front.routes.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
 
-router = APIRouter(tags=["service"])
+router = APIRouter(tags=["service"], route_class=JsonRoute)
 
 
 class Algorithms(BaseModel):

@@ -1,4 +1,4 @@
-"""Limits of request bodies: size before and after decompression, time, and columns of tables.
+"""Limits of request bodies: size before and after decompression, and time.
 
 :func:`limited` wraps ``receive`` of every request; :func:`save_upload` writes the body of a graph to a file.
 """
@@ -24,9 +24,6 @@ BODY_S = 30.0
 
 PIECE = 1 << 20
 """Bytes that are decompressed at a time."""
-
-FIRST_LINE = 1 << 20
-"""Longest first line of CSV in bytes."""
 
 
 def too_large(got: str, limit: int) -> Problem:
@@ -124,89 +121,3 @@ def _inflated(inflate: Any, part: bytes) -> Any:
             if inflate.unused_data:
                 raise Problem(422, "data follow the end of the gzip body; send one gzip stream")
             return
-
-
-def check_table(path: Path, form: str, settings: Settings) -> None:
-    """Refuse an uploaded table that is malformed, has too many columns, or would decompress beyond the limit.
-
-    Args:
-        path: the file.
-        form: "arrow", "parquet" or "csv".
-        settings: the limits.
-
-    Raises:
-        Problem: 422 or 413.
-    """
-    limit = settings.upload_bytes
-    if form == "csv":
-        with path.open("rb") as file:
-            line = file.readline(FIRST_LINE)
-        if len(line) == FIRST_LINE:
-            raise Problem(422, f"the first line has more than {FIRST_LINE:,} bytes; send CSV with short lines")
-        columns = max(line.count(each) for each in (b",", b";", b"\t")) + 1
-    else:
-        import pyarrow
-
-        try:
-            columns = _parquet(path, limit) if form == "parquet" else _arrow(path, limit)
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
-            raise Problem(422, f"the body is not {form}: {str(error)[:200]}; check its Content-Type") from None
-    if not 2 <= columns <= settings.columns:
-        raise Problem(
-            422, f"got a table of {columns} columns, but 2 to {settings.columns} are read: source, target and weight"
-        )
-
-
-def _parquet(path: Path, limit: int) -> int:
-    from pyarrow import parquet
-
-    found = parquet.read_metadata(path)
-    size = sum(found.row_group(k).total_byte_size for k in range(found.num_row_groups))
-    if size > limit:
-        raise too_large(f"{size:,} bytes after decompression", limit)
-    return found.num_columns
-
-
-def _arrow(path: Path, limit: int) -> int:
-    """Return the number of columns; refuse compressed buffers, whose size is known only after decompression."""
-    from pyarrow import ipc
-
-    with path.open("rb") as file:
-        if file.read(6) == b"ARROW1":
-            file.seek(8)
-        else:
-            file.seek(0)
-        reader = ipc.MessageReader.open_stream(file)
-        columns = len(ipc.read_schema(reader.read_next_message()))
-        while True:
-            try:
-                message = reader.read_next_message()
-            except StopIteration:
-                return columns
-            if _compressed(message.metadata.to_pybytes()):
-                raise Problem(422, "the Arrow body has compressed buffers; write it without compression")
-
-
-def _compressed(message: bytes) -> bool:
-    """Return True if a message's record batch has the field ``compression`` (Message.fbs, RecordBatch: slot 3)."""
-
-    def u16(at: int) -> int:
-        return int.from_bytes(message[at : at + 2], "little")
-
-    def u32(at: int) -> int:
-        return int.from_bytes(message[at : at + 4], "little")
-
-    def slot(table: int, number: int) -> int:
-        vtable = table - int.from_bytes(message[table : table + 4], "little", signed=True)
-        offset = u16(vtable + 4 + 2 * number) if 4 + 2 * number < u16(vtable) else 0
-        return table + offset if offset else 0
-
-    root = u32(0)
-    header_type, header = slot(root, 1), slot(root, 2)
-    if not header_type or not header or message[header_type] not in (2, 3):  # DictionaryBatch, RecordBatch
-        return False
-    batch = header + u32(header)
-    if message[header_type] == 2:
-        data = slot(batch, 1)
-        batch = data + u32(data)
-    return bool(slot(batch, 3))

@@ -1,0 +1,82 @@
+"""JSON of requests: every body is read here, so that no number that is not finite and no lone surrogate comes in.
+
+Neither can be stored, sent to the ranks or answered: JSON has no such number, and UTF-8 no such character.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from dgraph.service.front.problem_documents import Problem
+
+SUSPECT = re.compile(r"NaN|Infinity|[eE]\+?0*[1-9]\d\d|\d{200}|\\u[dD][89a-fA-F]")
+"""Texts without a match have neither; those with one are looked through value by value."""
+
+DEEPEST = 100
+"""Deepest nesting of a body that is looked through."""
+
+
+def loads(body: bytes | bytearray) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        Problem: 422 with the place of a number that is not finite, or of a text with half a surrogate pair.
+        ValueError: the body is not JSON.
+    """
+    text = bytes(body).decode(json.detect_encoding(body))
+    value = json.loads(text)
+    if SUSPECT.search(text):
+        _check(value, "body", DEEPEST)
+    return value
+
+
+def _check(value: Any, place: str, depth: int) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Problem(422, f"{place}: got {value}, but numbers are finite; give one, or leave it out")
+    if isinstance(value, str) and not value.isascii():
+        _check_text(value, place)
+    if isinstance(value, (dict, list)) and not depth:
+        raise Problem(422, f"{place}: got a value nested deeper than {DEEPEST}; give a flatter one")
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _check_text(key, place)
+            _check(each, f"{place}.{key[:64]}", depth - 1)
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            _check(each, f"{place}.{number}", depth - 1)
+
+
+def _check_text(text: str, place: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        detail = f"{place}: got {text[:64]!a}, which has half a surrogate pair; send valid Unicode"
+        raise Problem(422, detail) from None
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        """Return the value of the body; FastAPI calls it for every body of JSON."""
+        if not hasattr(self, "_json"):
+            self._json = loads(await self.body())
+        return self._json
+
+
+class JsonRoute(APIRoute):
+    """Route whose body is read by :func:`loads`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of requests."""
+        handler = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            return await handler(_JsonRequest(request.scope, request.receive))
+
+        return handled
