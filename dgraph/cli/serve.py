@@ -114,9 +114,24 @@ def _under_mpi(words: Sequence[str], given: dict[str, Any]) -> int:
     def serve(comm: Comm) -> int:
         if "ranks" in given:
             raise UsageError("got --ranks under a launcher, which decides the number of ranks; leave it out")
+        with comm.together():
+            _need_device(given)
         return serve_under_mpi(list(words), comm, given.get("device", "auto"))
 
     return end_together(serve)
+
+
+def _need_device(given: dict[str, Any]) -> None:
+    """Refuse ``--device cuda`` on a host without a GPU, before anything starts."""
+    if given.get("device") != "cuda":
+        return
+    from dgraph.backend import has_gpu
+
+    if not has_gpu():
+        raise UsageError(
+            "got --device cuda, but this process reaches no GPU: it needs one that nvidia-smi shows, and "
+            "pip install 'dgraph-analytics[cuda12]' or [cuda13]; or give --device cpu, or auto"
+        )
 
 
 NAMES = {"state_dir": "state", "allow_host": "hosts"}
@@ -127,6 +142,8 @@ def _serve(given: dict[str, Any]) -> int:
     from dgraph.service.front.settings import Settings
     from dgraph.service.messages import EXTERNAL
 
+    if EXTERNAL not in os.environ:
+        _need_device(given)
     quiet = given.pop("quiet", False)
     given.pop("traceback", None)
     options = {NAMES.get(name, name): value for name, value in given.items()}

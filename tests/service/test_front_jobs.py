@@ -8,6 +8,7 @@ import pytest
 from front import front, serving
 
 from dgraph.service.front import rank_calls
+from dgraph.service.front.settings import Settings
 
 
 @serving
@@ -293,10 +294,13 @@ async def test_modes_that_keep_no_rows(one):
         ("/s/dgraph/graphs/bad/1/table.csv:2: 7 columns", "the data sent:2: 7 columns"),
         ("/s/dgraph/graphs/bad/1 does not", "graphs/bad/1 does not"),
         ("a -- b, x--y", "a -- b, x--y"),
+        ("/tmp/sub/web.el, line 3: garbage", "sub/web.el, line 3: garbage"),
+        ('File "/usr/lib/python3/os.py", see /home/me/x', 'File "os.py", see x'),
+        ("GET /v1/graphs, 3/4/5, and/or, docs/guide/data.md", "GET /v1/graphs, 3/4/5, and/or, docs/guide/data.md"),
     ],
 )
 def test_messages_of_the_ranks_in_words_of_http(of_ranks, of_http):
-    assert rank_calls.RankCalls(None, Path("/s/dgraph")).plain(of_ranks) == of_http
+    assert rank_calls.RankCalls(None, Settings(Path("/s/dgraph"), Path("/tmp"))).plain(of_ranks) == of_http
 
 
 @serving

@@ -118,8 +118,8 @@ def _check_range(ids: VertexIds, fresh: np.ndarray, edges: int, name: str) -> No
     unused = int(fresh[-1]) + 1 - ids.base - ids.n - fresh.size
     if unused > UNUSED_IDS * edges:
         raise DataError(
-            f"add: an edge has vertex {fresh[-1]}, and the graph {name}, whose ids end at {ids.base + ids.n - 1}, would "
-            f"have the {unused:,} ids between that no edge has as vertices; {edges} edges may bring "
+            f"add: an edge has vertex {fresh[-1]}, and the graph {name}, whose ids end at {ids.base + ids.n - 1}, "
+            f"would have the {unused:,} ids between that no edge has as vertices; {edges} edges may bring "
             f"{UNUSED_IDS * edges:,}. Correct the vertex, or load the graph with sparse_ids=True: then only the ids "
             "that occur are its vertices"
         )

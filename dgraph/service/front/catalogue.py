@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
 VERSIONS = 2
 """Versions of a graph that stay open besides those that a queued job names: the newest and the one before."""
 
+
+SWEEP_S = 5.0
+"""Seconds between two looks for graphs that nobody uses."""
 
 DEATHS = 3
 """Deaths of the ranks during the load of one version after which it has failed, so that the service goes on."""
@@ -65,6 +69,7 @@ class Catalogue:
         if found is None:
             known = ", ".join(sorted(self.graphs)[:20]) or "none"
             raise Problem(404, f"got the graph {name!r}, which is not in the catalogue; known are: {known}", "NotFound")
+        found.used = time.time()
         return found
 
     def version(self, graph: Graph, number: int | None) -> Version | None:
@@ -94,8 +99,16 @@ class Catalogue:
         newer = number is None and any(each.state == "loading" for each in graph.versions.values())
         return None if newer else found
 
-    def add(self, name: str, source: str, options: dict[str, Any], op: str, fields: dict[str, Any]) -> Graph:
-        """Begin the load of a new graph.
+    def add(
+        self,
+        name: str,
+        source: str,
+        options: dict[str, Any],
+        op: str,
+        fields: dict[str, Any],
+        idle_s: float | None = None,
+    ) -> Graph:
+        """Begin the load of a new graph; it ends after ``idle_s`` seconds without use, if that is not None.
 
         Raises:
             Problem: 409 if the name is taken by a graph that did not fail.
@@ -103,7 +116,7 @@ class Catalogue:
         old = self.graphs.get(name)
         if old is not None and old.state != "failed":
             raise Problem(409, f"got the name {name!r}, which a graph of the catalogue has; delete it or give another")
-        graph = Graph(name, source, options, newest=old.newest if old else 0)
+        graph = Graph(name, source, options, newest=old.newest if old else 0, idle_s=idle_s)
         self.graphs[name] = graph
         self._start(graph, graph.begin(op, fields))
         return graph
@@ -248,11 +261,20 @@ class Catalogue:
         self.ready(graph.name)
         log("graph deleted", graph=graph.name)
 
+    async def end_idle(self) -> None:
+        """Delete graphs that nobody uses, for ever."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            for graph in [graph for graph in self.graphs.values() if graph.is_idle()]:
+                log("graph is idle", graph=graph.name, idle_s=graph.idle_s)
+                await self.drop(graph)
+
     async def restore(self) -> None:
         """Read the catalogue of the last run of the service; graphs open when the ranks come up."""
         for document in await self.history.graphs():
             graph = Graph.of(document)
             self.graphs[graph.name] = graph
+        self._task(self.end_idle())
 
     def has(self, name: str, version: int, since: float) -> bool:
         """Return True if a version of a graph is there, and the graph has its name since before a time."""

@@ -59,6 +59,8 @@ class Graph:
         error: why the last load failed.
         ticket: of the load under way.
         dropped: True once it was deleted.
+        idle_s: seconds without use after which it is deleted; None: it stays.
+        used: time of its last use.
     """
 
     name: str
@@ -71,6 +73,8 @@ class Graph:
     error: dict[str, Any] | None = None
     ticket: Any = None
     dropped: bool = False
+    idle_s: float | None = None
+    used: float = field(default_factory=time.time)
 
     @property
     def current(self) -> Version | None:
@@ -84,24 +88,31 @@ class Graph:
         version = self.current or (next(iter(self.versions.values()), None))
         return "failed" if version is None else version.state
 
+    def is_idle(self) -> bool:
+        """Return True if it shall end now, because nobody used it; a job that waits or runs is a use."""
+        if any(version.jobs for version in self.versions.values()):
+            self.used = time.time()
+        return self.idle_s is not None and not self.pinned and time.time() - self.used > self.idle_s
+
     def begin(self, op: str, fields: dict[str, Any]) -> Version:
         """Add the next version."""
         self.newest += 1
         version = self.versions[self.newest] = Version(self.newest, op, fields)
         return version
 
-    def record(self) -> dict[str, Any]:
-        """Return the public record."""
-        current = self.current
+    def record(self, version: Version | None = None) -> dict[str, Any]:
+        """Return the public record, with the figures of a version, by default of the newest that is stored."""
+        current = version or self.current
         return {
             "name": self.name,
-            "state": self.state,
+            "state": self.state if version is None else version.state,
             "version": current.number if current else 0,
             "versions": [number for number, version in self.versions.items() if version.stored],
             "source": self.source,
             "options": self.options,
             "pinned": self.pinned,
             "created": self.created,
+            "idle_s": self.idle_s,
             "facts": current.facts if current else None,
             "bytes_by_rank": current.bytes_by_rank if current else None,
             "columns": current.columns if current else [],
@@ -110,7 +121,7 @@ class Graph:
 
     def document(self) -> dict[str, Any]:
         """Return what the history keeps."""
-        names = ("name", "source", "options", "newest", "pinned", "created", "error")
+        names = ("name", "source", "options", "newest", "pinned", "created", "idle_s", "error")
         kept = [version.document() for version in self.versions.values()]
         return {**{name: getattr(self, name) for name in names}, "versions": kept}
 

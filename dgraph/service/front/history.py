@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from dgraph.errors import OutputError
 from dgraph.service.front.job import Job
 from dgraph.service.front.service_log import fault
 
@@ -43,7 +44,12 @@ class History:
         self.flushing: asyncio.Task | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.written = 0
-        self.db = self.thread.submit(self._open, path).result()
+        try:
+            self.db = self.thread.submit(self._open, path).result()
+        except (sqlite3.Error, OSError) as error:
+            raise OutputError(
+                f"{path} cannot be opened: {error}; repair or remove it, or give another --state-dir"
+            ) from None
 
     @staticmethod
     def _open(path: Path) -> sqlite3.Connection:
@@ -103,6 +109,11 @@ class History:
         await self.flush()
         found = await self._do("SELECT doc FROM jobs WHERE id = ?", id)
         return _public(found[0][0]) if found else None
+
+    async def forget(self, id: str) -> None:
+        """Delete the record of a job."""
+        await self.flush()
+        await self._do("DELETE FROM jobs WHERE id = ?", id)
 
     async def page(self, state: str | None, graph: str | None, before: str | None, count: int) -> list[dict[str, Any]]:
         """Return records, newest first.

@@ -7,6 +7,7 @@ Jobs that differ only in their sources share a pass.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import itertools
 import time
@@ -124,6 +125,14 @@ class JobQueue:
             job.cancelling = True
             if job.ticket is not None:
                 job.ticket.cancel()
+
+    async def forget(self, id: str) -> None:
+        """Delete the record of a job that has ended, and its rows."""
+        self.jobs.pop(id, None)
+        with contextlib.suppress(ValueError):
+            self.ended.remove(id)
+        self.results.forget(id)
+        await self.history.forget(id)
 
     def _too_late(self, job: Job) -> None:
         error = {"kind": "TimedOut", "message": f"the job did not end within its {job.timeout_s:g} s; raise timeout_s"}

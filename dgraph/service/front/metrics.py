@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+MEMORY = {
+    "dgraph_front_memory_bytes": "Resident memory of the front",
+    "dgraph_rank_memory_bytes": "Resident memory of a rank",
+    "dgraph_rank_gpu_memory_bytes": "Memory in use of the GPU of a rank",
+    "dgraph_rank_gpu_memory_total_bytes": "Memory of the GPU of a rank",
+}
+"""Gauges of memory; a rank's are the latest that it sent. A rank without a GPU has no figures of one."""
+
+
+class _Memory(Collector):
+    def __init__(self, read: Callable[[], dict[str, dict[str, float]]]):
+        self.read = read
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the gauges with their values now."""
+        for name, by_rank in self.read().items():
+            gauge = GaugeMetricFamily(name, MEMORY[name], labels=["rank"] if "" not in by_rank else [])
+            for rank, size in by_rank.items():
+                gauge.add_metric([rank] if rank else [], size)
+            yield gauge
 
 
 class Metrics:
@@ -37,6 +61,14 @@ class Metrics:
         gauge = Gauge(name, text, ["state"], registry=self.registry)
         for state in states:
             gauge.labels(state).set_function(partial(read, state))
+
+    def memory(self, read: Callable[[], dict[str, dict[str, float]]]) -> None:
+        """Add gauges of memory in bytes.
+
+        Args:
+            read: function that returns name of a gauge → rank, or "" for the front → bytes.
+        """
+        self.registry.register(_Memory(read))
 
     def request(self, method: str, route: str, status: int) -> None:
         """Count a request."""

@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 MEDIA = "application/problem+json"
@@ -175,6 +176,10 @@ def install(app: FastAPI) -> None:
             return response(415, f"{detail} (curl: --json, or -H and -d)")
         detail = f"{first['where']}: {first['message']}, got {first['got']}; see /openapi.json for the valid values"
         return response(400 if unparsed else 422, detail, errors=found)
+
+    @app.exception_handler(ClientDisconnect)
+    async def _gone(request: Request, error: ClientDisconnect) -> Response:
+        return response(400, "the client disconnected before the body ended; send it again")
 
     @app.exception_handler(Exception)
     async def _fault(request: Request, error: Exception) -> Response:

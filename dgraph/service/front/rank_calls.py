@@ -10,16 +10,20 @@ import asyncio
 import contextlib
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 from dgraph.service.front.problem_documents import Problem, of_error
+from dgraph.service.front.settings import Settings
 from dgraph.service.supervisor.supervisor import RankError, RanksDied
 
 OWN_FILE = r"/(?:graphs/[^/\s]+/\d+/table|uploads/[0-9a-f]+(?:\.edges)?)\.\w+"
 FLAG = re.compile(r"--([a-z][a-z-]*)((?: [\w,\[\]]+)?) \((\w+)=(\w*)\)")
+HOST_PATH = re.compile(r"(?<![\w.~-])/(?!v1/|dev/|proc/)(?:[^\s/'\":,;()]+/)+([^\s/'\":,;()]*)")
 BARE_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-"""In messages of the ranks: files of the state folder, and options as the command line and Python write them."""
+"""In messages of the ranks: files of the state folder and the host, options as the command line and Python have them."""
+
+SOON_S = 0.5
+"""Seconds that metrics wait for figures of the ranks' memory."""
 
 TURN_S = 10.0
 """Seconds for which a path or an estimate waits while the ranks are busy."""
@@ -36,7 +40,7 @@ class RankCalls:
 
     Args:
         ranks: ``supervisor.Ranks``.
-        state: the state folder.
+        settings: the folders.
 
     Attributes:
         turn: held by a job, load or change that the ranks work on.
@@ -44,9 +48,13 @@ class RankCalls:
         memory: the latest figures of memory, and their time; None: none yet.
     """
 
-    def __init__(self, ranks: Any, state: Path):
-        self.ranks, self.state = ranks, state
+    def __init__(self, ranks: Any, settings: Settings):
+        self.ranks = ranks
+        state, root = settings.state, settings.data_root
         self.own_file = re.compile(re.escape(str(state)) + OWN_FILE)
+        folders = {f"{folder}/" for one in (state, root) for folder in (one, one.resolve()) if folder != folder.parent}
+        longest_first = sorted(folders, key=len, reverse=True)
+        self.folders = re.compile(rf"(?<![\w.~-])(?:{'|'.join(map(re.escape, longest_first))})")
         self.turn = asyncio.Lock()
         self.memory: tuple[float, list[dict[str, Any]]] | None = None
         self.draining = False
@@ -90,10 +98,13 @@ class RankCalls:
             return await self.ranks.call(op, **fields)
         except RankError as error:
             raise RankError(error.kind, self.plain(error.message)) from None
+        except RanksDied as died:
+            raise RanksDied(self.plain(str(died))) from None
 
     def plain(self, text: str) -> str:
-        """Return a text of the ranks in words of HTTP: options of JSON, and no path of the state folder."""
-        text = self.own_file.sub("the data sent", text).replace(f"{self.state}/", "")
+        """Return a text of the ranks in words of HTTP: options of JSON, and paths below the data root alone."""
+        text = self.own_file.sub("the data sent", text)
+        text = HOST_PATH.sub(r"\1", self.folders.sub("", text))
         text = BARE_FLAG.sub(r"\1", FLAG.sub(_option, text))
         return text.replace("with weights=", "as the third number of its row")
 
@@ -140,6 +151,13 @@ class RankCalls:
             found = await self.ask_in_turn("memory")
             self.memory = time.time(), found["by_rank"]
         return self.memory
+
+    async def look_at_memory(self) -> None:
+        """Take new figures of memory, if the ranks give them soon; for a request that does not wait for the ranks."""
+        with contextlib.suppress(Problem, TimeoutError):
+            async with asyncio.timeout(SOON_S):
+                if self.memory is None or not self.turn.locked():
+                    await self.memory_by_rank()
 
     def send(self, op: str, **fields: Any) -> None:
         """Send a request and ignore its answer."""

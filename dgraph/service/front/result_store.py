@@ -213,6 +213,15 @@ class ResultStore:
         stored.lookup = None
         self.metrics.evicted.inc()
 
+    def forget(self, job: str) -> None:
+        """Forget the result of a job that was removed; its rows stay as long as another job answers with them."""
+        stored = self.by_job.pop(job, None)
+        if stored is not None:
+            stored.aliases.remove(job)
+            if not stored.aliases:
+                self.drop(stored, DELETED)
+        self.gone.pop(job, None)
+
     def ranks_died(self) -> None:
         """Forget the results that the ranks held."""
         for stored in list(self.held.values()):

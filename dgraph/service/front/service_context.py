@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -29,7 +31,7 @@ class Service:
 
     def __init__(self, settings: Settings, ranks: Any):
         self.settings, self.supervisor = settings, ranks
-        self.ranks = RankCalls(ranks, settings.state)
+        self.ranks = RankCalls(ranks, settings)
         self.metrics = Metrics()
         self.doors = Doors.of(settings)
         self.history = History(settings.state / "history.sqlite", settings.keep_jobs)
@@ -51,6 +53,7 @@ class Service:
         gauge("dgraph_ranks_restarts", "Restarts of the ranks", lambda: self.supervisor.restarts)
         gauge("dgraph_results_spooled_bytes", "Bytes of spooled results", lambda: self.results.bytes)
         gauge("dgraph_results_held", "Results that the ranks hold", lambda: len(self.results.held))
+        self.metrics.memory(self._memory)
         graphs = self.catalogue.graphs
         self.metrics.by_state(
             "dgraph_graphs",
@@ -58,6 +61,21 @@ class Service:
             GRAPH_STATES,
             lambda state: sum(graph.state == state for graph in graphs.values()),
         )
+
+    def _memory(self) -> dict[str, dict[str, float]]:
+        """Return the memory of the front, and the latest figures of the ranks, as metrics name them."""
+        by_rank = self.ranks.memory[1] if self.ranks.memory is not None else []
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return {
+            "dgraph_front_memory_bytes": {"": pages * resource.getpagesize()},
+            "dgraph_rank_memory_bytes": {str(k): one["host_used"] for k, one in enumerate(by_rank)},
+            "dgraph_rank_gpu_memory_bytes": {
+                str(k): one["device_used"] for k, one in enumerate(by_rank) if one["device_total"]
+            },
+            "dgraph_rank_gpu_memory_total_bytes": {
+                str(k): one["device_total"] for k, one in enumerate(by_rank) if one["device_total"]
+            },
+        }
 
     async def start(self) -> None:
         """Read the catalogue and the queue of the last run, and begin to serve the ranks."""

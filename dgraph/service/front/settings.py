@@ -116,8 +116,18 @@ def take_state(state: Path) -> IO[str]:
         The lock; closing it gives the folder free.
 
     Raises:
-        UsageError: another service uses the folder, or others can read it.
+        UsageError: another service uses the folder, it belongs to another user, or it cannot be made or written.
     """
+    try:
+        return _taken(state)
+    except OSError as error:
+        where = error.filename or state
+        raise UsageError(
+            f"the state folder {state} cannot be used: {where}: {error.strerror}; give another --state-dir"
+        ) from None
+
+
+def _taken(state: Path) -> IO[str]:
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     if state.stat().st_uid != os.getuid():
         raise UsageError(f"the state folder {state} belongs to another user; give another --state-dir")

@@ -73,7 +73,7 @@ def take_table(path: Path, kind: str, store: Path, comm: Comm) -> Path:
 
     Args:
         path: the file; it may be removed afterwards, but not written to.
-        kind: a word of ``FORMATS``; an Arrow stream becomes an Arrow file. Of a file its stream is read, not its footer.
+        kind: a word of ``FORMATS``; an Arrow stream becomes an Arrow file. Footers of files are not read.
         store: folder to make.
         comm: the ranks.
     """

@@ -50,10 +50,16 @@ class LoadFields(Strict):
     policy: str | None = Field(None, max_length=64, description="partitioning policy")
 
 
+Idle = Annotated[
+    float | None, Field(gt=0, le=1e9, description="seconds without use after which the graph is deleted; null: never")
+]
+
+
 class LoadQuery(LoadFields):
     """Options of a load, as a query string writes them."""
 
     model_config = ConfigDict(extra="forbid", strict=False)
+    idle_s: Idle = None
 
 
 class NewGraph(Strict):
@@ -64,6 +70,7 @@ class NewGraph(Strict):
         min_length=1, max_length=4096, description="path relative to the data root, or a generator: grid:900x900"
     )
     options: LoadFields = Field(default_factory=LoadFields)  # type: ignore[arg-type]
+    idle_s: Idle = None
 
 
 class GraphRecord(BaseModel):
@@ -77,6 +84,7 @@ class GraphRecord(BaseModel):
     options: dict[str, Any]
     pinned: bool
     created: float
+    idle_s: float | None
     facts: dict[str, Any] | None = Field(description="vertices, edges and the like, from the load")
     bytes_by_rank: list[int] | None
     columns: list[str] = Field(description="columns that jobs of mode mutate kept")

@@ -63,7 +63,7 @@ async def load(request: Request, body: models.NewGraph) -> Response:
     else:
         source = str(await in_thread(jail.readable, service.settings.data_root, body.source))
     fields = {"source": source, "options": options}
-    graph = service.catalogue.add(body.name, body.source, options, "load", fields)
+    graph = service.catalogue.add(body.name, body.source, options, "load", fields, body.idle_s)
     return json_response(graph.record(), 202, {"Location": f"/v1/graphs/{graph.name}"})
 
 
@@ -88,7 +88,7 @@ async def upload(
         raise Problem(415, f"got Content-Type {media!r:.100}; send one of {', '.join(FORMS)}")
     if encoding not in ("identity", "gzip"):
         raise Problem(415, f"got Content-Encoding {encoding!r:.40}; send gzip or none")
-    options = fields.model_dump(exclude_unset=True)
+    options = fields.model_dump(exclude_unset=True, exclude={"idle_s"})
     settings, form, held = service.settings, FORMS[media], 0
     path = settings.state / "uploads" / f"{secrets.token_hex(12)}.{form}"
 
@@ -110,10 +110,10 @@ async def upload(
         table = {"path": str(path), "format": form, "options": options}
         old = service.catalogue.graphs.get(name)
         if old is None or old.state == "failed":
-            graph = service.catalogue.add(name, f"upload ({form})", options, "table", table)
+            graph = service.catalogue.add(name, f"upload ({form})", options, "table", table, fields.idle_s)
         else:
             service.catalogue.replace(old, f"upload ({form})", options, "table", table)
-            graph = old
+            graph, old.idle_s = old, fields.idle_s
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -123,9 +123,15 @@ async def upload(
 
 
 @router.get("/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 422))
-async def show(request: Request, name: GraphName) -> Response:
+async def show(
+    request: Request,
+    name: GraphName,
+    version: Annotated[int | None, Query(ge=1, lt=1 << 31, description="whose figures; null: the newest")] = None,
+) -> Response:
     """Show a graph."""
-    return json_response(service_of(request).catalogue.graph(name).record())
+    catalogue = service_of(request).catalogue
+    graph = catalogue.graph(name)
+    return json_response(graph.record(None if version is None else catalogue.version(graph, version)))
 
 
 @router.patch("/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 408, 413, 415, 422))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
@@ -175,15 +175,22 @@ async def report(request: Request, id: JobId) -> Response:
         **documented(404, 422),
     },
 )
-async def cancel(request: Request, id: JobId) -> Response:
-    """Cancel a job. Its record stays and says cancelled; one that has ended does not change."""
+async def cancel(
+    request: Request,
+    id: JobId,
+    ended: Annotated[Literal["remove", "keep"], Query(description="what to do if the job has ended")] = "remove",
+) -> Response:
+    """Cancel a job, whose record stays and says cancelled; or remove one that has ended, and its rows."""
     service = service_of(request)
     job = service.queue.jobs.get(id)
-    if job is None:
-        return json_response(await job_record(service, id))
-    service.queue.cancel(job)
-    ended = await job.ended(CANCEL_S)
-    return json_response(job.record(), 200 if ended else 202)
+    if job is not None and job.state not in ENDED:
+        service.queue.cancel(job)
+        status = 200 if await job.ended(CANCEL_S) else 202
+        return json_response(job.record(), status)
+    record = await job_record(service, id)
+    if ended == "remove":
+        await service.queue.forget(id)
+    return json_response(record)
 
 
 @router.get(

@@ -89,5 +89,7 @@ async def readyz(request: Request) -> Response:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **documented()})
 async def metrics(request: Request) -> Response:
-    """Show Prometheus metrics."""
-    return Response(service_of(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    """Show Prometheus metrics; memory of the ranks is the latest that they sent."""
+    service = service_of(request)
+    await service.ranks.look_at_memory()
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
