@@ -14,6 +14,9 @@ from dgraph.errors import UsageError
 from dgraph.service.client.connection import Service, connect
 from dgraph.service.client.remote_graph import RemoteGraph
 
+IDLE_S = 3600.0
+"""Seconds without use after which a service deletes a graph of NetworkX; the next call sends it again."""
+
 
 @lru_cache(maxsize=8)
 def _service(address: str) -> Service:
@@ -46,7 +49,8 @@ def service_graph(
     table = {end: values.astype(np.int64) for end, values in columns.items()}
     if weights is not None:
         table["weight"] = np.concatenate([weights[kept], np.ones(alone.size, weights.dtype)])
-    return service.put(name, extra("pyarrow", "a graph that a service receives").table(table), directed=directed)
+    rows = extra("pyarrow", "a graph that a service receives").table(table)
+    return service.put(name, rows, idle_s=IDLE_S, directed=directed)
 
 
 def _hashed(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, directed: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dgraph._support.extras import extra
 from dgraph.errors import UsageError
-from dgraph.service.client.http_link import ARROW, CSV, Link
+from dgraph.service.client.http_link import ARROW, CSV, Link, place
 from dgraph.service.client.problems import class_of
 from dgraph.service.client.remote_graph import RemoteGraph
 from dgraph.service.client.remote_job import Job
@@ -32,10 +32,11 @@ def connect(
         token: a line of the service's token file, needed over TCP; None: the environment's ``DGRAPH_TOKEN``, if set.
         timeout: seconds in which the service must send something.
         patience: seconds for which a request that is answered 503, or not at all, is sent again, as while the service
-            or its ranks restart; a run that their end interrupted is submitted again.
+            or its ranks restart; a run that their end interrupted, or whose rows were lost, is submitted again.
 
     Raises:
-        UsageError: the address has another form, or the service refuses the token.
+        UsageError: the address has another form, a time is not finite, no header can have the token, or the service
+            refuses it.
         OutputError: nothing answers there.
     """
     service = Service(Link(address, token or os.environ.get(TOKEN) or None, timeout, patience))
@@ -61,28 +62,34 @@ class Service:
             version: the version that runs take; None: the newest.
 
         Raises:
-            UsageError: the service has none of that name.
+            UsageError: the service has none of that name, or not that version of it.
         """
-        return RemoteGraph(self._link, self._link.call("GET", f"/v1/graphs/{name}"), version)
+        return RemoteGraph(self._link, self._link.call("GET", place("graphs", name), version=version), version)
 
-    def load(self, name: str, source: str, *, wait: bool = True, **options: Any) -> RemoteGraph:
+    def load(
+        self, name: str, source: str, *, wait: bool = True, idle_s: float | None = None, **options: Any
+    ) -> RemoteGraph:  # fmt: skip
         """Load a graph into the service.
 
         Args:
             name: to give it.
             source: a path relative to the service's data root, or a generator such as ``grid:900x900``.
             wait: False returns while it is loading; jobs on it are queued.
+            idle_s: seconds without use after which the service deletes the graph; None: it stays.
             options: of ``Graph.load``, such as ``weights="1..255"``.
 
         Raises:
             UsageError: the service refuses the source or the options.
             DataError: the source is not what its name says.
         """
-        record = self._link.call("POST", "/v1/graphs", {"name": name, "source": source, "options": options})
+        body = {"name": name, "source": source, "options": options, "idle_s": idle_s}
+        record = self._link.call("POST", "/v1/graphs", body)
         graph = RemoteGraph(self._link, record)
         return self._ready(graph) if wait else graph
 
-    def put(self, name: str, table: Any, *, wait: bool = True, **options: Any) -> RemoteGraph:
+    def put(
+        self, name: str, table: Any, *, wait: bool = True, idle_s: float | None = None, **options: Any
+    ) -> RemoteGraph:  # fmt: skip
         """Send edges to the service as a graph.
 
         Args:
@@ -90,13 +97,14 @@ class Service:
             table: a data frame of pandas or Polars, or a table with Arrow's C interface: columns source, target and
                 perhaps weight, or ``columns="who,whom"`` among the options.
             wait: as of :meth:`load`.
+            idle_s: as of :meth:`load`.
             options: as of :meth:`load`.
         """
         body, kind, names = _body(table, options.get("columns"))
         if names:
             options = {"ids": "string", "header": True} | options
         words = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
-        record = self._link.call("PUT", f"/v1/graphs/{name}/data", body, kind, **words)
+        record = self._link.call("PUT", place("graphs", name, "data"), body, kind, idle_s=idle_s, **words)
         graph = RemoteGraph(self._link, record)
         return self._ready(graph) if wait else graph
 
@@ -118,7 +126,7 @@ class Service:
 
     def job(self, id: str) -> Job:
         """Return a job by its id."""
-        return Job(self._link, self._link.call("GET", f"/v1/jobs/{id}"))
+        return Job(self._link, self._link.call("GET", place("jobs", id)))
 
     def algorithms(self) -> list[dict[str, Any]]:
         """Return the service's algorithms: JSON Schema of parameters, and result columns."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import select
 import socket
 import threading
@@ -15,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
 
@@ -28,6 +29,9 @@ ARROW = "application/vnd.apache.arrow.stream"
 CSV = "text/csv"
 
 LOST = (http.client.HTTPException, ConnectionError)
+
+LONGEST_S = 1e9
+"""Longest timeout and patience; the system's timers take little more."""
 
 PAUSE_S = 0.1
 """Seconds between two attempts of a request that waits for the service."""
@@ -69,26 +73,20 @@ class Link:
         patience: seconds for which a request is sent again while the service restarts.
 
     Raises:
-        UsageError: the address has another form.
+        UsageError: the address has another form, a token cannot be sent, or a time is not a number of seconds.
     """
 
     def __init__(self, address: str, token: str | None, timeout: float, patience: float = 0.0):
+        for name, value, least in (("timeout", timeout, 0.001), ("patience", patience, 0.0)):
+            if not isinstance(value, int | float) or not least <= value <= LONGEST_S:
+                raise UsageError(f"got {name}={value!r:.60}; give seconds, from {least:g} to {LONGEST_S:g}")
         self.address, self.patience, self._timeout = address, patience, timeout
         self._headers = {"User-Agent": f"dgraph/{__version__}"}
         if token is not None:
+            _check_token(token)
             self._headers["Authorization"] = f"Bearer {token}"
         self._of_thread = threading.local()
-        kind, _, rest = address.partition(":")
-        place = urlsplit(address)
-        if kind == "unix" and rest:
-            self._path: str | None = rest.removeprefix("//")
-        elif kind in ("http", "https") and place.hostname and place.path in ("", "/") and not place.query:
-            self._path = None
-        else:
-            raise UsageError(
-                f"{address!r} is not the address of a service; give unix:/PATH.sock, http://HOST:PORT or "
-                "https://HOST:PORT, without a path"
-            )
+        self._path = _path_of(address)
 
     def call(self, method: str, path: str, body: Any = None, kind: str = JSON, **query: Any) -> Any:
         """Send a request and return the object of the answer's JSON; None if the answer has no body.
@@ -150,9 +148,9 @@ class Link:
 
     def _open(self, method: str, path: str, body: Any, kind: str, query: Mapping[str, Any]) -> http.client.HTTPResponse:
         asked = {name: value for name, value in query.items() if value is not None}
-        target = f"{path}?{urlencode(asked)}" if asked else path
+        target = f"{path}?{urlencode(asked, errors='replace')}" if asked else path
         headers = {"Accept": JSON} | ({} if body is None else {"Content-Type": kind})
-        sent = json.dumps(body, allow_nan=False).encode() if body is not None and kind == JSON else body
+        sent = _encoded(body) if body is not None and kind == JSON else body
         held = getattr(self._of_thread, "connection", None)
         if held is not None and held.sock is not None and select.select([held.sock], [], [], 0)[0]:
             held.close()  # the service has closed the connection, which was idle
@@ -198,6 +196,68 @@ class Link:
             f"the service at {self.address} does not answer: {why}; check the address, and that `python -m dgraph "
             "serve` runs there"
         )
+
+
+def _path_of(address: str) -> str | None:
+    """Return the path of a Unix socket's address; None for a host's.
+
+    Raises:
+        UsageError: the address has another form.
+    """
+    try:
+        kind, _, rest = address.partition(":")
+        place = urlsplit(address)
+        if kind == "unix" and rest and "\0" not in rest:
+            return rest.removeprefix("//")
+        if kind in ("http", "https") and place.hostname and place.path in ("", "/") and not place.query:
+            place.port  # noqa: B018 - raises ValueError for one that is not a port
+            return None
+    except (AttributeError, ValueError):
+        pass
+    raise UsageError(
+        f"{address!r} is not the address of a service; give unix:/PATH.sock, http://HOST:PORT or https://HOST:PORT, "
+        "without a path"
+    )
+
+
+def _check_token(token: object) -> None:
+    """Refuse a token that no header can have; the message does not show it."""
+    if not isinstance(token, str):
+        raise UsageError(f"got a token of type {type(token).__name__}; give a text, a line of the service's token file")
+    wrong = next((at for at, letter in enumerate(token) if not "!" <= letter <= "~"), None)
+    if wrong is not None:
+        raise UsageError(
+            f"character {wrong + 1} of the token is {token[wrong]!a}, but a token is one word of ASCII; give a line of "
+            "the service's token file, without its end"
+        )
+
+
+def place(*parts: str) -> str:
+    """Return a path of the service; names in it may have any character."""
+    return "/".join(["/v1", *(quote(part, safe="", errors="replace") for part in parts)])
+
+
+def _encoded(body: Any) -> bytes:
+    """Return a body as JSON.
+
+    Raises:
+        UsageError: a value that JSON does not have, by its name.
+    """
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError) as wrong:
+        raise UsageError(f"{_unsendable(body) or wrong}, which no service takes; give another value") from None
+
+
+def _unsendable(value: Any, name: str = "") -> str | None:
+    """Return name and value of the first that JSON does not have; None if there is none."""
+    if isinstance(value, Mapping | list | tuple):
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        below = (_unsendable(one, f"{name}.{key}".lstrip(".")) for key, one in pairs)
+        return next(filter(None, below), None)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{name} is {value}"
+    return None if isinstance(value, str | int | float | None) else f"{name} is of type {type(value).__name__}"
 
 
 def _whole(answer: http.client.HTTPResponse) -> memoryview:

@@ -9,9 +9,15 @@ from typing import Any
 from dgraph import errors
 from dgraph.errors import DgraphError, InternalError, OutputError, UsageError
 
+
+class RowsGone(UsageError):
+    """The rows of a job that is done: the ranks that held them ended, or they made room for others."""
+
+
 BY_KIND: dict[str, type[DgraphError]] = {
     **dict.fromkeys(("TimedOut", "RanksDied", "Restarted"), OutputError),
-    **dict.fromkeys(("NotFound", "Evicted"), UsageError),
+    "NotFound": UsageError,
+    "Evicted": RowsGone,
 }
 """Kind of a service's error → class, for kinds that have no class of their own in ``dgraph.errors``."""
 

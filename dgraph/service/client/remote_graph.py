@@ -12,7 +12,7 @@ import numpy as np
 
 from dgraph._support.callers import users_frame
 from dgraph.errors import ConvergenceWarning, OutputError, UsageError
-from dgraph.service.client.http_link import Link
+from dgraph.service.client.http_link import Link, place
 from dgraph.service.client.remote_job import Job
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RemoteGraph:
     def facts(self) -> dict[str, Any]:
         """Figures of the graph: n, m, arcs, directed, weight_type, ids, policy, fingerprint, notes, …."""
         record = self._record
-        if record.get("state") == "loading":
+        if record.get("state", "loading") == "loading":
             record = self.refresh()._record
         return (record.get("facts") or {}) | record
 
@@ -78,12 +78,12 @@ class RemoteGraph:
     @property
     def state(self) -> str:
         """State when it was last received: loading, ready or failed."""
-        return self._record["state"]
+        return self._record["state"] if "state" in self._record else self.refresh()._record["state"]
 
     @property
     def bytes_by_rank(self) -> list[int]:
         """Bytes that the graph takes on each rank."""
-        return list(self._record.get("bytes_by_rank") or ())
+        return list(self.facts.get("bytes_by_rank") or ())
 
     def fingerprint(self) -> str:
         """Return the hash of vertices, arcs and weights that the local graph has, too."""
@@ -91,12 +91,16 @@ class RemoteGraph:
 
     def refresh(self) -> RemoteGraph:
         """Ask the service for the record, and return the graph."""
-        self._record = self._link.call("GET", f"/v1/graphs/{self.name}")
+        self._record = self._link.call("GET", place("graphs", self.name), version=self.version)
         return self
 
     def at(self, version: int) -> RemoteGraph:
-        """Return a handle of one version, whose answers later changes of the graph leave as they are."""
-        return RemoteGraph(self._link, self._record, version)
+        """Return a handle of one version, whose answers later changes of the graph leave as they are.
+
+        Its figures are asked for when they are read; that, and a run, raises ``UsageError`` for a version that the
+        service does not have.
+        """
+        return RemoteGraph(self._link, {"name": self.name}, version)
 
     def submit(
         self,
@@ -156,7 +160,7 @@ class RemoteGraph:
             )
         body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "version": self.version}
         body |= {key: value for key, value in settings.items() if value is not None}
-        return Job(self._link, self._link.call("POST", "/v1/jobs", body, wait=wait, top=1))
+        return Job(self._link, self._link.call("POST", "/v1/jobs", body, wait=wait, top=1), body)
 
     def run(self, algorithm: str, **settings: Any) -> RemoteResult:
         """Run an algorithm and return its result; keywords as of :meth:`submit`. A KeyboardInterrupt cancels the job.
@@ -179,15 +183,18 @@ class RemoteGraph:
         from dgraph._support import interrupts
 
         until = time.monotonic() + self._link.patience
+        with interrupts.deferred():  # an interrupt before the id is known would leave the job running
+            job = self.submit(algorithm, wait=SHORT_S, **settings)
         while True:
-            with interrupts.deferred():  # an interrupt before the id is known would leave the job running
-                job = self.submit(algorithm, wait=SHORT_S, **settings)
             try:
                 result = job.wait(None if progress is None else _shown(progress)).result()
                 break
             except OutputError:
-                interrupted = (job.record.get("error") or {}).get("kind") in ("RanksDied", "Restarted")
-                if not interrupted or time.monotonic() >= until:
+                if not job.interrupted or time.monotonic() >= until:
+                    raise
+                with interrupts.deferred():
+                    again = job.submit_again()
+                if not again:
                     raise
         if not result.converged:
             _warn(algorithm, result.limit)
@@ -195,7 +202,7 @@ class RemoteGraph:
 
     def estimate(self, algorithm: str, **parameters: Any) -> dict[str, Any]:
         """Return the memory that a run would take on each rank, the memory there is, and whether it fits."""
-        body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters)}
+        body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "version": self.version}
         return self._link.call("POST", "/v1/estimate", body)
 
     def path(self, source: int | str, target: int | str, *, weighted: bool | None = None) -> list:
@@ -206,10 +213,10 @@ class RemoteGraph:
             target: its last vertex.
             weighted: False counts hops; None: weights where the graph has some.
         """
-        body: dict[str, Any] = {"source": _scalar(source), "target": _scalar(target)}
+        body: dict[str, Any] = {"source": _scalar(source), "target": _scalar(target), "version": self.version}
         if weighted is not None:
             body["weighted"] = weighted
-        return self._link.call("POST", f"/v1/graphs/{self.name}/path", body)["vertices"]
+        return self._link.call("POST", place("graphs", self.name, "path"), body)["vertices"]
 
     def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> RemoteGraph:
         """Make a version with edges added and removed, and return it; earlier versions stay as they are.
@@ -223,17 +230,17 @@ class RemoteGraph:
         if weights is not None:
             added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
         batch = {"add": added, "remove": removed}
-        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", batch, wait=CHANGE_S)
-        return RemoteGraph(self._link, self.refresh()._record, made["version"])
+        made = self._link.call("POST", place("graphs", self.name, "edges"), batch, wait=CHANGE_S)
+        return RemoteGraph(self._link, self._record, made["version"]).refresh()
 
     def pin(self, pinned: bool = True) -> RemoteGraph:
         """Make :meth:`drop` and other clients' removals of the graph fail, or allow them again."""
-        self._record = self._link.call("PATCH", f"/v1/graphs/{self.name}", {"pinned": pinned})
-        return self
+        self._link.call("PATCH", place("graphs", self.name), {"pinned": pinned})
+        return self.refresh()
 
     def drop(self) -> None:
         """Remove the graph from the service, with all its versions."""
-        self._link.call("DELETE", f"/v1/graphs/{self.name}")
+        self._link.call("DELETE", place("graphs", self.name))
 
     def _figure(self, name: str) -> Any:
         facts = self.facts
@@ -245,7 +252,9 @@ class RemoteGraph:
         record = self._record | (self._record.get("facts") or {})
         size = f", {record['n']:,} vertices, {record['m']:,} edges" if "n" in record else ""
         version = "" if self.version is None else f", version {self.version}"
-        return f"<RemoteGraph {self.name} at {self._link.address}: {record['state']}{size}{version}>"
+        return (
+            f"<RemoteGraph {self.name} at {self._link.address}: {record.get('state', 'not asked yet')}{size}{version}>"
+        )
 
 
 def _chosen(options: Any) -> dict[str, Any] | None:

@@ -28,8 +28,8 @@ class Job:
         record: the service's record of it, as it was last received.
     """
 
-    def __init__(self, link: Link, record: dict[str, Any]):
-        self._link = link
+    def __init__(self, link: Link, record: dict[str, Any], request: dict[str, Any] | None = None):
+        self._link, self._request = link, request
         self.id: str = record["id"]
         self.record = record
 
@@ -49,8 +49,42 @@ class Job:
             yield event
 
     def cancel(self) -> None:
-        """Cancel the job; it ends within one round."""
+        """Cancel the job, which ends within one round; no effect if it has ended."""
+        self._link.call("DELETE", f"/v1/jobs/{self.id}", ended="keep")
+
+    def drop(self) -> None:
+        """Remove the job, which has ended, and its rows from the service; one that has not is cancelled, and stays."""
         self._link.call("DELETE", f"/v1/jobs/{self.id}")
+
+    @property
+    def interrupted(self) -> bool:
+        """True if it failed because the service or its ranks ended."""
+        return (self.record.get("error") or {}).get("kind") in ("RanksDied", "Restarted")
+
+    def submit_again(self, same_version: bool = False) -> bool:
+        """Submit the run again, as this job; return False if this client is not patient, or did not submit it.
+
+        Args:
+            same_version: True to run on the version that it ran on, for more rows of an answer.
+        """
+        if self._request is None or not self._link.patience:
+            return False
+        more = {"version": self.record["version"]} if same_version else {}
+        self.record = self._link.call("POST", "/v1/jobs", self._request | more, top=1)
+        self.id = self.record["id"]
+        return True
+
+    def recover(self) -> bool:
+        """Run the job again, whose rows are gone; return False as of :meth:`submit_again`."""
+        until = time.monotonic() + self._link.patience
+        while self.submit_again(same_version=True):
+            try:
+                self.wait()
+                return True
+            except OutputError:
+                if not self.interrupted or time.monotonic() >= until:
+                    raise
+        return False
 
     def wait(self, seen: Callable[[dict[str, Any]], None] | None = None) -> Job:
         """Wait for the job's end; a ``KeyboardInterrupt`` cancels the job.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,6 +16,8 @@ from dgraph.result.columns import UNREACHED, Columns
 from dgraph.result.named_columns import NamedColumns
 from dgraph.result.result import Result
 from dgraph.service.client.http_link import Link
+from dgraph.service.client.problems import RowsGone
+from dgraph.service.client.remote_job import Job
 
 FILE = b"ARROW1"
 """First bytes of an Arrow file; a stream begins otherwise."""
@@ -42,12 +44,12 @@ class Rows:
 
     Args:
         link: the service.
-        job: the job's id.
+        job: the job; a patient client runs it again where its rows are gone.
         vertices: names of the columns that hold vertices.
     """
 
-    def __init__(self, link: Link, job: str, vertices: Collection[str]):
-        self._link, self._place, self._vertices = link, f"/v1/jobs/{job}", vertices
+    def __init__(self, link: Link, job: Job, vertices: Collection[str]):
+        self._link, self._job, self._vertices = link, job, vertices
         self._held: dict[str, Any] = {}
 
     @cached_property
@@ -75,7 +77,7 @@ class Rows:
         """Fetch rows as a ``pyarrow.Table`` that shares the memory of the answer."""
         pyarrow = extra("pyarrow", "a result of a service")
         ipc = extra("pyarrow.ipc", "a result of a service")
-        raw = self._link.fetch("GET", f"{self._place}/result", format="arrow", **query)
+        raw = self._asked(lambda place: self._link.fetch("GET", f"{place}/result", format="arrow", **query))
         buffer = pyarrow.py_buffer(raw)
         reader = ipc.open_file(buffer) if bytes(raw[:6]) == FILE else ipc.open_stream(buffer)
         return reader.read_all()
@@ -92,7 +94,17 @@ class Rows:
 
     def of(self, vertices: Sequence[int | str]) -> dict[str, list]:
         """Fetch the rows of some vertices."""
-        return self._link.call("POST", f"{self._place}/lookup", {"vertices": list(vertices)})["columns"]
+        body = {"vertices": list(vertices)}
+        return self._asked(lambda place: self._link.call("POST", f"{place}/lookup", body))["columns"]
+
+    def _asked(self, ask: Callable[[str], Any]) -> Any:
+        """Return the answer of a request for rows, of which ``ask`` takes the job's path."""
+        try:
+            return ask(f"/v1/jobs/{self._job.id}")
+        except RowsGone:
+            if not self._job.recover():
+                raise
+        return ask(f"/v1/jobs/{self._job.id}")
 
 
 class RemoteResult(Result):
@@ -105,10 +117,10 @@ class RemoteResult(Result):
         job: the :class:`~dgraph.service.client.remote_job.Job`.
     """
 
-    job: Any
+    job: Job
     _rows: Rows
 
-    def __init__(self, job: Any, link: Link):
+    def __init__(self, job: Job, link: Link):
         record = job.record
         known = ALGORITHMS[record["algorithm"]].columns if record["algorithm"] in ALGORITHMS else {}
         vertices = {name for name, column in known.items() if column.kind == "vertex"}
@@ -116,7 +128,7 @@ class RemoteResult(Result):
         vars(self).update(
             algorithm=record["algorithm"], comm=Threads(), summary=record.get("summary") or {},
             converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("rounds") or 0,
-            job=job, _rows=Rows(link, job.id, vertices),
+            job=job, _rows=Rows(link, job, vertices),
         )  # fmt: skip
 
     @cached_property

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dgraph.errors import OutputError
+from dgraph.service.client.connection import TIMEOUT_S
 from dgraph.service.client.http_link import JSON, Link
 from dgraph.service.client.problems import error_of
 from dgraph.service.front import problem_documents as problems
@@ -41,7 +42,7 @@ class InnerLink(Link):
     """
 
     def __init__(self, app: ASGIApp, service: Service):
-        super().__init__(f"unix:{service.settings.unix_socket}", None, 0.0)
+        super().__init__(f"unix:{service.settings.unix_socket}", None, TIMEOUT_S)
         self._app, self._service = app, service
         self._loop = asyncio.get_running_loop()
 

@@ -20,7 +20,7 @@ OWN_FILE = r"/(?:graphs/[^/\s]+/\d+/table|uploads/[0-9a-f]+(?:\.edges)?)\.\w+"
 FLAG = re.compile(r"--([a-z][a-z-]*)((?: [\w,\[\]]+)?) \((\w+)=(\w*)\)")
 HOST_PATH = re.compile(r"(?<![\w.~-])/(?!v1/|dev/|proc/)(?:[^\s/'\":,;()]+/)+([^\s/'\":,;()]*)")
 BARE_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-"""In messages of the ranks: files of the state folder and the host, options as the command line and Python have them."""
+"""In messages of the ranks: files of the state folder and the host, and options as Python has them."""
 
 SOON_S = 0.5
 """Seconds that metrics wait for figures of the ranks' memory."""
