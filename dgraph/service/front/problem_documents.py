@@ -30,7 +30,7 @@ PAGE = """<!doctype html>
 LOG_IN = """
 <p>To log in, run this where the service runs, and open the address that it answers; STATE is the service's
 <code>--state-dir</code>, by default <code>~/.local/state/dgraph</code>:</p>
-<pre>curl --unix-socket STATE/service.sock -X POST http://localhost/v1/login</pre>"""
+<p><code>curl --unix-socket STATE/service.sock -X POST http://localhost/v1/login</code></p>"""
 """Page of a refused request of a browser, and what it says of logins. Its style is the browser's."""
 
 NOT_JSON = ("model_attributes_type", "dict_type")

@@ -1,4 +1,4 @@
-"""Results as JSON, Arrow and Parquet, from the Arrow files that the ranks spool. Functions block: threads run them."""
+"""Results as JSON, Arrow, Parquet and CSV, from the Arrow files that the ranks spool. Functions block: use threads."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ MEDIA = {
     "json": "application/json",
     "arrow": "application/vnd.apache.arrow.stream",
     "parquet": "application/vnd.apache.parquet",
+    "csv": "text/csv",
 }
 
 
@@ -128,12 +129,20 @@ def columns_of(rows: Any) -> dict[str, list]:
     return {name: _list(rows[name]) for name in rows.column_names}
 
 
-def _list(column: Any) -> list:
+def _finite(column: Any) -> Any:
+    """Return a column with null where a number is not finite: both mean that there is no value."""
     import pyarrow
     from pyarrow import compute
 
     if pyarrow.types.is_floating(column.type):
-        column = compute.if_else(compute.is_finite(column), column, None)
+        return compute.if_else(compute.is_finite(column), column, None)
+    return column
+
+
+def _list(column: Any) -> list:
+    import pyarrow
+
+    column = _finite(column)
     if column.null_count or not pyarrow.types.is_primitive(column.type):
         return column.to_pylist()
     return column.to_numpy().tolist()
@@ -152,7 +161,7 @@ def json_parts(rows: Any, total: int) -> Iterator[bytes]:
 
 
 def written(rows: Any, form: str, folder: Path) -> IO[bytes]:
-    """Write a table as an Arrow stream or as Parquet to a file without a name; return it, open for reading."""
+    """Write a table as an Arrow stream, Parquet or CSV to a file without a name; return it, open for reading."""
     import pyarrow
 
     path = folder / f".{secrets.token_hex(12)}"
@@ -161,12 +170,23 @@ def written(rows: Any, form: str, folder: Path) -> IO[bytes]:
             from pyarrow import parquet
 
             parquet.write_table(rows, path)
+        elif form == "csv":
+            from pyarrow import csv
+
+            csv.write_csv(_without_infinity(rows), path)
         else:
             with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, rows.schema) as writer:
                 writer.write_table(rows)
         return path.open("rb")
     finally:
         path.unlink(missing_ok=True)
+
+
+def _without_infinity(rows: Any) -> Any:
+    """Return a table with null for infinity in all columns."""
+    for at, column in enumerate(rows.columns):
+        rows = rows.set_column(at, rows.column_names[at], _finite(column))
+    return rows
 
 
 class Lookup:

@@ -1,7 +1,8 @@
 // The page: polls graphs, jobs and health, follows the chosen job's events, and draws what changed.
 import { call, follow } from "./api.js";
-import { PARTS, ago, bars, breakdown, bytes, count, figure, legend, make, rounds, seconds, table } from "./figures.js";
+import { PARTS, ago, bars, breakdown, bytes, count, figure, legend, make, named, rounds, seconds, table } from "./figures.js";
 import { fill, read } from "./form.js";
+import { every, notice } from "./polls.js";
 import { themed } from "./theme.js";
 
 const at = id => document.getElementById(id);
@@ -23,14 +24,6 @@ function draw(id, shown, nodes) {
 
 const pill = name => make("span", { class: `pill ${name}` }, name);
 const empty = text => make("p", { class: "empty" }, text);
-
-function notice(error) {
-  at("notice").hidden = !error;
-  if (!error) return;
-  at("notice").textContent = error.status === 401
-    ? "Your login has ended. Make a new one where the service runs, and open its address: curl --unix-socket STATE/service.sock -X POST http://localhost/v1/login"
-    : error.message;
-}
 
 async function health() {
   let found;
@@ -58,7 +51,7 @@ async function graphs() {
   if (!state.graphs.length && !at("loader").dataset.seen) at("loader").open = at("loader").dataset.seen = true;
   const names = state.graphs.filter(each => each.state !== "failed").map(each => each.name);
   const before = at("graph").value;
-  draw("graph", names, () => names.map(name => make("option", { value: name }, name)));
+  draw("graph", names, () => names.map(name => make("option", { value: name, dir: "auto" }, name)));
   if (names.includes(before)) at("graph").value = before;
   at("ask").querySelector(".main").disabled = at("estimate").disabled = !names.length;
 }
@@ -71,10 +64,10 @@ function graph(each, most) {
     ? `${count(facts.n)} vertices · ${count(facts.m)} ${facts.directed ? "arcs" : "edges"}${facts.weight_type ? " · weighted" : ""}${each.version > 1 ? ` · version ${each.version}` : ""} · ${bytes(size)}`
     : each.state === "loading" ? "loading; jobs on it wait" : `failed: ${(each.error || {}).message || (each.error || {}).detail || "see the log"}`;
   return make("li", {},
-    make("p", { class: "title" }, make("b", {}, each.name), each.state === "ready" ? null : pill(each.state), each.pinned ? make("span", { class: "pill" }, "pinned") : null,
+    make("p", { class: "title" }, make("b", {}, named(each.name)), each.state === "ready" ? null : pill(each.state), each.pinned ? make("span", { class: "pill" }, "pinned") : null,
       make("button", { type: "button", class: "quiet", "data-key": `pin-${each.name}`, onclick: () => change("PATCH", each.name, { pinned: !each.pinned }) }, each.pinned ? "Unpin" : "Pin"),
       make("button", { type: "button", class: "quiet", "data-key": `drop-${each.name}`, disabled: each.pinned, "aria-label": `Remove ${each.name}`, onclick: event => confirmed(event.target, () => change("DELETE", each.name)) }, "Remove")),
-    make("p", { class: each.state === "failed" ? "bad" : "note" }, words),
+    make("p", { class: each.state === "failed" ? "bad" : "note" }, named(words)),
     held.length > 1 ? bars({ memory: held }, bytes, most) : null);
 }
 
@@ -90,6 +83,7 @@ function confirmed(button, act) {
 async function change(method, name, body) {
   try {
     await call(method, `/v1/graphs/${encodeURIComponent(name)}`, body);
+    notice(null);
     await graphs();
   } catch (error) { notice(error); }
 }
@@ -103,8 +97,8 @@ async function jobs() {
   draw("jobs-body", [shown, cursors, page.cursor], () => page.jobs.length ? [table(
     [["Job", ""], ["Graph", ""], ["State", ""], ["Rounds", "number wide"], ["Time", "number"], ["Submitted", "number wide"]],
     page.jobs.map(job => make("tr", { class: job.id === state.chosen ? "chosen" : "" },
-      make("td", {}, make("button", { type: "button", class: "link", "data-key": job.id, "aria-pressed": String(job.id === state.chosen), onclick: () => choose(job) }, job.algorithm), brief(job) ? make("span", { class: "brief wide" }, brief(job)) : null),
-      make("td", {}, job.graph), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.rounds ?? job.round)),
+      make("td", { class: "name" }, make("a", { class: "target", "data-key": job.id, href: address(job.id), "aria-current": job.id === state.chosen ? "true" : null }, job.algorithm), brief(job) ? make("bdi", { class: "brief wide" }, brief(job)) : null),
+      make("td", { class: "name" }, make("bdi", { class: "clip", title: job.graph }, job.graph)), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.rounds ?? job.round)),
       make("td", { class: "number" }, job.cached ? "cached" : seconds(job.seconds)), make("td", { class: "number wide" }, ago(job.created)))),
     "Jobs, the newest first"), turns(page.cursor)] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
 }
@@ -117,9 +111,21 @@ function turns(next) {
   return make("p", { class: "actions" }, cursors.length ? turn("Newer", cursors.slice(0, -1)) : null, next ? turn("Older", [...cursors, next]) : null);
 }
 
+// The address of a job within the page; opening it, or reloading the page, shows the job.
+const address = id => `#job/${encodeURIComponent(id)}`;
+
+async function opened() {
+  const id = location.hash.startsWith("#job/") ? decodeURIComponent(location.hash.slice(5)) : null;
+  if (!id || id === state.chosen) return;
+  try {
+    choose(state.jobs.find(job => job.id === id) || await call("GET", `/v1/jobs/${encodeURIComponent(id)}`));
+  } catch (error) { notice(error); }
+}
+
 // Shows a job, and follows it to its end.
 function choose(job) {
   state.stop();
+  if (location.hash !== address(job.id)) history[state.chosen ? "pushState" : "replaceState"](null, "", address(job.id));
   Object.assign(state, { chosen: job.id, record: job, points: [], phase: "", report: null, rows: null, stop: () => {} });
   showJob();
   if (ENDED.includes(job.state)) return ended();
@@ -172,14 +178,14 @@ function showJob() {
     if (live && state.phase && !state.points.length) facts.push(state.phase);
     const summary = Object.entries(job.summary || {}).filter(([, value]) => typeof value !== "object" || value === null);
     return [
-      make("p", { class: "title" }, make("b", {}, `${job.algorithm} on ${job.graph}`), pill(job.state),
+      make("p", { class: "title" }, make("b", {}, `${job.algorithm} on `, named(job.graph)), pill(job.state),
         live ? make("button", { type: "button", class: "danger", "data-key": "cancel", onclick: cancel }, "Cancel") : null),
-      make("p", { class: "note" }, [...given(job), ...facts].join(" · ")),
-      job.error ? make("p", { class: "bad" }, job.error.message || job.error.detail || String(job.error)) : null,
+      make("p", { class: "note" }, ...[...given(job), ...facts].flatMap((word, i) => [i ? " · " : "", named(word)])),
+      job.error ? make("p", { class: "bad" }, named(job.error.message || job.error.detail || String(job.error))) : null,
       job.state === "cancelled" ? make("p", { class: "note" }, "It was cancelled; its record stays in the list.") : null,
       job.converged === false ? make("p", { class: "bad" }, `Not converged: stopped after ${job.limit}.`) : null,
-      summary.length ? make("dl", { class: "facts" }, ...summary.map(([name, value]) => make("div", {}, make("dt", {}, name.replaceAll("_", " ")),
-        make("dd", {}, typeof value === "number" ? Number.isInteger(value) ? count(value) : figure(value, 5) : String(value))))) : null,
+      summary.length ? make("dl", { class: "facts" }, ...summary.map(([name, value]) => make("div", {}, make("dt", {}, named(name.replaceAll("_", " "))),
+        make("dd", {}, typeof value === "number" ? Number.isInteger(value) ? count(value) : figure(value, 5) : named(String(value)))))) : null,
       ...answerRows(job), ...roundsFigure(), ...rankFigures(),
     ];
   });
@@ -189,11 +195,11 @@ function answerRows(job) {
   if (!state.rows) return [];
   if (state.rows.error) return [make("h3", {}, "Answer"), make("p", { class: "note" }, state.rows.error)];
   const names = Object.keys(state.rows.columns), columns = Object.values(state.rows.columns), path = `/v1/jobs/${encodeURIComponent(job.id)}/result`;
-  const cell = (value, i) => value === null ? "–" : typeof value !== "number" || i === 0 ? String(value) : Number.isInteger(value) ? count(value) : figure(value, 6);
-  const rows = (columns[0] || []).map((_, i) => make("tr", {}, ...columns.map((values, at) => make("td", { class: "number" }, cell(values[i], at)))));
+  const cell = (value, i) => value === null ? "–" : typeof value !== "number" ? named(String(value)) : i === 0 ? String(value) : Number.isInteger(value) ? count(value) : figure(value, 6);
+  const rows = (columns[0] || []).map((_, i) => make("tr", {}, ...columns.map((values, at) => make("td", { class: typeof values[i] === "string" ? "name" : "number" }, cell(values[i], at)))));
   return [make("h3", {}, names[1] ? `Largest ${names[1].replaceAll("_", " ")}` : "Answer"),
-    rows.length ? table(names.map(name => [name.replaceAll("_", " "), "number"]), rows, "First rows of the answer") : empty("No row has a value."),
-    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["arrow", "parquet", "json"].flatMap((kind, i) => [i ? ", " : "", make("a", { href: `${path}?format=${kind}`, download: true }, kind)]))];
+    rows.length ? table(names.map((name, at) => [name.replaceAll("_", " "), columns[at].some(value => typeof value === "string") ? "name" : "number"]), rows, "First rows of the answer") : empty("No row has a value."),
+    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["csv", "arrow", "parquet", "json"].flatMap((kind, i) => [i ? ", " : "", make("a", { class: "target", href: `${path}?format=${kind}`, download: `${job.id}.${kind}` }, kind)]))];
 }
 
 function roundsFigure() {
@@ -219,7 +225,8 @@ function rankFigures() {
 
 async function cancel() {
   try {
-    await call("DELETE", `/v1/jobs/${encodeURIComponent(state.chosen)}`);
+    await call("DELETE", `/v1/jobs/${encodeURIComponent(state.chosen)}?ended=keep`);
+    notice(null);
     state.stop();
     await ended();
   } catch (error) { notice(error); }
@@ -288,29 +295,16 @@ at("load").addEventListener("submit", async event => {
 at("algorithm").addEventListener("change", () => { choices(); say("answer", ""); });
 at("graph").addEventListener("change", () => say("answer", ""));
 
-// Repeats a poll, more slowly while the page is hidden; returns after its first turn.
-async function every(pause, work) {
-  const turn = async () => {
-    if (!document.hidden) {
-      try {
-        await work();
-        if (!at("notice").hidden && work === jobs) notice(null);
-      } catch (error) { if (error.status === 401 || error.status === 0) notice(error); }
-    }
-    setTimeout(turn, pause);
-  };
-  await turn();
-}
-
 themed(at("theme"));
 addEventListener("resize", () => { delete drawn["job-body"]; if (state.record) showJob(); });
-await every(2000, jobs);
-await every(3000, graphs);
-every(3000, health);
-every(5000, memory);
+await every(2000, "jobs", jobs);
+await every(3000, "graphs", graphs);
+every(3000, "states of the ranks", health);
+every(5000, "figures of memory", memory);
 for (;;) {
   try {
     state.algorithms = (await call("GET", "/v1/algorithms")).algorithms;
+    notice(null);
     break;
   } catch (error) {
     notice(error);
@@ -318,7 +312,10 @@ for (;;) {
   }
 }
 at("algorithm").replaceChildren(...state.algorithms.map(each => make("option", { value: each.name }, each.name)));
-if (state.jobs.length) {
+addEventListener("hashchange", opened);
+addEventListener("popstate", opened);
+await opened();
+if (state.jobs.length && !state.record) {
   const last = state.jobs[0];
   if ([...at("graph").options].some(option => option.value === last.graph)) at("graph").value = last.graph;
   if (state.algorithms.some(each => each.name === last.algorithm)) at("algorithm").value = last.algorithm;

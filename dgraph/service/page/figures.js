@@ -14,6 +14,9 @@ export function make(name, attributes = {}, ...children) {
   return node;
 }
 
+// A text from outside, isolated: letters that turn the direction of text do not turn what stands beside it.
+export const named = text => make("bdi", {}, text);
+
 export const count = value => value === null || value === undefined ? "–" : value.toLocaleString("en");
 export const figure = (value, digits = 3) => value.toLocaleString("en", { maximumSignificantDigits: digits });
 

@@ -1,4 +1,4 @@
-"""Routes of results: whole or in part, in three formats, and rows of some vertices."""
+"""Routes of results: whole or in part, in four formats, and rows of some vertices."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ Count = Annotated[int | None, Query(ge=0, le=models.LARGEST)]
     "/v1/jobs/{id}/result",
     response_model=models.Rows,
     responses={
-        200: {"content": {MEDIA["arrow"]: {}, MEDIA["parquet"]: {}}, "description": "Rows of the result."},
+        200: {
+            "content": {MEDIA["arrow"]: {}, MEDIA["parquet"]: {}, MEDIA["csv"]: {}},
+            "description": "Rows of the result.",
+        },
         **documented(404, 409, 410, 422, 500, 503, 507),
     },
 )
 async def result(
     request: Request,
     id: JobId,
-    format: Annotated[Literal["json", "arrow", "parquet"], Query()] = "json",
+    format: Annotated[Literal["json", "arrow", "parquet", "csv"], Query()] = "json",
     columns: Annotated[str | None, Query(max_length=4096, description="names, separated by commas")] = None,
     offset: Annotated[int, Query(ge=0, le=models.LARGEST, description="first row")] = 0,
     limit: Count = None,
