@@ -136,8 +136,8 @@ def writable(root: Path, path: str, replace: bool) -> Path:
     real = _inside(root, path, "file to write")
     if real.suffix not in SUFFIXES:
         raise Problem(422, f"got the file {path!r}, whose suffix is not one of {', '.join(SUFFIXES)}; give one of them")
-    if not real.parent.is_dir() or real.is_dir():
+    if not os.path.isdir(real.parent) or os.path.isdir(real):  # False where the system refuses the name
         raise Problem(422, f"got the file {path!r}, but its folder does not exist in the data root; make it first")
-    if real.exists() and not replace:
+    if os.path.lexists(real) and not replace:
         raise Problem(409, f"got the file {path!r}, which exists; give another name, or replace true")
     return real

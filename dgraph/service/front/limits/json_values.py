@@ -27,10 +27,14 @@ def loads(body: bytes | bytearray) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        Problem: 422 with the place of a number that is not finite, or of a text with half a surrogate pair.
+        Problem: 422 with the place of a number that is not finite, of half a surrogate pair, or of a byte
+            that is not text.
         ValueError: the body is not JSON.
     """
-    text = bytes(body).decode(json.detect_encoding(body))
+    try:
+        text = bytes(body).decode(json.detect_encoding(body))
+    except UnicodeDecodeError as wrong:
+        raise Problem(422, f"body: byte {wrong.start} is not valid {wrong.encoding}; send UTF-8") from None
     value = json.loads(text)
     if SUSPECT.search(text):
         _check(value, "body", DEEPEST)
