@@ -147,7 +147,7 @@ def test_older_jobs_are_a_page_further(opened, live):
     page.click("#jobs button:has-text('Older')")
     page.wait_for_selector("#jobs button:has-text('Newer')")
     assert 1 <= page.locator("#jobs tbody tr").count() <= 30
-    newest = page.locator("#jobs tbody button").first.get_attribute("data-key")
+    newest = page.locator("#jobs tbody a").first.get_attribute("data-key")
     assert newest == live.link.call("GET", "/v1/jobs", limit=31)["jobs"][30]["id"]
     page.click("#jobs button:has-text('Newer')")
     page.locator("#jobs button:has-text('Newer')").wait_for(state="detached")
