@@ -18,7 +18,7 @@ import numpy as np
 from dgraph.comm.serial import SerialComm
 from dgraph.graph.devices import Cpu
 from dgraph.graph.stored_graph import Graph
-from dgraph.networkx_backend.service_graphs import service_graph
+from dgraph.networkx_backend.service_graphs import is_gone, service_graph
 
 SMALL = 20_000
 """Arcs below which one CPU thread runs the rounds, unless ``nx.config.backends.dgraph.device`` names a device."""
@@ -170,7 +170,7 @@ class ConvertedGraph:
         backwards, parallel = backwards and self._directed, parallel and self._multigraph
         weights = self.weights(attribute)
         key = (None if weights is None else attribute, backwards, parallel)
-        if key not in self._engines:
+        if key not in self._engines or is_gone(self._engines[key]):
             rows = self.rows(weights, backwards)
             found = None if parallel else service_graph(*rows, directed=self._directed)
             self._engines[key] = found or engine_graph(*rows, directed=self._directed, parallel=parallel)

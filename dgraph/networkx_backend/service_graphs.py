@@ -53,6 +53,16 @@ def service_graph(
     return service.put(name, rows, idle_s=IDLE_S, directed=directed)
 
 
+def is_gone(graph: object) -> bool:
+    """Return True if a graph is a service's and the service does not have it any more; asking for it is a use."""
+    if not isinstance(graph, RemoteGraph):
+        return False
+    try:
+        return graph.refresh().state == "failed"
+    except UsageError:
+        return True
+
+
 def _hashed(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, directed: bool) -> str:
     found = blake2b(b"directed" if directed else b"", digest_size=16)
     for values in (offsets, targets, weights):

@@ -242,6 +242,25 @@ def test_refusals(tmp_path):
             call()
 
 
+@pytest.mark.quick
+def test_an_added_edge_brings_at_most_16_unused_ids():
+    def grown(edges, base=0, **options):
+        graph = Graph.from_edges([base, base + 1], [base + 1, base + 2], comm=SerialComm(), **options)
+        return graph.with_edges(edges)
+
+    assert grown([[0, 19]]).n == 20
+    assert grown([[19, 20]]).n == 21
+    assert grown([[0, 35], [0, 1]]).n == 36
+    for edges in ([[0, 20]], [[19, 21]], [[0, 36], [0, 1]], [[0, 10**6]], [[0, 2**62]], [[2**63 - 1, 2**63 - 1]]):
+        with pytest.raises(DataError, match=r"whose ids end at 2, would have the [\d,]+ ids between .*sparse_ids=True"):
+            grown(edges)
+    assert grown([[0, 2**63 - 1]], sparse_ids=True).n == 4
+    far = Graph.from_edges([0], [5000], comm=SerialComm())
+    assert far.with_edges([[5000, 5017]]).n == 5018
+    with pytest.raises(DataError, match="ids end at 5000"):
+        far.with_edges([[0, 5018]])
+
+
 def test_tables_counts_and_stores(tmp_path):
     """A table of edges; weights that count; a changed graph in a store, changed again after it was opened."""
     comm = SerialComm()

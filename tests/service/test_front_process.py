@@ -97,6 +97,7 @@ def test_a_socket_is_taken_from_the_dead_and_removed_by_its_owner_alone(tmp_path
         http_server.unix_listener(settings)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -105,15 +106,43 @@ def test_a_socket_is_taken_from_the_dead_and_removed_by_its_owner_alone(tmp_path
         (["--port", "70000"], 2, "65535"),
         (["--ranks", "0"], 2, "1 or more"),
         (["--prot", "1"], 2, "did you mean --port"),
+        (["--device", "cuda"], 2, "got --device cuda, but this process reaches no GPU"),
     ],
 )
-def test_the_command_line(tmp_path, capsys, words, code, said):
+def test_the_command_line(tmp_path, capsys, monkeypatch, words, code, said):
     from dgraph.cli import main
 
+    monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
     state = [] if "--help" in words else ["--state-dir", str(tmp_path)]
     assert main(["serve", *words, *state]) == code
     shown = capsys.readouterr()
     assert said in (shown.out or shown.err)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda state: state.write_text(""), "{state} cannot be used: {state}: not a folder"),
+        (lambda state: state.symlink_to("nowhere/at/all"), "{state}: "),
+        (lambda state: (state.parent / "a").write_text("") or state.symlink_to("a/b"), "{state}: "),
+        (lambda state: state.mkdir() or (state / "uploads").write_text(""), "{state}/uploads: not a folder"),
+        (lambda state: (state / "lock").mkdir(parents=True), "{state}/lock: Is a directory"),
+        (lambda state: (state / "history.sqlite").mkdir(parents=True), "{state}/history.sqlite cannot be opened"),
+        (lambda state: state.mkdir() or (state / "history.sqlite").write_text("garbage " * 99), "not a database"),
+    ],
+    ids=range(7),
+)
+def test_state_folders_that_cannot_be_used_take_one_line(tmp_path, capsys, make, said):
+    from dgraph.cli import main
+
+    state = tmp_path / "state"
+    make(state)
+    assert main(["serve", "--no-tcp", "--state-dir", str(state)]) in (2, 74)
+    shown = capsys.readouterr().err
+    assert len(shown.splitlines()) == 1, shown
+    assert said.format(state=state) in shown
+    assert "--state-dir" in shown
 
 
 def test_the_front_imports_no_mpi_numba_or_cupy():

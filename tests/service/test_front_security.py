@@ -74,6 +74,47 @@ async def test_a_login_works_once_and_its_cookie_is_guarded(one):
     assert "/login?token=" in (await one.http.post("/v1/login")).json()["url"]
 
 
+def test_services_of_one_host_have_cookies_of_their_own(tmp_path):
+    async def body():
+        async with front(tmp_path) as one:
+            (tmp_path / "b").mkdir()
+            async with front(tmp_path / "b") as two, one.tcp(None) as browser, two.tcp(None) as other:
+                browser.cookies.jar = other.cookies.jar  # a browser sends cookies of a host to all its ports
+                for client, each in ((browser, one), (other, two)):
+                    url = f"/login?token={each.service.doors.new_login()}"
+                    assert (await client.get(url)).status_code == 303
+                assert len(browser.cookies) == 2
+                for client in (browser, other):
+                    assert (await client.get("/v1/graphs")).status_code == 200
+                cookies = "; ".join(
+                    ["bad", 'x="a;b', "=", *(f"{name}={text}" for name, text in browser.cookies.items())]
+                )
+                for each in (one, two):
+                    async with each.tcp(None, Cookie=cookies) as client:
+                        assert (await client.get("/v1/graphs")).status_code == 200
+        async with front(tmp_path) as one:
+            assert one.service.doors.cookie in browser.cookies  # the same after a restart
+
+    asyncio.run(body())
+
+
+@serving
+async def test_a_browser_without_a_login_gets_a_page(one):
+    browser = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
+    async with one.tcp(None, **browser) as tcp:
+        for path in ("/", "/index.html", "/login?token=used", "/login", "/v1/graphs"):
+            answer = await tcp.get(path)
+            assert (answer.status_code, answer.headers["vary"]) == (401, "Accept"), path
+            assert answer.headers["content-type"].startswith("text/html")
+            assert "service.sock -X POST http://localhost/v1/login" in answer.text, path
+        foreign = await tcp.get("/", headers={"Host": "<script>.example"})
+        assert foreign.status_code == 403
+        assert "<script>" not in foreign.text
+        for accept in ("*/*", "application/json", ""):
+            answer = await tcp.get("/", headers={"Accept": accept})
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
 @serving
 async def test_other_hosts_and_origins_are_refused(one):
     async with one.tcp() as tcp:

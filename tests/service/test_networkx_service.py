@@ -4,6 +4,8 @@ import networkx as nx
 import pytest
 
 import dgraph
+from dgraph.networkx_backend import service_graphs
+from dgraph.networkx_backend.converted_graph import from_networkx
 
 pytestmark = pytest.mark.starts_children
 
@@ -46,3 +48,15 @@ def test_weights_and_loops(configured):
     ranks = nx.pagerank(G, backend="dgraph", tol=1e-10)
     assert ranks == pytest.approx(nx.pagerank(G, tol=1e-10), abs=1e-9)
     assert kept(configured) == before
+
+
+def test_a_graph_that_the_service_deleted_is_sent_again(configured):
+    G = from_networkx(nx.path_graph(40))
+    wanted = {node: node for node in range(40)}
+    before = kept(configured)
+    assert nx.single_source_shortest_path_length(G, 0, backend="dgraph") == wanted
+    (name,) = kept(configured) - before
+    assert configured.graph(name).facts["idle_s"] == service_graphs.IDLE_S
+    configured.graph(name).drop()
+    assert nx.single_source_shortest_path_length(G, 0, backend="dgraph") == wanted
+    assert kept(configured) - before == {name}

@@ -9,12 +9,14 @@ from __future__ import annotations
 import http.client
 import json
 import math
+import os
 import select
 import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
+from numbers import Real
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -78,9 +80,9 @@ class Link:
 
     def __init__(self, address: str, token: str | None, timeout: float, patience: float = 0.0):
         for name, value, least in (("timeout", timeout, 0.001), ("patience", patience, 0.0)):
-            if not isinstance(value, int | float) or not least <= value <= LONGEST_S:
+            if not isinstance(value, Real) or not least <= value <= LONGEST_S:
                 raise UsageError(f"got {name}={value!r:.60}; give seconds, from {least:g} to {LONGEST_S:g}")
-        self.address, self.patience, self._timeout = address, patience, timeout
+        self.address, self.patience, self._timeout = address, float(patience), float(timeout)
         self._headers = {"User-Agent": f"dgraph/{__version__}"}
         if token is not None:
             _check_token(token)
@@ -207,12 +209,12 @@ def _path_of(address: str) -> str | None:
     try:
         kind, _, rest = address.partition(":")
         place = urlsplit(address)
-        if kind == "unix" and rest and "\0" not in rest:
+        if kind == "unix" and rest and b"\0" not in os.fsencode(rest):
             return rest.removeprefix("//")
         if kind in ("http", "https") and place.hostname and place.path in ("", "/") and not place.query:
-            place.port  # noqa: B018 - raises ValueError for one that is not a port
+            place.port, place.hostname.encode("idna")  # ValueError: it names no host
             return None
-    except (AttributeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         pass
     raise UsageError(
         f"{address!r} is not the address of a service; give unix:/PATH.sock, http://HOST:PORT or https://HOST:PORT, "
@@ -232,9 +234,15 @@ def _check_token(token: object) -> None:
         )
 
 
-def place(*parts: str) -> str:
-    """Return a path of the service; names in it may have any character."""
-    return "/".join(["/v1", *(quote(part, safe="", errors="replace") for part in parts)])
+def place(*parts: object) -> str:
+    """Return a path of the service; names in it may have any character.
+
+    Raises:
+        UsageError: a name is empty, and the path would be another one.
+    """
+    if "" in parts:
+        raise UsageError("got an empty name; give the name of a graph or the id of a job")
+    return "/".join(["/v1", *(quote(str(part), safe="", errors="replace") for part in parts)])
 
 
 def _encoded(body: Any) -> bytes:

@@ -25,7 +25,6 @@ from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
 VERSIONS = 2
 """Versions of a graph that stay open besides those that a queued job names: the newest and the one before."""
 
-
 SWEEP_S = 5.0
 """Seconds between two looks for graphs that nobody uses."""
 
@@ -265,9 +264,14 @@ class Catalogue:
         """Delete graphs that nobody uses, for ever."""
         while True:
             await asyncio.sleep(SWEEP_S)
-            for graph in [graph for graph in self.graphs.values() if graph.is_idle()]:
+            for graph in list(self.graphs.values()):
+                if graph.dropped or not graph.is_idle():  # one may be used or deleted while another is dropped
+                    continue
                 log("graph is idle", graph=graph.name, idle_s=graph.idle_s)
-                await self.drop(graph)
+                try:
+                    await self.drop(graph)
+                except Exception:
+                    fault("an idle graph cannot be deleted", graph=graph.name)
 
     async def restore(self) -> None:
         """Read the catalogue of the last run of the service; graphs open when the ranks come up."""

@@ -89,8 +89,8 @@ class Graph:
         return "failed" if version is None else version.state
 
     def is_idle(self) -> bool:
-        """Return True if it shall end now, because nobody used it; a job that waits or runs is a use."""
-        if any(version.jobs for version in self.versions.values()):
+        """Return True if it shall end now, because nobody used it; a load and a job that waits or runs are uses."""
+        if any(version.jobs or version.state == "loading" for version in self.versions.values()):
             self.used = time.time()
         return self.idle_s is not None and not self.pinned and time.time() - self.used > self.idle_s
 

@@ -152,9 +152,9 @@ async def _serve(settings: Settings, ranks: Any) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
+    service = Service(settings, ranks)
     listeners = [unix_listener(settings)]
     own = _file_of(settings.unix_socket)
-    service = Service(settings, ranks)
     app = make_app(service)
     doors = (app, service.doors, settings, service.metrics)
     servers = [_server(Guard(*doors, unix=True))]

@@ -122,9 +122,8 @@ def take_state(state: Path) -> IO[str]:
         return _taken(state)
     except OSError as error:
         where = error.filename or state
-        raise UsageError(
-            f"the state folder {state} cannot be used: {where}: {error.strerror}; give another --state-dir"
-        ) from None
+        why = "not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+        raise UsageError(f"the state folder {state} cannot be used: {where}: {why}; give another --state-dir") from None
 
 
 def _taken(state: Path) -> IO[str]:
@@ -143,9 +142,13 @@ def _taken(state: Path) -> IO[str]:
             f"the state folder {state} is used by another service, process {holder}; end it, or give another "
             "--state-dir"
         ) from None
-    lock.truncate(0)
-    lock.write(f"{os.getpid()}\n")
-    lock.flush()
-    for name in FOLDERS:
-        (state / name).mkdir(exist_ok=True, mode=0o700)
+    try:
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        for name in FOLDERS:
+            (state / name).mkdir(exist_ok=True, mode=0o700)
+    except OSError:
+        lock.close()
+        raise
     return lock

@@ -115,9 +115,10 @@ function turns(next) {
 const address = id => `#job/${encodeURIComponent(id)}`;
 
 async function opened() {
-  const id = location.hash.startsWith("#job/") ? decodeURIComponent(location.hash.slice(5)) : null;
-  if (!id || id === state.chosen) return;
+  if (!location.hash.startsWith("#job/")) return;
   try {
+    const id = decodeURIComponent(location.hash.slice(5));
+    if (!id || id === state.chosen) return;
     choose(state.jobs.find(job => job.id === id) || await call("GET", `/v1/jobs/${encodeURIComponent(id)}`));
   } catch (error) { notice(error); }
 }
