@@ -137,7 +137,8 @@ def test_the_error_is_within_its_bound():
             assert bound == pytest.approx(scale * np.sqrt(np.log(2 * 512 / 0.1) / (2 * (k - 1))))
             assert settings.get("epsilon", bound) >= bound
             assert np.abs(found.columns["bc"] - scale * exact.columns["bc"]).max() <= bound
-    assert dgraph.bc(graph, epsilon=0.01).summary["sources"] == 512
+    for settings in ({"epsilon": 0.01}, {"epsilon": 1e-155}, {"epsilon": 5e-324}, {"epsilon": 0.9, "delta": 5e-324}):
+        assert dgraph.bc(graph, **settings).summary["sources"] == 512
 
 
 @pytest.mark.mpi_skip

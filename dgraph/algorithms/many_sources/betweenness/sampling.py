@@ -9,6 +9,7 @@ all within ε = sqrt(ln(2 n / δ) / 2 k) with probability 1 - δ. A drawn source
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +66,8 @@ def sample(ctx, work: Any) -> Sample:
         return Sample(np.sort(check_sources(ctx, list(work.sources), work.name)), None)
     k = work.k
     if work.epsilon is not None:
-        k = min(n, 1 + math.ceil(math.log(2 * max(n, 1) / work.delta) / (2 * work.epsilon**2)))
+        squared = max(work.epsilon**2, sys.float_info.min)  # 0 where epsilon is below 1e-162
+        k = min(n, 1 + math.ceil(min(n, math.log(2 * max(n, 1) / work.delta) / (2 * squared))))
     sources = sources_of(ctx, None if k == n else k, work.random_state)
     return Sample(sources, error_bound(n, len(sources), work.delta) if len(sources) < n else None)
 
