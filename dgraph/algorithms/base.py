@@ -62,9 +62,11 @@ class Parameter:
         """
         right, wanted = KINDS.get(self.type, (object, "anything"))
         wrong = not isinstance(value, right) or (isinstance(value, (bool, np.bool_)) and self.type is not bool)
-        if wrong or (self.type is float and math.isnan(value)) or (self.least is not None and value < self.least):
+        if not wrong and self.type is int and not -(2**63) <= value < 2**63:
+            wrong, wanted = True, "an integer of int64"
+        if wrong or (self.type is float and not _is_float(value)) or (self.least is not None and value < self.least):
             more = "" if self.least is None else f", {self.least} or more"
-            raise UsageError(f"{self.name} = {value!r} is not valid for {of}: give {wanted}{more}, or leave it out")
+            raise UsageError(f"{self.name} = {value!r:.99} is not valid for {of}: give {wanted}{more}, or leave it out")
 
 
 KINDS: dict[Any, tuple[Any, str]] = {
@@ -73,6 +75,14 @@ KINDS: dict[Any, tuple[Any, str]] = {
     bool: ((bool, np.bool_), "True or False"),
 }
 """Type of a parameter → the Python types that it accepts, and their description for messages."""
+
+
+def _is_float(value: Any) -> bool:
+    """Return True if a number has a value in float64, which NaN and integers beyond its range have not."""
+    try:
+        return not math.isnan(value)
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 
+LEVELS = 2**31 - 2
+"""Level at which every edge leaves: numbers of triangles are int32."""
+
 
 @algorithm(
     "ktruss",
@@ -43,7 +46,7 @@ class Ktruss(Algorithm):
         kernel = ctx.backend.row_kernel("edge triangles")
         with ctx.record("compute"):
             peel = truss_levels(ctx, FullRows(ctx.local, ctx.comm), kernel)
-            finished = peel.to_the_end() if self.k is None else peel.through(self.k - 3)
+            finished = peel.to_the_end() if self.k is None else peel.through(min(self.k - 3, LEVELS))
         truss = peel.truss()
         limit = limited(finished, ctx.rounds)
         if self.k is None:
