@@ -1,4 +1,4 @@
-"""Parameters at the edges of their ranges: an answer or a ``UsageError``, never another exception, which ends a rank."""
+"""Parameters at the edges of their ranges: an answer or a ``UsageError``; another exception would end a rank."""
 
 import contextlib
 
