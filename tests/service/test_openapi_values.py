@@ -18,7 +18,7 @@ TEXTS = ["", "\ud800", "x\udfff", "\0", "\n\x1b[31m", "\u202e", "NaN", "1e999", 
 OTHERS = [None, True, [], {}, [[[]]], {"\ud800": math.nan}]
 UNAVAILABLE = (503, 504, 507)
 SECONDS = 60.0
-EXAMPLES, REPLACED = 6, 40
+EXAMPLES, REPLACED = 6, 25
 """Valid requests of each operation, which schemathesis draws slowly, and replaced values of each of them."""
 
 

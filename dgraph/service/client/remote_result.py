@@ -17,7 +17,6 @@ from dgraph.result.named_columns import NamedColumns
 from dgraph.result.result import Result
 from dgraph.service.client.http_link import Link
 from dgraph.service.client.problems import RowsGone
-from dgraph.service.client.remote_job import Job
 
 FILE = b"ARROW1"
 """First bytes of an Arrow file; a stream begins otherwise."""
@@ -44,11 +43,11 @@ class Rows:
 
     Args:
         link: the service.
-        job: the job; a patient client runs it again where its rows are gone.
+        job: the :class:`~dgraph.service.client.remote_job.Job`; a patient client runs it again where its rows are gone.
         vertices: names of the columns that hold vertices.
     """
 
-    def __init__(self, link: Link, job: Job, vertices: Collection[str]):
+    def __init__(self, link: Link, job: Any, vertices: Collection[str]):
         self._link, self._job, self._vertices = link, job, vertices
         self._held: dict[str, Any] = {}
 
@@ -117,10 +116,10 @@ class RemoteResult(Result):
         job: the :class:`~dgraph.service.client.remote_job.Job`.
     """
 
-    job: Job
+    job: Any
     _rows: Rows
 
-    def __init__(self, job: Job, link: Link):
+    def __init__(self, job: Any, link: Link):
         record = job.record
         known = ALGORITHMS[record["algorithm"]].columns if record["algorithm"] in ALGORITHMS else {}
         vertices = {name for name, column in known.items() if column.kind == "vertex"}

@@ -95,7 +95,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for the headers."""
         super().on_message_begin()
-        self.scope["state"]["connection"] = self  # type: ignore[index]
+        self.scope["state"]["connection"] = self
         self._wait()
 
     def on_headers_complete(self) -> None:
@@ -103,7 +103,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._done()
         self._unread = 0
         if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > HEADER_BYTES:
-            self.app = _refuse_headers  # type: ignore[assignment]
+            self.app = _refuse_headers
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
