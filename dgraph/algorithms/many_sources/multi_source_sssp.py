@@ -6,7 +6,7 @@ from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
+from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn
 
 COLUMN = ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)
 """Column of source S."""
@@ -30,10 +30,6 @@ class MultiSourceSssp(Algorithm):
     weighted = wants_weights = True
     edge_rule = AS_SIMPLE
     resumes = False
-
-    def check(self):
-        """Refuse sources with values, such as weights."""
-        refuse_weights(self)
 
     def run(self, ctx):
         """Search from each source; collective."""
