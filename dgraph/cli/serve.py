@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -87,6 +88,7 @@ def _parser() -> Any:
     limits.add_argument("--queue", type=int, metavar="N", help="most queued jobs (default: 4096)")
     limits.add_argument("--spool-bytes", type=int, metavar="N", help="bytes of results that are kept (default: 8 GiB)")
     limits.add_argument("--upload-bytes", type=int, metavar="N", help="largest upload, decompressed (default: 16 GiB)")
+    limits.add_argument("--grace", type=float, metavar="S", help="seconds for a cancelled job to end (default: 15)")
     limits.add_argument("--no-cache", **flag(False, of="cache"), help="no job uses another's result")
     parser.add_argument("-q", "--quiet", **flag(), help="log warnings and errors only")
     return parser
@@ -134,7 +136,7 @@ def _need_device(given: dict[str, Any]) -> None:
         )
 
 
-NAMES = {"state_dir": "state", "allow_host": "hosts"}
+NAMES = {"state_dir": "state", "allow_host": "hosts", "grace": "grace_s"}
 
 
 def _serve(given: dict[str, Any]) -> int:
@@ -154,6 +156,8 @@ def _serve(given: dict[str, Any]) -> int:
     for name in ("queue", "spool_bytes", "upload_bytes"):
         if options.get(name, 1) < 1:
             raise UsageError(f"got --{name.replace('_', '-')} {options[name]}, but it is 1 or more")
+    if not 0 < options.get("grace_s", 1.0) < math.inf:
+        raise UsageError(f"got --grace {options['grace_s']}, but it is a number of seconds above 0")
     if not 0 <= (options.get("port") or 0) < 1 << 16:
         raise UsageError(f"got --port {options['port']}, but ports are from 0 to 65535")
     if started := os.environ.get(EXTERNAL):
@@ -167,4 +171,6 @@ def _ranks(settings: Any) -> Any:
     """Return the supervisor of the ranks."""
     from dgraph.service.supervisor.supervisor import Ranks
 
-    return Ranks(settings.state, settings.ranks, device=settings.device, external=settings.external)
+    return Ranks(
+        settings.state, settings.ranks, device=settings.device, external=settings.external, grace_s=settings.grace_s
+    )

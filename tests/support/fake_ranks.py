@@ -53,6 +53,9 @@ class FakeRanks:
     async def stop(self, grace_s=10.0):
         self.become("stopped")
 
+    def kill(self):
+        pass
+
     def die(self):
         """End the ranks: calls under way fail."""
         self.become("down")

@@ -1,14 +1,13 @@
 """Catalogue: named graphs with versions, which the ranks load, change, open again and drop.
 
-A load or change holds the turn of the ranks, as a job does; when the ranks come up again, all versions are opened from
-their stores before the queue goes on.
+A load or change is in the history before it is answered, and holds the turn of the ranks, as a job does; when the ranks
+come up again, all versions are opened from their stores before the queue goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +15,13 @@ from typing import Any
 
 from dgraph.service.front.graph_entries import Graph, Version
 from dgraph.service.front.history import History
+from dgraph.service.front.job import Job
 from dgraph.service.front.problem_documents import Problem, of_error
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings
+from dgraph.service.front.store_folders import remove, remove_leftovers, set_aside
+from dgraph.service.front.worker_threads import in_thread
 from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
 
 VERSIONS = 2
@@ -98,7 +100,34 @@ class Catalogue:
         newer = number is None and any(each.state == "loading" for each in graph.versions.values())
         return None if newer else found
 
-    def add(
+    def of_job(self, job: Job) -> Version | None:
+        """Return the version of a job, by default the newest; None while the first load is under way.
+
+        Raises:
+            Problem: 404 if they were deleted, though others may have their name and number; as of :meth:`version`.
+        """
+        graph = self.graphs.get(job.graph)
+        if graph is None or graph.id != job.graph_id:
+            raise _deleted(job.graph)
+        version = self.version(graph, job.version)
+        if version is not None and job.version_id and version.id != job.version_id:
+            raise _deleted(f"version {job.version} of {job.graph}")
+        return version
+
+    def same(self, graph: Graph | None, name: str) -> Graph:
+        """Return the graph of a name if it is ``graph``, which had the name when a request came.
+
+        Raises:
+            Problem: 404 if it was deleted since, though another may have its name.
+        """
+        if graph is None:
+            return self.graph(name)
+        if self.graphs.get(name) is not graph:
+            raise _deleted(name)
+        graph.used = time.time()
+        return graph
+
+    async def add(
         self,
         name: str,
         source: str,
@@ -110,27 +139,58 @@ class Catalogue:
         """Begin the load of a new graph; it ends after ``idle_s`` seconds without use, if that is not None.
 
         Raises:
-            Problem: 409 if the name is taken by a graph that did not fail.
+            Problem: 409 if the name is taken by a graph that did not fail; 507 if the state folder is full.
         """
         old = self.graphs.get(name)
         if old is not None and old.state != "failed":
             raise Problem(409, f"got the name {name!r}, which a graph of the catalogue has; delete it or give another")
         graph = Graph(name, source, options, newest=old.newest if old else 0, idle_s=idle_s)
         self.graphs[name] = graph
-        self._start(graph, graph.begin(op, fields))
+        try:
+            await self._begin(graph, graph.begin(op, fields))
+        except Problem:
+            if self.graphs.get(name) is graph:
+                self._forget_graph(graph)
+                if old is not None:
+                    self.graphs[name] = old
+                    self.history.note_graph(name, old.document())
+            raise
         return graph
 
-    def replace(self, graph: Graph, source: str, options: dict[str, Any], op: str, fields: dict[str, Any]) -> Version:
-        """Begin the load of a new version of a graph, from new data."""
-        graph.source, graph.options = source, options
-        version = graph.begin(op, fields)
-        self._start(graph, version)
-        return version
+    async def replace(self, graph: Graph, source: str, options: dict[str, Any], fields: dict[str, Any]) -> None:
+        """Begin the load of a new version of a graph, from new data.
 
-    def change(self, graph: Graph, fields: dict[str, Any]) -> tuple[Version, asyncio.Task]:
-        """Begin a version that differs from the newest by a batch of edges; return it and the task that makes it."""
+        Raises:
+            Problem: 507 if the state folder is full.
+        """
+        before = graph.source, graph.options
+        graph.source, graph.options = source, options
+        try:
+            await self._begin(graph, graph.begin("table", fields))
+        except Problem:
+            graph.source, graph.options = before
+            raise
+
+    async def change(self, graph: Graph, fields: dict[str, Any]) -> tuple[Version, asyncio.Task]:
+        """Begin a version that differs from the newest by a batch of edges; return it and the task that makes it.
+
+        Raises:
+            Problem: 507 if the state folder is full.
+        """
         version = graph.begin("change", fields)
-        return version, self._start(graph, version)
+        return version, await self._begin(graph, version)
+
+    async def pin(self, graph: Graph, pinned: bool) -> None:
+        """Pin a graph, or unpin it.
+
+        Raises:
+            Problem: 507 if the state folder is full; nothing has changed then.
+        """
+        before, graph.pinned = graph.pinned, pinned
+        if not await self._keep(graph):
+            graph.pinned = before
+            self._note(graph)
+            raise self.history.refusal()
 
     async def take_back(self, graph: Graph, version: Version) -> None:
         """Forget a version that failed, once its error was reported; its number is free unless a later one exists."""
@@ -139,8 +199,28 @@ class Catalogue:
             graph.newest -= 1
         if graph.error is version.error:
             graph.error = None
-        if not graph.dropped:
-            await self.history.keep_graph(graph.name, graph.document())
+        await self._keep(graph)
+
+    def _note(self, graph: Graph) -> None:
+        if not graph.dropped:  # another may have its name
+            self.history.note_graph(graph.name, graph.document())
+
+    async def _keep(self, graph: Graph) -> bool:
+        """Write a graph to the history; return False if the disk refused it, which is then tried again."""
+        self._note(graph)
+        return await self.history.flush()
+
+    async def _begin(self, graph: Graph, version: Version) -> asyncio.Task:
+        """Write a new version to the history, and begin to make it; return the task.
+
+        Raises:
+            Problem: 507; nothing of the version is kept.
+        """
+        if await self._keep(graph):
+            return self._start(graph, version)
+        version.state = "failed"
+        await self.take_back(graph, version)
+        raise self.history.refusal()
 
     def _start(self, graph: Graph, version: Version) -> asyncio.Task:
         return self._task(self._make(graph, version))
@@ -153,13 +233,21 @@ class Catalogue:
 
     async def _make(self, graph: Graph, version: Version) -> None:
         """Load or change a version; versions of one graph are made in order."""
-        async with self.changing.setdefault(graph.name, asyncio.Lock()):
-            await self.history.keep_graph(graph.name, graph.document())
-            async with self.ranks.turn:
-                await self._ask(graph, version)
+        async with self.changing.setdefault(graph.id, asyncio.Lock()), self.ranks.turn:
+            await self._ask(graph, version)
 
     async def _ask(self, graph: Graph, version: Version) -> None:
-        """Make the ranks load, change or open a version, and note the outcome."""
+        """Make the ranks load, change or open a version, and note the outcome; every attempt has one."""
+        try:
+            await self._asked(graph, version)
+        except OSError as error:
+            message = f"{error.filename or self.settings.state}: {error.strerror}; make room there, and load it again"
+            self._failed(graph, version, "OutputError", self.ranks.plain(message))
+        except Exception as error:
+            fault("a graph failed by a fault of the front", graph=graph.name, version=version.number)
+            self._failed(graph, version, "InternalError", f"a fault of the front: {type(error).__name__}; see the log")
+
+    async def _asked(self, graph: Graph, version: Version) -> None:
         if graph.dropped or version.state != "loading":
             return
         store = self.settings.store(graph.name, version.number)
@@ -171,7 +259,7 @@ class Catalogue:
                 return self._failed(graph, version, "UsageError", "the version that it changes does not exist")
             base, fields["new_version"] = before[-1], version.number
         if not version.stored:
-            await asyncio.to_thread(shutil.rmtree, store, True)
+            await in_thread(remove, store)
             store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.ranks.up:
             return None  # asked for when they are
@@ -193,72 +281,81 @@ class Catalogue:
         if graph.dropped:
             self._task(self._remove(graph.name, None))
             return
-        version.state, version.stored = "ready", True
+        version.stored = True
         version.facts, version.bytes_by_rank = reply.get("facts"), reply.get("bytes_by_rank")
         version.columns = list(reply.get("columns", ()))
         if version.facts and "notes" in version.facts:
             version.facts["notes"] = [self.ranks.plain(note) for note in version.facts["notes"]]
         graph.error = None
-        if path := version.fields.get("path"):
-            Path(path).unlink(missing_ok=True)
+        if await self._keep(graph):  # a restart needs the data until then
+            _forget_data(version)
+        version.state = "ready"
         log("graph ready", graph=graph.name, version=version.number, op=op, bytes_by_rank=version.bytes_by_rank)
-        await self._drop_old(graph)
-        await self.history.keep_graph(graph.name, graph.document())
+        if self._drop_old(graph):
+            self._note(graph)
         self.ready(graph.name)
 
     def _failed(self, graph: Graph, version: Version, kind: str, message: str) -> None:
         version.state = "failed"
         graph.error = version.error = {"kind": kind, "message": message}
-        if path := version.fields.get("path"):
-            Path(path).unlink(missing_ok=True)
+        _forget_data(version)
         log("graph failed", graph=graph.name, version=version.number, kind=kind, error=message)
         if not graph.dropped:
-            self._task(self.history.keep_graph(graph.name, graph.document()))
+            self._note(graph)
             self.ready(graph.name)
 
-    async def _drop_old(self, graph: Graph) -> None:
-        """Drop versions that are neither among the newest nor named by a job."""
+    def _drop_old(self, graph: Graph) -> bool:
+        """Drop versions that are neither among the newest nor named by a job; return True if there were some."""
         stored = [version for version in graph.versions.values() if version.stored]
         old = [version for version in stored[:-VERSIONS] if not version.jobs]
         for version in old:
             del graph.versions[version.number]
-        for number in [n for n, each in graph.versions.items() if each.state == "failed" and n != graph.newest]:
+        failed = [n for n, each in graph.versions.items() if each.state == "failed" and n != graph.newest]
+        for number in failed:
             del graph.versions[number]
         if old:
             self.forget(graph.name, {version.number for version in old})
         for version in old:
             self._task(self._remove(graph.name, version.number))
+        return bool(old or failed)
 
     async def _remove(self, name: str, number: int | None) -> None:
-        """Make the ranks drop a version, or all, and delete the stores."""
+        """Make the ranks drop a version, or all, and delete the stores.
+
+        Its first step sends the request and frees the folder, so that a load of another graph of the name comes after.
+        """
+        graphs = self.settings.state / "graphs"
         fields = {"graph": name} if number is None else {"graph": name, "version": number}
-        with contextlib.suppress(RanksDied, RankError):  # dead ranks hold nothing
-            await self.ranks.call("drop", **fields)
-        folder = self.settings.state / "graphs" / name
-        if number is not None or name not in self.graphs:
-            await asyncio.to_thread(shutil.rmtree, folder if number is None else folder / str(number), True)
+        self.ranks.send("drop", **fields)
+        await in_thread(remove, set_aside(graphs / name if number is None else graphs / name / str(number), graphs))
+
+    def _forget_graph(self, graph: Graph) -> None:
+        """Take a graph out of the catalogue; its queued jobs fail."""
+        graph.dropped = True
+        del self.graphs[graph.name]
+        self.changing.pop(graph.id, None)
+        for version in graph.versions.values():
+            _forget_data(version)
+        self.forget(graph.name, None)
+        self.history.note_graph(graph.name, None)
+        self.ready(graph.name)
 
     async def drop(self, graph: Graph) -> None:
         """Delete a graph, its stores and its results.
 
         Raises:
-            Problem: 409 if it is pinned.
+            Problem: 409 if it is pinned; 507 if the state folder is still full after it: it is deleted, and the history
+                notes that when there is room.
         """
         if graph.pinned:
             raise Problem(409, f"{graph.name} is pinned; PATCH it with pinned false, then delete it")
-        graph.dropped = True
-        del self.graphs[graph.name]
-        self.changing.pop(graph.name, None)
+        self._forget_graph(graph)
         if graph.ticket is not None:
             graph.ticket.cancel()
-        for version in graph.versions.values():
-            if path := version.fields.get("path"):
-                Path(path).unlink(missing_ok=True)
-        self.forget(graph.name, None)
-        await self.history.drop_graph(graph.name)
         self._task(self._remove(graph.name, None))
-        self.ready(graph.name)
         log("graph deleted", graph=graph.name)
+        if not await self.history.flush():
+            raise self.history.refusal()
 
     async def end_idle(self) -> None:
         """Delete graphs that nobody uses, for ever."""
@@ -276,14 +373,25 @@ class Catalogue:
     async def restore(self) -> None:
         """Read the catalogue of the last run of the service; graphs open when the ranks come up."""
         for document in await self.history.graphs():
-            graph = Graph.of(document)
+            try:
+                graph = Graph.of(document)
+            except (KeyError, TypeError, AttributeError):
+                fault("a graph of the history is damaged, and is left out", document=str(document)[:200])
+                continue
             self.graphs[graph.name] = graph
+        data = [each.fields.get("path") for graph in self.graphs.values() for each in graph.versions.values()]
+        await in_thread(remove_leftovers, self.settings.state, [path for path in data if path])
         self._task(self.end_idle())
 
-    def has(self, name: str, version: int, since: float) -> bool:
-        """Return True if a version of a graph is there, and the graph has its name since before a time."""
+    def id_of(self, name: str, since: float) -> str:
+        """Return the id of the graph that has had a name since before a time; "" if there is none."""
         graph = self.graphs.get(name)
-        return graph is not None and version in graph.versions and graph.created <= since
+        return graph.id if graph is not None and graph.created <= since else ""
+
+    def has(self, name: str, id: str, version: int | None) -> bool:
+        """Return True if the graph of a name has this id, and this version."""
+        graph = self.graphs.get(name)
+        return graph is not None and graph.id == id and version in graph.versions
 
     def ranks_changed(self, condition: str) -> None:
         """Take a change of the ranks' condition."""
@@ -311,3 +419,13 @@ class Catalogue:
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+def _forget_data(version: Version) -> None:
+    """Delete the data that the front received for a version."""
+    if path := version.fields.get("path"):
+        Path(path).unlink(missing_ok=True)
+
+
+def _deleted(what: str) -> Problem:
+    return Problem(404, f"{what} was deleted after the request for it; send it again if it is there anew", "NotFound")

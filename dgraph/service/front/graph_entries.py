@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +10,17 @@ from typing import Any
 GRAPH_STATES = ("loading", "ready", "failed")
 
 
+def new_id() -> str:
+    """Return an id that no other graph or version has, unlike names and numbers, which are used again."""
+    return secrets.token_hex(8)
+
+
 @dataclass
 class Version:
     """Version of a graph.
 
     Attributes:
-        number: counts from 1.
+        number: counts from 1; that of a version that failed may be used again.
         op: operation that makes it: "load", "table" or "change".
         fields: keys of that operation, besides graph, version and store.
         state: "loading", "ready" or "failed".
@@ -24,6 +30,7 @@ class Version:
         error: why it failed.
         columns: names of the columns that jobs kept, as the ranks reported.
         deaths: times that the ranks died while they loaded or opened it.
+        id: tells it from others of its number.
     """
 
     number: int
@@ -37,10 +44,11 @@ class Version:
     deaths: int = 0
     error: dict[str, Any] | None = None
     columns: list[str] = field(default_factory=list)
+    id: str = field(default_factory=new_id)
 
     def document(self) -> dict[str, Any]:
         """Return what the history keeps."""
-        names = ("number", "op", "fields", "state", "stored", "facts", "bytes_by_rank")
+        names = ("id", "number", "op", "fields", "state", "stored", "facts", "bytes_by_rank")
         return {name: getattr(self, name) for name in names}
 
 
@@ -61,6 +69,7 @@ class Graph:
         dropped: True once it was deleted.
         idle_s: seconds without use after which it is deleted; None: it stays.
         used: time of its last use.
+        id: tells it from others of its name.
     """
 
     name: str
@@ -75,6 +84,7 @@ class Graph:
     dropped: bool = False
     idle_s: float | None = None
     used: float = field(default_factory=time.time)
+    id: str = field(default_factory=new_id)
 
     @property
     def current(self) -> Version | None:
@@ -121,14 +131,15 @@ class Graph:
 
     def document(self) -> dict[str, Any]:
         """Return what the history keeps."""
-        names = ("name", "source", "options", "newest", "pinned", "created", "idle_s", "error")
+        names = ("id", "name", "source", "options", "newest", "pinned", "created", "idle_s", "error")
         kept = [version.document() for version in self.versions.values()]
         return {**{name: getattr(self, name) for name in names}, "versions": kept}
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Graph:
         """Return the graph of a document; versions that were ready are loading until they are open again."""
-        versions = [Version(**each) for each in document.pop("versions")]
+        versions = [Version(**{"id": str(each["number"]), **each}) for each in document.pop("versions")]
+        document.setdefault("id", f"created {document['created']}")  # of a service without ids: the same at each start
         for version in versions:
             version.state = "failed" if version.state == "failed" else "loading"
         return cls(**document, versions={version.number: version for version in versions})

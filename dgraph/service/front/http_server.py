@@ -1,6 +1,7 @@
 """The front as a process: listeners, start of the ranks, drain and end. :func:`serve` is the entry.
 
 It ends on SIGTERM or SIGINT within 20 s: running jobs have ``Settings.drain_s`` to end, the ranks a few more seconds.
+Whatever keeps the front from that, a thread of its own kills the ranks, removes the sockets and ends the process.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import signal
 import socket
 import stat
 import sys
+import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ from dgraph.service.front.app import make_app
 from dgraph.service.front.limits.http_protocol import LimitedProtocol, Strangers
 from dgraph.service.front.security import Guard
 from dgraph.service.front.service_context import Service
-from dgraph.service.front.service_log import log
+from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings, take_state
 
 CONNECTIONS = 1024
@@ -33,6 +36,9 @@ CONNECTIONS = 1024
 
 RANKS_S = 3.0
 """Seconds that the ranks have to end."""
+
+LAST_S = 19.0
+"""Seconds after a signal after which the process ends, come what may."""
 
 
 class _Server(uvicorn.Server):
@@ -141,13 +147,13 @@ def serve(settings: Settings, make_ranks: Any, quiet: bool = False) -> int:
     service_log.begin(quiet)
     with take_state(settings.state):
         if sys.platform == "win32" or os.environ.get("DGRAPH_LOOP") == "asyncio":
-            return asyncio.run(_serve(settings, make_ranks(settings)))
+            return asyncio.run(_serve(settings, make_ranks(settings), _end_at_last))
         import uvloop
 
-        return uvloop.run(_serve(settings, make_ranks(settings)))
+        return uvloop.run(_serve(settings, make_ranks(settings), _end_at_last))
 
 
-async def _serve(settings: Settings, ranks: Any) -> int:
+async def _serve(settings: Settings, ranks: Any, at_last: Callable[[Any, list[Path]], None] | None = None) -> int:
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -177,21 +183,39 @@ async def _serve(settings: Settings, ranks: Any) -> int:
         print(f"dgraph: page {service.address}/login?token={service.doors.new_login()} (valid once)", flush=True)
     await end.wait()
     begun = time.monotonic()
+    if at_last is not None:
+        at_last(ranks, [settings.unix_socket] * (_file_of(settings.unix_socket) == own))
     log("ending", reason="signal")
     starting.cancel()
-    await service.stop()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(RANKS_S + 1):
-            await ranks.stop(grace_s=RANKS_S)
+    try:
+        await service.stop()
+    except Exception:
+        fault("the front did not end in order")
+    await ranks.stop(grace_s=RANKS_S)
     for server in servers:
         server.should_exit = True
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(max(19.0 - (time.monotonic() - begun), 0.5)):
+        async with asyncio.timeout(max(LAST_S - 0.5 - (time.monotonic() - begun), 0.1)):
             await asyncio.gather(*serving, return_exceptions=True)
     if _file_of(settings.unix_socket) == own:
         settings.unix_socket.unlink(missing_ok=True)
     log("ended", seconds=round(time.monotonic() - begun, 3))
     return int(starting.done() and not starting.cancelled() and bool(starting.result()))
+
+
+def _end_at_last(ranks: Any, sockets: list[Path]) -> None:
+    """End this process ``LAST_S`` from now, if it still runs then: its event loop or a thread waits for a dead disk."""
+
+    def end() -> None:
+        ranks.kill()
+        for path in sockets:
+            path.unlink(missing_ok=True)
+        log("ended by force", 30, seconds=LAST_S)
+        os._exit(0)
+
+    timer = threading.Timer(LAST_S, end)
+    timer.daemon = True
+    timer.start()
 
 
 async def _start_ranks(ranks: Any, end: asyncio.Event) -> int:

@@ -28,7 +28,7 @@ RECORD = (
 """Fields of a job's public record."""
 
 _last = itertools.count()
-_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
+_encode = json.JSONEncoder(separators=(",", ":"), default=str, allow_nan=False).encode
 
 
 def new_id() -> str:
@@ -72,6 +72,10 @@ class Job:
         owner: principal that submitted it.
         id: its id; None: a new one.
         created: time of submission; None: now.
+
+    Attributes:
+        graph_id, version_id: of the graph, and of its version, on which the job runs, and on no other of their name
+            and number; "" before they are chosen.
     """
 
     __slots__ = (
@@ -89,6 +93,7 @@ class Job:
         "extra",
         "finished",
         "graph",
+        "graph_id",
         "id",
         "key",
         "limit",
@@ -113,6 +118,7 @@ class Job:
         "timer",
         "top",
         "version",
+        "version_id",
     )  # fmt: skip
 
     def __init__(
@@ -136,6 +142,7 @@ class Job:
     ):
         self.id = id or new_id()
         self.graph, self.version, self.algorithm, self.parameters = graph, version, algorithm, parameters
+        self.graph_id = self.version_id = ""
         self.owner, self.key, self.mode, self.priority, self.timeout_s = owner, key, mode, priority, timeout_s
         self.top, self.column, self.target, self.extra = top, column, target, extra or {}
         self.created = time.time() if created is None else created
@@ -165,8 +172,13 @@ class Job:
         return {name: getattr(self, name) for name in RECORD}
 
     def row(self) -> tuple[str, str, str, str]:
-        """Return the row of the history: id, state, graph, and the record with what a restart needs, as JSON."""
+        """Return the row of the history: id, state, graph, and the record with what a restart needs, as JSON.
+
+        Raises:
+            ValueError: the record has a value that JSON does not have.
+        """
         more = {"column": self.column, "write": self.target, "top": self.top, "key": self.key, "extra": self.extra}
+        more |= {"graph_id": self.graph_id, "version_id": self.version_id}
         more |= {"owner": self.owner.name, "result": None if self.result is None else self.result.job}
         return self.id, self.state, self.graph, _encode({**self.record(), "_": more})
 

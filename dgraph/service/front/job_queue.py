@@ -16,6 +16,7 @@ from typing import Any
 
 from dgraph.algorithms.many_sources.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
+from dgraph.service.front.graph_entries import Version
 from dgraph.service.front.history import History
 from dgraph.service.front.job import ENDED, Job
 from dgraph.service.front.memory_guard import MemoryGuard
@@ -40,6 +41,7 @@ SERVICE_ENDED: dict[str, Any] = {
     "kind": "Cancelled",
     "message": "the service ended before the job; submit it again",
 }
+UNWRITTEN: dict[str, Any] = {"kind": "OutputError", "message": "the state folder is full, so the job was refused"}
 SELECTED = "; the graph of this run is the selection of `where`"
 
 
@@ -73,22 +75,27 @@ class JobQueue:
         """Begin to run jobs."""
         self.server = asyncio.ensure_future(self._serve())
 
-    def submit(self, job: Job, restored: bool = False) -> None:
-        """Take a job; one whose result is known ends at once.
+    def submit(self, job: Job, again: bool = False) -> None:
+        """Take a job; one whose result is known ends at once. ``again``: the last run of the service took it.
 
         Raises:
-            Problem: 429 if the queue, or the owner's share of it, is full; 404 or 422 as of ``Catalogue.version``.
+            Problem: 429 if the queue, or the owner's share of it, is full; 404 or 422 as of ``Catalogue.version``; 422
+                if its record could not be written.
         """
         known = None
-        if not restored:
-            version = self.catalogue.settled(self.catalogue.graph(job.graph), job.version)
+        if not again:
+            graph = self.catalogue.graph(job.graph)
+            version, job.graph_id = self.catalogue.settled(graph, job.version), graph.id
+            if job.version is not None and version is not None:
+                job.version_id = version.id
             known = None if version is None else self._known(job, version.number)
             if known is None:
                 self._check_room(job.owner)
                 if version is not None:
                     self.guard.refuse(job, version.number)
             elif version is not None:
-                job.version = version.number
+                job.version, job.version_id = version.number, version.id
+            _check_record(job)
         self.jobs[job.id] = job
         self.queued += 1
         job.owner.queued += 1
@@ -126,8 +133,18 @@ class JobQueue:
             if job.ticket is not None:
                 job.ticket.cancel()
 
+    def withdraw(self, job: Job) -> None:
+        """End a job that could not be written to the history, and whose submission is refused."""
+        if job.state == "queued":
+            self._end(job, "cancelled", UNWRITTEN)
+        self.cancel(job)
+
     async def forget(self, id: str) -> None:
-        """Delete the record of a job that has ended, and its rows."""
+        """Delete the record of a job that has ended, and its rows.
+
+        Raises:
+            Problem: 507 as of the history.
+        """
         self.jobs.pop(id, None)
         with contextlib.suppress(ValueError):
             self.ended.remove(id)
@@ -143,7 +160,11 @@ class JobQueue:
             job.ticket.cancel()
 
     def graph_changed(self, name: str) -> None:
-        """Queue the jobs that waited for a graph."""
+        """Queue the jobs that waited for a graph; those whose graph was deleted fail."""
+        graph = self.catalogue.graphs.get(name)
+        for job in [job for job in self.jobs.values() if job.graph == name and job.state == "queued"]:
+            if graph is None or graph.id != job.graph_id:
+                self._chosen(job)
         for job in self.parked.pop(name, ()):
             heapq.heappush(self.heap, (-job.priority, next(self.order), job))
         self.wake.set()
@@ -225,16 +246,11 @@ class JobQueue:
         if self.ranks.draining or not self.ranks.up:
             heapq.heappush(self.heap, (-job.priority, -1, job))
             return False
-        try:
-            version = self.catalogue.version(self.catalogue.graph(job.graph), job.version)
-        except Problem as problem:
-            self._end(job, "failed", {"kind": problem.kind or "NotFound", "message": problem.detail})
+        version = self._chosen(job)
+        if version is None:
             return False
-        if version is None or version.state != "ready":
-            self.parked.setdefault(job.graph, []).append(job)
-            return False
-        if job.version is None:
-            job.version = version.number
+        if not job.version_id:
+            job.version, job.version_id = version.number, version.id
             version.jobs += 1
         if (found := self._known(job, version.number)) is not None:
             self.answer(job, found)
@@ -247,6 +263,18 @@ class JobQueue:
         if job.state == "queued" and refusal is not None:
             self._end(job, "failed", refusal)
         return job.state == "queued"
+
+    def _chosen(self, job: Job) -> Version | None:
+        """Return the version of a job; None if it waits for that, or has failed because that failed or was deleted."""
+        try:
+            version = self.catalogue.of_job(job)
+        except Problem as problem:
+            self._end(job, "failed", {"kind": problem.kind or "NotFound", "message": problem.detail})
+            return None
+        if version is None or version.state != "ready":
+            self.parked.setdefault(job.graph, []).append(job)
+            return None
+        return version
 
     async def _call(self, job: Job) -> None:
         """Run a job on the ranks."""
@@ -280,8 +308,10 @@ class JobQueue:
                 **job.extra,
             )
         except RanksDied as died:
+            if job.cancelling:
+                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
             error = {"kind": "RanksDied", "message": f"{died}; the ranks restart: submit the job again"}
-            return self._failed(job, spool, "failed", error)
+            return self._failed(job, spool, "failed", job.error or error)
         except RankError as rank_error:
             if job.cancelling:
                 return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
@@ -290,15 +320,13 @@ class JobQueue:
         for name in ("rows", "summary", "seconds", "rounds", "converged", "limit", "columns", "report"):
             setattr(job, name, reply.get(name))
         job.round = job.rounds or job.round
-        if job.version is None or not self.catalogue.has(job.graph, job.version, job.created):
+        if not self.catalogue.has(job.graph, job.graph_id, job.version):
             key = None  # another graph may have the name now
         stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
-        if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
+        if job.cancelling:  # it ended before the cancellation reached it
             if rows:
                 self.ranks.send("release", job=job.id)
-            if job.cancelling:
-                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
-            return self._failed(job, spool, "failed", job.error)
+            return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
         if job.mode == "mutate" and (kept := self._version(job)) is not None and job.column not in kept.columns:
             kept.columns.append(job.column)
         job.result = stored
@@ -325,9 +353,13 @@ class JobQueue:
             self.queued -= 1
             job.owner.queued -= 1
 
-    def _version(self, job: Job) -> Any:
+    def _version(self, job: Job) -> Version | None:
+        """Return the version that was chosen for a job; None if there is none (any more)."""
         graph = self.catalogue.graphs.get(job.graph)
-        return None if graph is None or job.version is None else graph.versions.get(job.version)
+        if graph is None or graph.id != job.graph_id or job.version is None:
+            return None
+        version = graph.versions.get(job.version)
+        return version if version is not None and version.id == job.version_id else None
 
     def _end(self, job: Job, state: str, error: dict[str, Any] | None = None) -> None:
         self._leave_queue(job)
@@ -351,18 +383,13 @@ class JobQueue:
     async def restore(self) -> None:
         """Queue the jobs of the last run of the service that were queued; note that those which ran have failed."""
         for document in await self.history.unfinished():
-            more = document.pop("_")
-            job = Job(
-                *(document[name] for name in ("graph", "version", "algorithm", "parameters")),
-                owner=Principal(more["owner"]),
-                key=more["key"],
-                extra=more["extra"],
-                column=more["column"],
-                target=more["write"],
-                top=more["top"],
-                **{name: document[name] for name in ("mode", "priority", "timeout_s", "id", "created")},
-            )
-            self.submit(job, restored=True)
+            try:
+                job = restored(document)
+            except (KeyError, TypeError):
+                fault("a queued job of the history is damaged, and is left out", document=str(document)[:200])
+                continue
+            job.graph_id = job.graph_id or self.catalogue.id_of(job.graph, job.created)
+            self.submit(job, again=True)
             if document["state"] == "running":
                 message = "the service restarted while the job ran; submit it again"
                 self._end(job, "failed", {"kind": "Restarted", "message": message})
@@ -377,6 +404,40 @@ class JobQueue:
         await asyncio.gather(*(job.ended(2.0) for job in running))
         if self.server is not None:
             self.server.cancel()
+
+
+def restored(document: dict[str, Any]) -> Job:
+    """Return the job of a document of the history.
+
+    Raises:
+        KeyError, TypeError: the document is damaged.
+    """
+    more = document["_"]
+    job = Job(
+        *(document[name] for name in ("graph", "version", "algorithm", "parameters")),
+        owner=Principal(more["owner"]),
+        key=more["key"],
+        extra=more["extra"],
+        column=more["column"],
+        target=more["write"],
+        top=more["top"],
+        **{name: document[name] for name in ("mode", "priority", "timeout_s", "id", "created")},
+    )
+    job.graph_id, job.version_id = more.get("graph_id", ""), more.get("version_id", "")
+    return job
+
+
+def _check_record(job: Job) -> None:
+    """Refuse a job whose record the history could not hold.
+
+    Raises:
+        Problem: 422.
+    """
+    try:
+        job.row()
+    except (ValueError, RecursionError) as error:
+        detail = f"the job cannot be recorded as JSON: {error}; give finite numbers, and texts of Unicode"
+        raise Problem(422, detail, "UsageError") from None
 
 
 def shape(job: Job) -> tuple | None:

@@ -33,7 +33,7 @@ class MemoryGuard:
     @staticmethod
     def _kind(job: Job, version: int) -> Kind:
         rest = sorted((name, str(value)) for name, value in job.parameters.items() if name != "source")
-        return job.graph, version, job.algorithm, str(rest)
+        return job.graph_id, version, job.algorithm, str(rest)
 
     def refuse(self, job: Job, version: int) -> None:
         """Refuse a job by known sizes, without a request to the ranks.

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
 import re
+import sqlite3
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -32,6 +34,9 @@ LOG_IN = """
 <code>--state-dir</code>, by default <code>~/.local/state/dgraph</code>:</p>
 <p><code>curl --unix-socket STATE/service.sock -X POST http://localhost/v1/login</code></p>"""
 """Page of a refused request of a browser, and what it says of logins. Its style is the browser's."""
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""Errors of a disk that takes no more."""
 
 NOT_JSON = ("model_attributes_type", "dict_type")
 """Types of the validator's errors for a body that was not read as JSON."""
@@ -66,7 +71,7 @@ MEANING = {
     500: "A fault of dgraph.",
     503: "The ranks restart or the service ends; see Retry-After.",
     504: "The time limit of the job passed.",
-    507: "It does not fit into the memory of the ranks; the figures are in the document.",
+    507: "It does not fit into the memory of the ranks, whose figures are in the document, or into the state folder.",
 }
 
 
@@ -133,6 +138,17 @@ def fault_response(method: str, path: str) -> Response:
     return response(500, f"{method} {path}: {detail}", "InternalError")
 
 
+def of_fault(error: BaseException) -> Problem | None:
+    """Return the problem of an exception that a full disk caused; None if the exception is a fault of the front."""
+    if isinstance(error, sqlite3.OperationalError):
+        why = str(error)
+    elif isinstance(error, OSError) and error.errno in NO_ROOM:
+        why = error.strerror or str(error)
+    else:
+        return None
+    return Problem(507, f"the state folder of the service cannot be written ({why}); make room there, and try again")
+
+
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the ``responses`` of a route that may answer with these problems, besides those of all routes."""
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
@@ -180,6 +196,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(ClientDisconnect)
     async def _gone(request: Request, error: ClientDisconnect) -> Response:
         return response(400, "the client disconnected before the body ended; send it again")
+
+    @app.exception_handler(OSError)
+    @app.exception_handler(sqlite3.Error)
+    async def _full(request: Request, error: Exception) -> Response:
+        problem = of_fault(error)
+        if problem is None:
+            raise error
+        return response_of(problem)
 
     @app.exception_handler(Exception)
     async def _fault(request: Request, error: Exception) -> Response:

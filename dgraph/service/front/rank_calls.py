@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from dgraph.service.front.problem_documents import Problem, of_error
@@ -122,13 +123,21 @@ class RankCalls:
         except RankError as error:
             raise of_error({"kind": error.kind, "message": error.message}) from None
 
-    async def ask_in_turn(self, op: str, **fields: Any) -> dict[str, Any]:
+    async def ask_in_turn(self, op: str, *, version: Callable[[], int] | None = None, **fields: Any) -> dict[str, Any]:
         """Send a request for a route when jobs, loads and changes let it, within ``TURN_S``.
 
+        Args:
+            op: the operation.
+            version: function that returns the version of its graph, or raises a problem; called before the request
+                waits, and again before it is sent.
+            fields: the operation's further keys.
+
         Raises:
-            Problem: as of :meth:`ask`; 503 if the ranks are busy for longer.
+            Problem: as of :meth:`ask` and ``version``; 503 if the ranks are busy for longer.
         """
         self.need()
+        if version is not None:
+            version()
         try:
             async with asyncio.timeout(TURN_S):
                 await self.turn.acquire()
@@ -136,6 +145,8 @@ class RankCalls:
             detail = f"a job, load or change has kept the ranks busy for {TURN_S:g} s; ask again later, or cancel it"
             raise Problem(503, detail, "Busy", headers={"Retry-After": "10"}) from None
         try:
+            if version is not None:
+                fields["version"] = version()
             return await self.ask(op, **fields)
         finally:
             self.turn.release()

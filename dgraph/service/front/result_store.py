@@ -115,18 +115,18 @@ class ResultStore:
         if len(stored.aliases) > ALIASES:
             self.by_job.pop(stored.aliases.pop(0), None)
 
-    def restore(self, documents: list[dict[str, Any]], current: Callable[[str, int, float], bool]) -> None:
+    def restore(self, documents: list[dict[str, Any]], current: Callable[[str, str, int | None], bool]) -> None:
         """Take the files of the last run of the service; delete those that belong to no job.
 
         Args:
             documents: of the history's jobs whose results are these files.
-            current: function of a job's graph, version and time; True if the graph is still the same.
+            current: function of a job's graph, its id and version; True if the graph is still there.
         """
         for document in documents:
             more, id = document["_"], document["id"]
             if more["result"] == id:
                 graph, version = document["graph"], document["version"]
-                same = more["key"] and current(graph, version, document["created"])
+                same = more["key"] and current(graph, more["graph_id"], version)
                 key = (graph, version, more["key"]) if same else None
                 stored = Stored(id, more["owner"], key, self.path(id), document, 0)
                 self.by_job[id] = stored

@@ -80,7 +80,11 @@ class Service:
     async def start(self) -> None:
         """Read the catalogue and the queue of the last run, and begin to serve the ranks."""
         await self.catalogue.restore()
-        self.results.restore(await self.history.finished(self.results.files()), self.catalogue.has)
+        done = await self.history.finished(self.results.files())
+        for document in done:
+            more = document["_"]
+            more["graph_id"] = more.get("graph_id") or self.catalogue.id_of(document["graph"], document["created"])
+        self.results.restore(done, self.catalogue.has)
         await self.queue.restore()
         self.supervisor.on_change(self._changed)
         self.queue.start()

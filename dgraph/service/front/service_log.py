@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import sys
@@ -46,7 +47,8 @@ def begin(quiet: bool = False) -> None:
 def log(event: str, level: int = logging.INFO, **fields: Any) -> None:
     """Log an event with its fields; every job does, so no record is made that asks the stack for its caller."""
     if _log.isEnabledFor(level):
-        sys.stderr.write(_line(time.time(), logging.getLevelName(level), event, fields) + "\n")
+        with contextlib.suppress(OSError):  # a full disk under the log ends no job
+            sys.stderr.write(_line(time.time(), logging.getLevelName(level), event, fields) + "\n")
 
 
 def fault(event: str, **fields: Any) -> None:

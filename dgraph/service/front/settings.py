@@ -46,6 +46,7 @@ class Settings:
         cache: True if equal jobs share results.
         keep_jobs: records in the history; the oldest finished are deleted.
         drain_s: seconds that running jobs have to end after SIGTERM.
+        grace_s: seconds that a cancelled or late job or load has to end; then the ranks are killed and started again.
     """
 
     state: Path
@@ -69,6 +70,7 @@ class Settings:
     cache: bool = True
     keep_jobs: int = 100_000
     drain_s: float = 12.0
+    grace_s: float = 15.0
     external: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -23,9 +23,11 @@ def main() -> int:
     sys.modules.setdefault("scipy.linalg.cython_blas", None)  # type: ignore[arg-type] # Numba would import SciPy
 
     from dgraph.comm import world
+    from dgraph.service.parent_death import killed_with_parent
     from dgraph.service.ranks.front_watch import end_with
     from dgraph.service.ranks.worker import work_for
 
+    killed_with_parent()()
     end_with(given.front)
     return work_for(given.socket, given.device, world())
 

@@ -156,7 +156,8 @@ def _carried_out(state: RankState, request: Request, observer: RunObserver) -> t
     except DgraphError as error:
         return _kind(error), str(error)
     except Exception as error:  # of the only rank: guarded() ends several
-        print(traceback.format_exc(), file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # the disk under the log is full
+            print(traceback.format_exc(), file=sys.stderr, flush=True)
         kind = "OutOfMemory" if isinstance(error, MemoryError) else "InternalError"
         return kind, f"{type(error).__name__}: {error}"
 

@@ -1,28 +1,29 @@
 """The processes of the MPI job: how they are started, how their end is noticed, and how they are ended.
 
-The launcher dies with the front (``PR_SET_PDEATHSIG``); each rank watches the front itself
-(``ranks/front_watch.py``), because launchers give ranks sessions and parents of their own.
+The launcher, or the only rank, is killed with the front (``PR_SET_PDEATHSIG``), even if it is stopped; each rank dies
+with its launcher, and watches the front itself (``ranks/front_watch.py``), because launchers give ranks sessions and
+parents of their own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import dgraph
 from dgraph.service.messages import without_launcher
+from dgraph.service.parent_death import killed_with_parent
 
-SET_PDEATHSIG = 1
-"""``PR_SET_PDEATHSIG`` of prctl(2)."""
+KILLED_S = 2.0
+"""Seconds that the system has to end killed processes; one that it cannot end is left to it."""
 
 TAIL = 2000
 """Characters of the log that an error shows at most."""
@@ -72,16 +73,6 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return kept | dict(extra or {})
 
 
-def dying_with_parent(number: int = signal.SIGTERM) -> Callable[[], None]:
-    """Return a function for ``preexec_fn``: the child receives a signal when the thread that started it ends."""
-    prctl = ctypes.CDLL(None).prctl  # found before the fork: the child must not load a library
-
-    def ask() -> None:
-        prctl(SET_PDEATHSIG, number)
-
-    return ask
-
-
 class RankProcess:
     """The started job: the launcher, or the only rank; its output goes to a log file.
 
@@ -100,10 +91,11 @@ class RankProcess:
             self._log_begin = out.tell()
             self.process = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment(extra),
-                start_new_session=True, preexec_fn=dying_with_parent(),
+                start_new_session=True, preexec_fn=killed_with_parent(),
             )  # fmt: skip
         self.pidfd = os.pidfd_open(self.process.pid)
         self._ranks: dict[int, int] = {}
+        self._helpers: list[int] = []
 
     def watch(self, pids: Sequence[int]) -> dict[int, int]:
         """Open the processes of the ranks that run on this host; return rank → pidfd, readable when the rank ends."""
@@ -114,7 +106,17 @@ class RankProcess:
                 with contextlib.suppress(OSError):
                     self._ranks[rank] = os.pidfd_open(pid)
                     self.ranks[rank] = pid
+        if pids:
+            ours = self.pids()
+            for pid in descendants(self.process.pid):
+                if pid not in ours:
+                    with contextlib.suppress(OSError):
+                        self._helpers.append(os.pidfd_open(pid))
         return self._ranks
+
+    def stopped(self) -> dict[int, int]:
+        """Return rank → pid of the local ranks that are stopped; not of those that a debugger holds."""
+        return {rank: pid for rank, pid in self.ranks.items() if _state(pid) == "T"}
 
     def pids(self) -> list[int]:
         """Return the pids of the launcher and the local ranks."""
@@ -126,16 +128,29 @@ class RankProcess:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(file, number)
 
+    def kill(self) -> None:
+        """Kill the launcher, its helpers and the local ranks, stopped or not."""
+        more = descendants(self.process.pid)
+        self.signal(signal.SIGKILL)
+        for file in self._helpers:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(file, signal.SIGKILL)
+        for pid in more:  # of a launch that has not connected yet
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
     def close(self) -> None:
         """Kill what still runs, and close the files; blocks until the launcher has ended; once only."""
         if self._closed:
             return
         self._closed = True
-        self.signal(signal.SIGKILL)
-        self.process.wait()
-        for file in (self.pidfd, *self._ranks.values()):
+        self.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(KILLED_S)
+        for file in (self.pidfd, *self._ranks.values(), *self._helpers):
             os.close(file)
         self._ranks.clear()
+        self._helpers.clear()
 
     def tail(self) -> str:
         """Return the last lines of the log since the start."""
@@ -162,6 +177,23 @@ class RankProcess:
         who = "the launcher" if first is None else f"rank {first} (process {self.ranks.get(first)})"
         said = next((line for line in reversed(text.splitlines()) if PRINTED.match(line)), "")
         return f"{who} {_how(code)}{'; it printed: ' + said[:300] if said else ''}"
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the pids of the processes that a process started, and of those that these did."""
+    pids = [pid]
+    for parent in pids:
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{parent}/task").iterdir():
+                pids += map(int, (thread / "children").read_text().split())
+    return pids[1:]
+
+
+def _state(pid: int) -> str:
+    """Return the letter by which the system names the state of a process; "" if there is none."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
 
 
 def _how(code: int | None) -> str:

@@ -1,6 +1,6 @@
 """``Ranks``: the MPI job as the front sees it.
 
-It starts the job, sends it requests, and starts it again when it dies.
+It starts the job, sends it requests, and starts it again when it dies, or hangs and is killed.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import asyncio
 import contextlib
 import itertools
 import os
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from dgraph.service.messages import SOCKET
+from dgraph.service.supervisor.hang_watch import HEARTBEAT, TICK_S, HangWatch
 from dgraph.service.supervisor.rank_process import RankProcess, command
 from dgraph.service.supervisor.rank_socket import RankError, RanksDied, RankSocket
 
@@ -30,6 +32,9 @@ STEADY_S = 60.0
 
 END_S = 3.0
 """Seconds that the launcher has to end the job after a rank died; then all are killed."""
+
+GRACE_S = 15.0
+"""Seconds that the ranks have to end a request that was cancelled; then they are killed and started again."""
 
 LOG, LARGEST_LOG = "ranks.log", 16 << 20
 """File of the ranks' output in the state folder, and the bytes beyond which a start moves it to ``ranks.log.1``."""
@@ -66,6 +71,7 @@ class Ranks:
         device: where rounds run: "auto", "cpu" or "cuda".
         environment: more environment variables for the ranks.
         external: the ranks were started by mpirun or srun, and rank 0 started this process.
+        grace_s: seconds that they have to end a cancelled request.
 
     Attributes:
         condition: "starting", "up", "down" or "stopped".
@@ -76,7 +82,7 @@ class Ranks:
 
     def __init__(
         self, state: Path, ranks: int, *, device: str = "auto", environment: Mapping[str, str] | None = None,
-        external: bool = False,
+        external: bool = False, grace_s: float = GRACE_S,
     ):  # fmt: skip
         self.state, self.ranks, self.device = state, ranks, device
         self.environment, self.external = dict(environment or {}), external
@@ -87,7 +93,9 @@ class Ranks:
         self._socket: RankSocket | None = None
         self._ended = asyncio.Event()
         self._first: int | None = None
-        self._keeper: asyncio.Task[None] | None = None
+        self._keepers: list[asyncio.Task[None]] = []
+        self._hangs = HangWatch(grace_s)
+        self._given_up = ""
 
     async def start(self) -> None:
         """Start the ranks; return when rank 0 has connected.
@@ -101,7 +109,7 @@ class Ranks:
         except BaseException:
             self._set("stopped")
             raise
-        self._keeper = asyncio.create_task(self._keep())
+        self._keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._watch())]
 
     async def call(
         self, op: str, /, *, on_event: Callable[[dict], None] | None = None, ticket: Ticket | None = None, **fields: Any
@@ -125,11 +133,13 @@ class Ranks:
             raise RankError("Cancelled", "the request was cancelled before it was sent")
         number, ranks = next(self._numbers), self._socket
         answer = ranks.send(number, {"op": op, **fields}, on_event)
-        ticket.id, ticket._send = number, lambda: ranks.cancel(number)
+        self._hangs.sent(number, op)
+        answer.add_done_callback(lambda _: self._hangs.answered(number))
+        ticket.id, ticket._send = number, lambda: self.cancel(number)
         try:
-            return await answer
+            return await asyncio.shield(answer)
         except asyncio.CancelledError:
-            ranks.cancel(number)
+            self.cancel(number)
             raise
         finally:
             ticket._send = None
@@ -139,17 +149,17 @@ class Ranks:
         """Cancel request ``request`` (``Ticket.id``); without effect if it has ended."""
         if self._socket is not None:
             self._socket.cancel(request)
+            self._hangs.cancelled(request)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """Call ``listener(condition)`` at every change of the condition."""
         self._listeners.append(listener)
 
     async def stop(self, grace_s: float = 10.0) -> None:
-        """End the ranks: after the request that runs, or after ``grace_s`` by force."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+        """End the ranks: after the request that runs, or after ``grace_s`` by force, within ``grace_s + END_S``."""
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
         stopping = None
         if self.condition == "up" and self._socket is not None:
             stopping = self._socket.send(next(self._numbers), {"op": "stop"}, None)
@@ -157,9 +167,15 @@ class Ranks:
         if stopping is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), grace_s)
-        await self._close(RanksDied("the ranks were stopped"), END_S if stopping is not None else 0.0)
+        ending = stopping is not None and self._ended.is_set()
+        await self._close(RanksDied("the ranks were stopped"), END_S if ending else 0.0)
         if stopping is not None and stopping.done() and not stopping.cancelled():
             stopping.exception()
+
+    def kill(self) -> None:
+        """Kill all processes of the ranks that the front started; from any thread."""
+        if (job := self._job) is not None:
+            job.kill()
 
     def processes(self) -> list[int]:
         """Return the pids of the launcher and the ranks on this host."""
@@ -174,7 +190,7 @@ class Ranks:
             began = loop.time()
             await self._ended.wait()
             self._set("down")
-            await self._close(None, END_S)
+            await self._close(None, 0.0 if self._given_up else END_S)
             if self.external:
                 self._set("stopped")
                 return
@@ -189,9 +205,29 @@ class Ranks:
                     self.reason = str(error)
                     self._set("down")
 
+    async def _watch(self) -> None:
+        """Kill ranks that hang; :meth:`_keep` starts them again."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(TICK_S)
+            if self.condition != "up" or self._socket is None:
+                continue
+            stopped = {} if self._job is None else self._job.stopped()
+            self._given_up = self._hangs.tick(loop.time(), stopped)
+            if self._given_up:
+                self._set("down")
+                self._socket.fail(RanksDied(f"the ranks ended: {self._given_up}"))
+                self.kill()
+                if self.external:  # the launcher ends the others
+                    os.kill(self.hello["pids"][0], signal.SIGKILL)
+                self._ended.set()
+            elif self._hangs.heartbeat_due():
+                beat = asyncio.ensure_future(self.call(HEARTBEAT))
+                beat.add_done_callback(lambda done: done.cancelled() or done.exception())
+
     async def _launch(self) -> None:
         """Start the job once, and wait for rank 0."""
-        self._ended, self._first = asyncio.Event(), None
+        self._ended, self._first, self._given_up = asyncio.Event(), None, ""
         path = Path(os.environ[SOCKET]) if self.external and SOCKET in os.environ else self.state / "ranks.sock"
         self._socket = RankSocket(path, self._ended.set)
         try:
@@ -212,6 +248,7 @@ class Ranks:
         if self._job is not None:
             for rank, file in self._job.watch(self._local_pids()).items():
                 loop.add_reader(file, self._rank_ended, rank, file)
+        self._hangs.begin(loop.time())
         self._set("up")
 
     def _started(self, path: Path) -> RankProcess:
@@ -255,7 +292,7 @@ class Ranks:
             while job.process.poll() is None and loop.time() < until:
                 await asyncio.sleep(0.01)
             if error is None:
-                self.reason = job.story(self._first)
+                self.reason = self._given_up or job.story(self._first)
             for file in (job.pidfd, *job.watch([]).values()):
                 loop.remove_reader(file)
             await asyncio.to_thread(job.close)

@@ -51,9 +51,12 @@ class DirectSubmit:
             answer = await routes_jobs.submitted(self.service, scope["state"]["principal"], body, query)
         except Problem as problem:
             answer = problems.response_of(problem)
-        except Exception:
-            fault("a submission failed by a fault of the front")
-            answer = problems.fault_response(scope["method"], scope["path"])
+        except Exception as error:
+            if (full := problems.of_fault(error)) is not None:
+                answer = problems.response_of(full)
+            else:
+                fault("a submission failed by a fault of the front")
+                answer = problems.fault_response(scope["method"], scope["path"])
         scope["route"] = ROUTE
         await answer(scope, receive, send)
 

@@ -65,6 +65,7 @@ async def submitted(service: Service, owner: Principal, body: models.NewJob, que
         Problem: the job was refused, or failed while the request waited for it.
     """
     service.ranks.need()
+    await service.history.need()
     parameters = checked(body.algorithm, body.parameters)
     if (body.mode == "write") != (body.write is not None):
         raise Problem(422, f"got mode {body.mode} with write {body.write!r}: write names the file of mode write alone")
@@ -101,10 +102,12 @@ async def submitted(service: Service, owner: Principal, body: models.NewJob, que
         target=target,
     )
     service.queue.submit(job)
-    if query.wait and await job.ended(query.wait):
+    ended = query.wait and await job.ended(query.wait)
+    if not await service.history.flush():  # what is accepted survives the end of the front
+        service.queue.withdraw(job)
+        raise service.history.refusal(id=job.id, state=job.state)
+    if ended:
         return json_response(await _answer(service, job))
-    if job.state not in ENDED:
-        await service.history.flush()  # what was accepted survives the end of the front
     return json_response(job.record(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
