@@ -65,6 +65,7 @@ class JobQueue:
         self.parked: dict[str, list[Job]] = {}
         self.jobs: dict[str, Job] = {}
         self.ended: deque[str] = deque()
+        self.removed: dict[str, str] = {}
         self.order = itertools.count()
         self.queued = 0
         self.running: list[Job] = []
@@ -139,12 +140,15 @@ class JobQueue:
             self._end(job, "cancelled", UNWRITTEN)
         self.cancel(job)
 
-    async def forget(self, id: str) -> None:
-        """Delete the record of a job that has ended, and its rows.
+    async def forget(self, id: str, state: str) -> None:
+        """Delete the record of a job that has ended in a state, and its rows.
 
         Raises:
             Problem: 507 as of the history.
         """
+        self.removed[id] = state
+        while len(self.removed) > RECENT:
+            del self.removed[next(iter(self.removed))]
         self.jobs.pop(id, None)
         with contextlib.suppress(ValueError):
             self.ended.remove(id)

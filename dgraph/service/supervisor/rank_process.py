@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -139,18 +140,32 @@ class RankProcess:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
-    def close(self) -> None:
-        """Kill what still runs, and close the files; blocks until the launcher has ended; once only."""
+    def ended(self, seconds: float = 0.0) -> bool:
+        """Return True if the launcher has ended, or does within some seconds; :meth:`reap` gives its pid free."""
+        waiting = select.poll()
+        waiting.register(self.pidfd, select.POLLIN)
+        return bool(waiting.poll(1000 * seconds))
+
+    def close(self, reap: bool = True) -> None:
+        """Kill what still runs, and close the files; blocks until the launcher has ended; once only.
+
+        Args:
+            reap: False leaves that to :meth:`reap`.
+        """
         if self._closed:
             return
         self._closed = True
         self.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(KILLED_S)
+        if self.ended(KILLED_S) and reap:
+            self.reap()
         for file in (self.pidfd, *self._ranks.values(), *self._helpers):
             os.close(file)
         self._ranks.clear()
         self._helpers.clear()
+
+    def reap(self) -> None:
+        """Give the launcher's pid free."""
+        self.process.poll()
 
     def tail(self) -> str:
         """Return the last lines of the log since the start."""

@@ -36,6 +36,9 @@ END_S = 3.0
 GRACE_S = 15.0
 """Seconds that the ranks have to end a request that was cancelled; then they are killed and started again."""
 
+RESERVED_S = 60.0
+"""Seconds for which no other process has the pid of ranks that hung: their user may still send it a SIGCONT."""
+
 LOG, LARGEST_LOG = "ranks.log", 16 << 20
 """File of the ranks' output in the state folder, and the bytes beyond which a start moves it to ``ranks.log.1``."""
 
@@ -289,13 +292,15 @@ class Ranks:
         loop, job, ranks = asyncio.get_running_loop(), self._job, self._socket
         if job is not None:
             until = loop.time() + grace_s
-            while job.process.poll() is None and loop.time() < until:
+            while not job.ended() and loop.time() < until:
                 await asyncio.sleep(0.01)
             if error is None:
                 self.reason = self._given_up or job.story(self._first)
             for file in (job.pidfd, *job.watch([]).values()):
                 loop.remove_reader(file)
-            await asyncio.to_thread(job.close)
+            await asyncio.to_thread(job.close, not self._given_up)
+            if self._given_up:
+                loop.call_later(RESERVED_S, job.reap)
             self._job = None
         elif error is None:
             self.reason = "rank 0 closed its connection"

@@ -147,6 +147,8 @@ async def job_record(service: Service, id: str) -> dict[str, Any]:
     """
     job = service.queue.jobs.get(id)
     record = job.record() if job is not None else await service.history.job(id)
+    if record is None and (state := service.queue.removed.get(id)):
+        raise Problem(404, f"the job {id} was {state} and was removed; submit it again", "NotFound", state=state)
     if record is None:
         raise Problem(404, f"got the job {id!r}, which is not in the history; GET /v1/jobs lists all", "NotFound")
     return record
@@ -192,7 +194,7 @@ async def cancel(
         return json_response(job.record(), status)
     record = await job_record(service, id)
     if ended == "remove":
-        await service.queue.forget(id)
+        await service.queue.forget(id, record["state"])
     return json_response(record)
 
 
