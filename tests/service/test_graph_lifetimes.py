@@ -37,6 +37,7 @@ def test_graphs_end_when_nobody_has_used_them_for_their_time(tmp_path, monkeypat
             await one.http.patch("/v1/graphs/pinned", json={"pinned": True})
             put = await one.http.put("/v1/graphs/sent/data?idle_s=0.2&directed=true", content=b"1,2\n", headers=CSV)
             assert (put.json()["idle_s"], put.json()["options"]) == (0.2, {"directed": True})
+            await one.ready("sent")
             one.ranks.gate.clear()
             running = (await one.job(graph="busy")).json()["id"]
             await one.state(running, "running")

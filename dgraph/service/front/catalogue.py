@@ -7,7 +7,6 @@ come up again, all versions are opened from their stores before the queue goes o
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -70,6 +70,7 @@ class Graph:
         idle_s: seconds without use after which it is deleted; None: it stays.
         used: time of its last use.
         id: tells it from others of its name.
+        jobs: queued and running jobs on it.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Graph:
     idle_s: float | None = None
     used: float = field(default_factory=time.time)
     id: str = field(default_factory=new_id)
+    jobs: int = 0
 
     @property
     def current(self) -> Version | None:
@@ -100,7 +102,7 @@ class Graph:
 
     def is_idle(self) -> bool:
         """Return True if it shall end now, because nobody used it; a load and a job that waits or runs are uses."""
-        if any(version.jobs or version.state == "loading" for version in self.versions.values()):
+        if self.jobs or any(version.state == "loading" for version in self.versions.values()):
             self.used = time.time()
         return self.idle_s is not None and not self.pinned and time.time() - self.used > self.idle_s
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from dgraph.algorithms.many_sources.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
-from dgraph.service.front.graph_entries import Version
+from dgraph.service.front.graph_entries import Graph, Version
 from dgraph.service.front.history import History
 from dgraph.service.front.job import ENDED, Job
 from dgraph.service.front.memory_guard import MemoryGuard
@@ -100,8 +100,8 @@ class JobQueue:
         self.jobs[job.id] = job
         self.queued += 1
         job.owner.queued += 1
-        if job.version is not None and (found := self._version(job)) is not None:
-            found.jobs += 1
+        for used in filter(None, (self._graph(job), self._version(job))):
+            used.jobs += 1
         if job.deadline is not None:
             left = max(job.deadline - time.time(), 0)
             job.timer = asyncio.get_running_loop().call_later(left, self._too_late, job)
@@ -332,7 +332,7 @@ class JobQueue:
                 self.ranks.send("release", job=job.id)
             return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
         if job.mode == "mutate" and (kept := self._version(job)) is not None and job.column not in kept.columns:
-            kept.columns.append(job.column)
+            kept.columns.append(job.column or "")
         job.result = stored
         if rows:
             self.results.add(stored)
@@ -357,18 +357,23 @@ class JobQueue:
             self.queued -= 1
             job.owner.queued -= 1
 
+    def _graph(self, job: Job) -> Graph | None:
+        """Return the graph of a job; None if it was deleted."""
+        graph = self.catalogue.graphs.get(job.graph)
+        return graph if graph is not None and graph.id == job.graph_id else None
+
     def _version(self, job: Job) -> Version | None:
         """Return the version that was chosen for a job; None if there is none (any more)."""
-        graph = self.catalogue.graphs.get(job.graph)
-        if graph is None or graph.id != job.graph_id or job.version is None:
+        graph = self._graph(job)
+        if graph is None or job.version is None:
             return None
         version = graph.versions.get(job.version)
         return version if version is not None and version.id == job.version_id else None
 
     def _end(self, job: Job, state: str, error: dict[str, Any] | None = None) -> None:
         self._leave_queue(job)
-        if (version := self._version(job)) is not None:
-            version.jobs -= 1
+        for used in filter(None, (self._graph(job), self._version(job))):
+            used.jobs -= 1
         job.error = error
         job.enter(state)
         self.history.note(job)
