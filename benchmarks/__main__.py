@@ -25,6 +25,7 @@ from benchmarks import (
     ranks,
     schedules,
     service,
+    service_soak,
     shares,
     sizes,
     store,
@@ -98,6 +99,10 @@ WHAT = {
         lambda asked: service.measure(
             asked.device, asked.rows, asked.graphs, asked.side, asked.jobs, asked.minutes, asked.repeat, asked.results
         ),
+    ),
+    "soak": (
+        "the resident service under clients while its ranks are killed; every answer against an oracle",
+        lambda asked: service_soak.measure(asked.device, asked.ranks, asked.seconds, asked.clients, asked.results),
     ),
     "networkx": (
         "NetworkX's own tests with dgraph as the backend",
@@ -254,11 +259,14 @@ def main() -> None:
     parser.add_argument(
         "--device",
         choices=("cuda", "cpu"),
-        help="of service (default: cuda where there is a GPU) and variants (default cuda)",
+        help="of service and soak (default: cuda where there is a GPU) and variants (default cuda)",
     )
     parser.add_argument("--side", type=int, help="of service: of the grid whose rows are fetched")
     parser.add_argument("--jobs", type=int, default=20_000, help="of service: most jobs (default 20000)")
     parser.add_argument("--minutes", type=float, default=8, help="of service: time for them (default 8)")
+    parser.add_argument("--seconds", type=float, default=300, help="of soak: of requests and kills (default 300)")
+    parser.add_argument("--clients", type=int, default=8, help="of soak: at the same time (default 8)")
+    parser.add_argument("--ranks", type=int, default=1, help="of soak: of the service (default 1)")
     parser.add_argument(
         "--scale", type=int, default=20, help="of variants and shares: log2 of the vertices (default 20)"
     )

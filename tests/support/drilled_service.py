@@ -103,7 +103,9 @@ class Drilled:
 
     def settled(self, name, seconds=90):
         """Wait until a graph is ready or failed; return its record."""
-        return self.until(lambda: self.ask("GET", f"/v1/graphs/{name}")[1], lambda graph: graph["state"] != "loading", seconds)
+        return self.until(
+            lambda: self.ask("GET", f"/v1/graphs/{name}")[1], lambda graph: graph["state"] != "loading", seconds
+        )
 
     def job(self, graph, query="", algorithm="bfs", parameters=None, **fields):
         body = {"graph": graph, "algorithm": algorithm, "parameters": parameters or {}, **fields}

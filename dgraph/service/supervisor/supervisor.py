@@ -27,7 +27,7 @@ START_S = 120.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds before a restart: doubled after each failure."""
 
-STEADY_S = 60.0
+STEADY_S = 5.0
 """Seconds after which the ranks count as steady, and the pause begins anew."""
 
 END_S = 3.0
