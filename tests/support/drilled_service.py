@@ -65,7 +65,7 @@ class Drilled:
         with (self.folder / "service.log").open("ab") as log:
             self.process = subprocess.Popen(
                 list(map(str, argv)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=environment({"PYTHONPATH": path}), cwd=self.folder,
+                env=environment({"PYTHONPATH": path, "DGRAPH_COMPILE": "never"}), cwd=self.folder,
             )  # fmt: skip
         self.ready()
 
