@@ -38,6 +38,9 @@ END_S = 120.0
 READY_S = 10.0
 """Seconds beyond the time to load within which the service is ready again."""
 
+PATIENCE_S = 0.1
+"""Seconds after which a client that was refused sends its next request."""
+
 REFUSED = (409, 410, 429, 503)
 """Statuses that tell a client to ask again."""
 
@@ -108,14 +111,15 @@ class Soak:
         status, answer = await connection.request("POST", f"/v1/jobs{query}", body)
         if "id" in answer:
             self.accepted[answer["id"]] = name
-        return answer if self.answered(status, answer) else None
+        return answer if await self.answered(status, answer) else None
 
-    def answered(self, status: int, answer: dict) -> bool:
+    async def answered(self, status: int, answer: dict) -> bool:
         """Return True for an answer to compare; count one that asks for patience, and one that should not be."""
         if status in (200, 202):
             return True
         if status in REFUSED:
             self.counts["refused"] += 1
+            await asyncio.sleep(PATIENCE_S)
         else:
             self.wrong(f"{status} {answer}")
         return False
@@ -149,7 +153,7 @@ class Soak:
                 self.wrong(str(answer["error"]))
             return
         status, rows = await connection.request("GET", f"/v1/jobs/{id}/result")
-        if self.answered(status, rows):
+        if await self.answered(status, rows):
             found = np.array([np.inf if each is None else each for each in rows["columns"]["distance"]])
             order = np.array(rows["columns"]["vertex"])
             right = found.size == self.oracles[name].n and np.array_equal(
@@ -161,7 +165,7 @@ class Soak:
         """Compare the length of a path."""
         body = {"source": source, "target": vertex}
         status, answer = await connection.request("POST", f"/v1/graphs/{name}/path", body)
-        if self.answered(status, answer):
+        if await self.answered(status, answer):
             length = self.oracles[name].distance(source, vertex)
             right = answer["length"] == length and len(answer["vertices"]) == (0 if length is None else length + 1)
             self.compared(right, f"path {source} to {vertex} on {name}: {answer}")
@@ -255,7 +259,8 @@ def measure(device: str | None, ranks: int, seconds: float, clients: int, folder
     document: dict = {"circumstances": record.circumstances(("scipy", "fastapi", "uvicorn")), "device": device}
     rng = np.random.default_rng(7)
     drawn = rng.integers(0, VERTICES, (VERTICES * DEGREE // 2, 2))
-    drawn[0] = VERTICES - 1, 0
+    lonely = np.setdiff1d(np.arange(VERTICES), drawn)  # ids without an edge are not vertices of a file's graph
+    drawn = np.concatenate([drawn, np.stack([lonely, (lonely + 1) % VERTICES], axis=1)])
     cells = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
     pairs = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
     grid = np.concatenate([np.stack([one.ravel(), other.ravel()], axis=1) for one, other in pairs])

@@ -7,15 +7,13 @@ come up again, all versions are opened from their stores before the queue goes o
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dgraph.service.front.graph_entries import Graph, Version
+from dgraph.service.front.graph_entries import Entries, Graph, Version
 from dgraph.service.front.history import History
-from dgraph.service.front.job import Job
-from dgraph.service.front.problem_documents import Problem, of_error
+from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings
@@ -33,7 +31,7 @@ DEATHS = 3
 """Deaths of the ranks during the load of one version after which it has failed, so that the service goes on."""
 
 
-class Catalogue:
+class Catalogue(Entries):
     """All graphs.
 
     Args:
@@ -52,79 +50,12 @@ class Catalogue:
         ready: Callable[[str], None],
         forget: Callable[[str, set[int] | None], None],
     ):
+        super().__init__()
         self.settings, self.ranks, self.history = settings, ranks, history
         self.ready, self.forget = ready, forget
-        self.graphs: dict[str, Graph] = {}
         self.tasks: set[asyncio.Task] = set()
         self.changing: dict[str, asyncio.Lock] = {}
         self.opening: asyncio.Task | None = None
-
-    def graph(self, name: str) -> Graph:
-        """Return a graph.
-
-        Raises:
-            Problem: 404.
-        """
-        found = self.graphs.get(name)
-        if found is None:
-            known = ", ".join(sorted(self.graphs)[:20]) or "none"
-            raise Problem(404, f"got the graph {name!r}, which is not in the catalogue; known are: {known}", "NotFound")
-        found.used = time.time()
-        return found
-
-    def version(self, graph: Graph, number: int | None) -> Version | None:
-        """Return a version, or the newest; None while the first load is under way.
-
-        Raises:
-            Problem: 404 for a version that does not exist, 422 if the graph failed to load.
-        """
-        if number is not None:
-            found = graph.versions.get(number)
-            if found is None or found.state == "failed":
-                have = ", ".join(str(each) for each, one in graph.versions.items() if one.state != "failed")
-                why = f"; it failed: {found.error['message']}" if found is not None and found.error else ""
-                raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", "NotFound")
-            return found
-        if graph.current is None and graph.state == "failed":
-            raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
-        return graph.current
-
-    def settled(self, graph: Graph, number: int | None) -> Version | None:
-        """Return the version on which a job that names ``number`` would run; None if a newer one is in the making.
-
-        Raises:
-            Problem: as of :meth:`version`.
-        """
-        found = self.version(graph, number)
-        newer = number is None and any(each.state == "loading" for each in graph.versions.values())
-        return None if newer else found
-
-    def of_job(self, job: Job) -> Version | None:
-        """Return the version of a job, by default the newest; None while the first load is under way.
-
-        Raises:
-            Problem: 404 if they were deleted, though others may have their name and number; as of :meth:`version`.
-        """
-        graph = self.graphs.get(job.graph)
-        if graph is None or graph.id != job.graph_id:
-            raise _deleted(job.graph)
-        version = self.version(graph, job.version)
-        if version is not None and job.version_id and version.id != job.version_id:
-            raise _deleted(f"version {job.version} of {job.graph}")
-        return version
-
-    def same(self, graph: Graph | None, name: str) -> Graph:
-        """Return the graph of a name if it is ``graph``, which had the name when a request came.
-
-        Raises:
-            Problem: 404 if it was deleted since, though another may have its name.
-        """
-        if graph is None:
-            return self.graph(name)
-        if self.graphs.get(name) is not graph:
-            raise _deleted(name)
-        graph.used = time.time()
-        return graph
 
     async def add(
         self,
@@ -382,16 +313,6 @@ class Catalogue:
         await in_thread(remove_leftovers, self.settings.state, [path for path in data if path])
         self._task(self.end_idle())
 
-    def id_of(self, name: str, since: float) -> str:
-        """Return the id of the graph that has had a name since before a time; "" if there is none."""
-        graph = self.graphs.get(name)
-        return graph.id if graph is not None and graph.created <= since else ""
-
-    def has(self, name: str, id: str, version: int | None) -> bool:
-        """Return True if the graph of a name has this id, and this version."""
-        graph = self.graphs.get(name)
-        return graph is not None and graph.id == id and version in graph.versions
-
     def ranks_changed(self, condition: str) -> None:
         """Take a change of the ranks' condition."""
         if condition == "up":
@@ -424,7 +345,3 @@ def _forget_data(version: Version) -> None:
     """Delete the data that the front received for a version."""
     if path := version.fields.get("path"):
         Path(path).unlink(missing_ok=True)
-
-
-def _deleted(what: str) -> Problem:
-    return Problem(404, f"{what} was deleted after the request for it; send it again if it is there anew", "NotFound")

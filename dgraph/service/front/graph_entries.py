@@ -1,4 +1,4 @@
-"""``Graph`` and ``Version``: entries of the catalogue."""
+"""``Graph`` and ``Version``: entries of the catalogue; ``Entries`` finds them, by name or for a job."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from typing import Any
+
+from dgraph.service.front.job import Job
+from dgraph.service.front.problem_documents import Problem, of_error
 
 GRAPH_STATES = ("loading", "ready", "failed")
 
@@ -145,3 +148,91 @@ class Graph:
         for version in versions:
             version.state = "failed" if version.state == "failed" else "loading"
         return cls(**document, versions={version.number: version for version in versions})
+
+
+class Entries:
+    """Graphs by name. A name, or the number of a version, may be used again: ids tell them apart."""
+
+    def __init__(self) -> None:
+        self.graphs: dict[str, Graph] = {}
+
+    def graph(self, name: str) -> Graph:
+        """Return a graph.
+
+        Raises:
+            Problem: 404.
+        """
+        found = self.graphs.get(name)
+        if found is None:
+            known = ", ".join(sorted(self.graphs)[:20]) or "none"
+            raise Problem(404, f"got the graph {name!r}, which is not in the catalogue; known are: {known}", "NotFound")
+        found.used = time.time()
+        return found
+
+    def version(self, graph: Graph, number: int | None) -> Version | None:
+        """Return a version, or the newest; None while the first load is under way.
+
+        Raises:
+            Problem: 404 for a version that does not exist, 422 if the graph failed to load.
+        """
+        if number is not None:
+            found = graph.versions.get(number)
+            if found is None or found.state == "failed":
+                have = ", ".join(str(each) for each, one in graph.versions.items() if one.state != "failed")
+                why = f"; it failed: {found.error['message']}" if found is not None and found.error else ""
+                raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", "NotFound")
+            return found
+        if graph.current is None and graph.state == "failed":
+            raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
+        return graph.current
+
+    def settled(self, graph: Graph, number: int | None) -> Version | None:
+        """Return the version on which a job that names ``number`` would run; None if a newer one is in the making.
+
+        Raises:
+            Problem: as of :meth:`version`.
+        """
+        found = self.version(graph, number)
+        newer = number is None and any(each.state == "loading" for each in graph.versions.values())
+        return None if newer else found
+
+    def of_job(self, job: Job) -> Version | None:
+        """Return the version of a job, by default the newest; None while the first load is under way.
+
+        Raises:
+            Problem: 404 if they were deleted, though others may have their name and number; as of :meth:`version`.
+        """
+        graph = self.graphs.get(job.graph)
+        if graph is None or graph.id != job.graph_id:
+            raise _deleted(job.graph)
+        version = self.version(graph, job.version)
+        if version is not None and job.version_id and version.id != job.version_id:
+            raise _deleted(f"version {job.version} of {job.graph}")
+        return version
+
+    def same(self, graph: Graph | None, name: str) -> Graph:
+        """Return the graph of a name if it is ``graph``, which had the name when a request came.
+
+        Raises:
+            Problem: 404 if it was deleted since, though another may have its name.
+        """
+        if graph is None:
+            return self.graph(name)
+        if self.graphs.get(name) is not graph:
+            raise _deleted(name)
+        graph.used = time.time()
+        return graph
+
+    def id_of(self, name: str, since: float) -> str:
+        """Return the id of the graph that has had a name since before a time; "" if there is none."""
+        graph = self.graphs.get(name)
+        return graph.id if graph is not None and graph.created <= since else ""
+
+    def has(self, name: str, id: str, version: int | None) -> bool:
+        """Return True if the graph of a name has this id, and this version."""
+        graph = self.graphs.get(name)
+        return graph is not None and graph.id == id and version in graph.versions
+
+
+def _deleted(what: str) -> Problem:
+    return Problem(404, f"{what} was deleted after the request for it; send it again if it is there anew", "NotFound")

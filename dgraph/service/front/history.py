@@ -24,6 +24,10 @@ from dgraph.service.front.service_log import fault, log, log_seldom
 BATCH_S = 0.1
 """Longest time that a change waits for others."""
 
+NEEDED = {"id", "state", "graph", "version", "mode", "created", "_"}
+NEEDED_INSIDE = {"owner", "key", "result"}
+"""Keys without which the record of a job, and what it has for restarts, is damaged."""
+
 RETRY_S = 1.0
 """Seconds after which changes that the disk refused are written again."""
 
@@ -239,7 +243,7 @@ def _rows(jobs: dict[str, Job | None]) -> tuple[list[tuple], list[tuple]]:
 def _records(rows: Iterable[tuple], public: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the records of jobs, ``public`` without the key ``_``; damaged ones are left out with a log line."""
     for record in _documents(rows):
-        if not isinstance(record.get("id"), str) or not isinstance(record.get("_"), dict):
+        if not (record.keys() >= NEEDED and isinstance(record["_"], dict) and record["_"].keys() >= NEEDED_INSIDE):
             log_seldom("a record of the history is damaged, and is left out", record=str(record)[:200])
             continue
         if public:

@@ -204,7 +204,7 @@ class Ranks:
                 self.restarts += 1
                 try:
                     await self._launch()
-                except RanksDied as error:
+                except (RanksDied, OSError) as error:  # a full disk may have no place for the socket
                     self.reason = str(error)
                     self._set("down")
 
@@ -222,7 +222,8 @@ class Ranks:
                 self._socket.fail(RanksDied(f"the ranks ended: {self._given_up}"))
                 self.kill()
                 if self.external:  # the launcher ends the others
-                    os.kill(self.hello["pids"][0], signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(self.hello["pids"][0], signal.SIGKILL)
                 self._ended.set()
             elif self._hangs.heartbeat_due():
                 beat = asyncio.ensure_future(self.call(HEARTBEAT))
