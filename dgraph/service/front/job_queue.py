@@ -100,7 +100,7 @@ class JobQueue:
         self.jobs[job.id] = job
         self.queued += 1
         job.owner.queued += 1
-        for used in filter(None, (self._graph(job), self._version(job))):
+        for used in self._used(job):
             used.jobs += 1
         if job.deadline is not None:
             left = max(job.deadline - time.time(), 0)
@@ -357,6 +357,10 @@ class JobQueue:
             self.queued -= 1
             job.owner.queued -= 1
 
+    def _used(self, job: Job) -> list[Graph | Version]:
+        """Return the graph and the version of a job, which count it."""
+        return [entry for entry in (self._graph(job), self._version(job)) if entry is not None]
+
     def _graph(self, job: Job) -> Graph | None:
         """Return the graph of a job; None if it was deleted."""
         graph = self.catalogue.graphs.get(job.graph)
@@ -372,7 +376,7 @@ class JobQueue:
 
     def _end(self, job: Job, state: str, error: dict[str, Any] | None = None) -> None:
         self._leave_queue(job)
-        for used in filter(None, (self._graph(job), self._version(job))):
+        for used in self._used(job):
             used.jobs -= 1
         job.error = error
         job.enter(state)
