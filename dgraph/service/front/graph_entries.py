@@ -33,7 +33,7 @@ class Version:
         error: why it failed.
         columns: names of the columns that jobs kept, as the ranks reported.
         deaths: times that the ranks died while they loaded or opened it.
-        id: tells it from others of its number.
+        id: unlike that of any other version, also of the same number.
     """
 
     number: int
@@ -72,7 +72,7 @@ class Graph:
         dropped: True once it was deleted.
         idle_s: seconds without use after which it is deleted; None: it stays.
         used: time of its last use.
-        id: tells it from others of its name.
+        id: unlike that of any other graph, also of the same name.
         jobs: queued and running jobs on it.
     """
 
@@ -151,7 +151,7 @@ class Graph:
 
 
 class Entries:
-    """Graphs by name. A name, or the number of a version, may be used again: ids tell them apart."""
+    """Graphs by name. A name, or the number of a version, may be used again; an id is not."""
 
     def __init__(self) -> None:
         self.graphs: dict[str, Graph] = {}
