@@ -177,7 +177,7 @@ async def report(request: Request, id: JobId) -> Response:
     response_model=models.JobRecord,
     responses={
         202: {"model": models.JobRecord, "description": "The job ends with its next round."},
-        **documented(404, 422),
+        **documented(404, 422, 507),
     },
 )
 async def cancel(
