@@ -62,7 +62,7 @@ def run(
             work = work.numbered(names, comm)
             work = work if directed else work.of_edges()
             if work.undirected and directed:
-                graph = both_ways(graph) if work.arcs else graph.undirected()
+                graph = both_ways(graph) if work.arcs else _merged_both_ways(graph)
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
             checked, graph = graph, work.edge_rule.applied(graph, work.arcs)
             if graph is not checked:
@@ -102,6 +102,11 @@ def run(
         text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
         warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())
     return result
+
+
+def _merged_both_ways(graph: Graph) -> Graph:
+    """Return the undirected graph, by the rule of the load; kept parallel edges become one, of the smallest weight."""
+    return graph.undirected("min" if graph.facts.duplicates_kept else None)
 
 
 def _validate(work: Algorithm, graph: Graph, outcome: Outcome, ctx: Context) -> None:

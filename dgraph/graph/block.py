@@ -26,6 +26,8 @@ class LoadFacts:
     duplicates_kept: bool = False
     merge: str = "min"
     """rule that gave the weights of merged parallel edges"""
+    both_listed: bool = False
+    """a directed graph merged by ``sum`` or ``count``: every arc was listed with its reverse of the same weight"""
     isolated: int = 0
     """vertices without an edge in either direction"""
     largest_degree: int = 0

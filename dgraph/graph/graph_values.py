@@ -188,7 +188,7 @@ class GraphValues:
         )  # fmt: skip
         hashed = self._arc_sum if ids.ascending and not what.shifts else None
         other = source._changed(made, version, None if hashed is None else made.arc_sum(hashed, comm))
-        both = self._undirected
+        both = self._undirected.get("min")
         if both is not None and self.policy in both.partitions:
             both = both.on(self.policy)
             before = both._known, both.partitions[self.policy].local

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dgraph._support.arguments import choice
 from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
@@ -27,7 +28,7 @@ from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import VertexIds
 from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
-from dgraph.graph.load_options import options_of
+from dgraph.graph.load_options import MERGES, options_of
 from dgraph.graph.local import LocalGraph
 from partitioning.placement import Placement
 from partitioning.store import is_store
@@ -95,12 +96,13 @@ class Graph(Constructors, GraphValues):
     partitions = SharedAttribute()
     """Policy → :class:`Partitioned` of this rank, once a run has needed it."""
     _undirected = SharedAttribute()
+    """Rule of :meth:`undirected`, or "" where parallel edges are kept → the undirected form by it."""
     _simple = SharedAttribute()
     """(without loops, parallel edges merged) → the graph in that form, once a run has needed it."""
     _fingerprint = SharedAttribute()
     _arc_sum = SharedAttribute()
     _undirected_from = SharedAttribute()
-    """Makes the undirected form from that of the graph before a change; None: there is none."""
+    """Makes the undirected form by ``min`` from that of the graph before a change; None: there is none."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
@@ -110,8 +112,12 @@ class Graph(Constructors, GraphValues):
     def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
         self._shared: dict[str, Any] = {
-            "partitions": {}, "_simple": {}, "_fingerprint": fingerprint, "version": Version(),
-        }  # fmt: skip
+            "partitions": {},
+            "_undirected": {},
+            "_simple": {},
+            "_fingerprint": fingerprint,
+            "version": Version(),
+        }
 
     def on(self, policy: str | None = None, device: Device | None = None) -> Graph:
         """Return a handle of the same edges with another policy or device; partitions are made when a run needs them.
@@ -144,9 +150,8 @@ class Graph(Constructors, GraphValues):
         if "closed" in self._shared:
             return
         held = self.kept_backend
-        for other in (self._undirected, *self._simple.values()):
-            if other is not None and other is not self:
-                other.close()
+        for form in (*self._undirected.values(), *self._simple.values()):
+            form.close()
         self.partitions.clear()
         self._columns = VertexColumns({})
         self._shared["closed"] = True
@@ -377,14 +382,35 @@ class Graph(Constructors, GraphValues):
         return self._fingerprint
 
     @collective
-    def undirected(self) -> Graph:
-        """Return the graph with every arc in both directions, of the smaller of two weights; itself if undirected."""
+    def undirected(self, merge: str | None = None) -> Graph:
+        """Return the graph with every arc in both directions; itself if undirected.
+
+        Args:
+            merge: weight of an edge of which both arcs, u → v and v → u, are there: "min", "max", "sum", "count", or
+                "first", that of the arc from the smaller vertex, as the order of the input is not kept. None: the rule
+                of the load, which gives the graph that the load makes with ``directed=False``; parallel edges that
+                the load kept are kept.
+
+        Raises:
+            UsageError: another rule; or a rule for an undirected graph with parallel edges.
+        """
+        if merge is not None:
+            choice("merge", merge, MERGES, "rule to merge parallel edges")
+        facts = self.facts
         if not self.directed:
+            if merge is not None and facts.duplicates_kept and facts.duplicates:
+                raise UsageError(
+                    f"merge={merge!r}: the graph is undirected, and keeps parallel edges; load it with "
+                    f"merge={merge!r} and without keep_parallel"
+                )
             return self
-        if self._undirected is None:
-            make, self._undirected_from = self._undirected_from, None
-            self._undirected = make() if make else self._symmetrised()
-        other = self._undirected.on(self.policy, self.device)
+        rule = merge or ("" if facts.duplicates_kept else facts.merge)
+        if rule not in self._undirected:
+            make = None
+            if rule == "min":
+                make, self._undirected_from = self._undirected_from, None
+            self._undirected[rule] = make() if make else self._symmetrised(rule)
+        other = self._undirected[rule].on(self.policy, self.device)
         if self._columns:
             gids = np.arange(self.block.first, self.block.first + self.block.rows)
             other._columns = self._columns.moved(slice(None), gids, other.block, self.comm)
@@ -402,8 +428,8 @@ class Graph(Constructors, GraphValues):
             self._simple[form] = self._simplified(*form)
         return self._simple[form].on(self.policy, self.device)
 
-    def _symmetrised(self) -> Graph:
-        return self._of_rows(symmetrised(self.block, self.comm))
+    def _symmetrised(self, rule: str) -> Graph:
+        return self._of_rows(symmetrised(self.block, self.comm, keep_parallel=not rule, rule=rule or "min"))
 
     def _simplified(self, loops: bool, parallel: bool) -> Graph:
         return self._of_rows(simplified(self.block, self.comm, loops, parallel))

@@ -155,3 +155,60 @@ def test_graphs_built_on_gpus_and_stores_do_not_merge(tmp_path):
     graph.save_store(tmp_path / "store")
     with pytest.raises(UsageError, match="merge is for graphs"):
         Graph.load(tmp_path / "store", merge="sum", comm=SerialComm())
+
+
+LISTINGS = {
+    "calls": [(0, 1, 3), (1, 0, 4), (0, 1, 1), (2, 0, 1), (2, 3, 5), (3, 2, 2)],
+    "equal sums": [(0, 1, 3), (1, 0, 4), (0, 1, 1)],
+    "equal counts": [(0, 1, 3), (1, 0, 4)],
+    "both arcs of each edge": [(0, 1, 3), (1, 0, 3), (1, 2, 2), (2, 1, 2)],
+    "one arc of each edge": [(0, 1, 3), (1, 2, 2), (0, 2, 2)],
+}
+
+
+def both_ways(edges, ranks, weighted, merge=None, options=None):
+    """The undirected form, and the graph that is loaded as undirected."""
+    columns = [np.array(column) for column in zip(*edges, strict=True)]
+
+    def work(comm):
+        here = slice(*(len(edges) * rank // comm.size for rank in (comm.rank, comm.rank + 1)))
+        src, dst, weights = (column[here] for column in columns)
+        passed = (src, dst, weights if weighted else None)
+        graph = Graph.from_edges(*passed, n=5, comm=comm, **(options or {})).undirected(merge)
+        loaded = Graph.from_edges(*passed, n=5, comm=comm, directed=False, **(options or {}))
+        return share(graph.block, comm), share(loaded.block, comm)
+
+    return [joined(agreed(shares)) for shares in zip(*on_ranks(ranks, work), strict=True)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("options", [*({"merge": rule} for rule in RULES), {"keep_parallel": True}], ids=str)
+def test_the_undirected_form_is_the_graph_loaded_as_undirected(options, ranks):
+    for name, edges in LISTINGS.items():
+        for weighted in (True, False):
+            graph, loaded = both_ways(edges, ranks, weighted, options=options)
+            assert graph.arcs == loaded.arcs, (name, weighted)
+            assert (graph.m, graph.weights) == (loaded.m, loaded.weights), (name, weighted)
+            assert graph.facts.merge == options.get("merge", "min")
+            assert graph.facts.duplicates_kept == options.get("keep_parallel", False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(EDGES, st.integers(1, 3), st.sampled_from(["min", "max", "sum", "count"]), st.booleans())
+def test_any_undirected_form(edges, ranks, rule, weighted):
+    graph, loaded = both_ways(edges, ranks, weighted, options={"merge": rule})
+    assert graph.arcs == loaded.arcs
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_rule_for_the_undirected_form(ranks):
+    edges = LISTINGS["calls"]
+    merged_by = {"min": 3, "max": 4, "sum": 7, "first": 3, "count": 2}
+    for rule, weight in merged_by.items():
+        graph, _ = both_ways(edges[:2] + edges[3:], ranks, True, rule)
+        assert graph.arcs[:2] == [(0, 1, weight), (0, 2, 1)]
+        assert (rule == "min") or f"u → v and v → u merged by {rule}" in graph.facts.notes
+    kept, _ = both_ways(edges, ranks, True, "sum", {"keep_parallel": True})
+    assert kept.arcs[0] == (0, 1, 8)
+    assert "2 parallel edges kept" not in describe_of(kept)
+    assert both_ways(edges, ranks, False, "sum")[0].arcs[0] == (0, 1, 2)

@@ -270,7 +270,6 @@ def member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
 
 SOURCES = ("source", "src", "from", "u")
 TARGETS = ("target", "destination", "dst", "to", "v")
-VALUES = ("weight", "wgt", "w", "value", "cost", "distance", "length")
 
 
 def plain_table(content: bytes, suffix: str):
@@ -329,9 +328,13 @@ def chosen(names: list[str]) -> list[str]:
     if len(set(names)) != len(names):
         raise RefusedError
     small = {name.lower(): name for name in names}
-    found = [[small[name] for name in known if name in small][:1] for known in (SOURCES, TARGETS, VALUES)]
-    if found[0] and found[1]:
-        return [*found[0], *found[1], *found[2]]
-    if len(names) not in (2, 3):
+    ends = [[small[name] for name in known if name in small][:1] for known in (SOURCES, TARGETS)]
+    weights = [name for name in names if name.lower() == "weight"]
+    if len(weights) > 1:
         raise RefusedError
-    return names
+    if ends[0] and ends[1]:
+        return [*ends[0], *ends[1], *weights]
+    others = [name for name in names if name not in weights]
+    if len(names) not in (2, 3) or len(others) < 2:
+        raise RefusedError
+    return [*others[:2], *weights]

@@ -27,6 +27,7 @@ from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
 LARGEST = np.iinfo(np.int64).max
+SYMMETRISED = "symmetrised: every arc goes both ways"
 SAMPLES = 1024
 """Sources that each rank contributes to the sample from which all ranks compute the row cuts."""
 
@@ -45,6 +46,7 @@ class RawEdges:
         extra: this rank's share of further vertices beside those that occur, if ``n`` is None.
         mirrored: True if the graph is undirected and both arcs of every edge are listed (``directed`` is False).
         disposable: True if the arrays may be overwritten.
+        halves: True if each edge counts once where ``merge`` finds both arcs of every edge listed.
         parallel: True if parallel edges are part of the graph, and are kept regardless of the options.
         vertices_at, edges_at: for messages, the place in the input of the second listing of a vertex id, and of an edge
             that ends at an id.
@@ -65,6 +67,7 @@ class RawEdges:
     mirrored: bool = False
     disposable: bool = False
     parallel: bool = False
+    halves: bool = True
     vertices_at: Callable[[int], str] | None = None
     edges_at: Callable[[int], str] | None = None
     ids: VertexIds | None = None
@@ -94,7 +97,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
-    ends = raw.ends
+    ends, halves = raw.ends, raw.halves
     del raw
     before = comm.before(src.size)
     with comm.together():
@@ -113,7 +116,8 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         ids = known or ConsecutiveIds(n, base)
     edges = None
     if rule != "min":
-        edges = prepare(src, dst, weights, rule, doubled, both and not doubled, comm)
+        edges = prepare(src, dst, weights, rule, doubled, both and not doubled, comm, halves)
+        facts.both_listed = directed and (both or edges.both)
         if edges.halved and doubled:
             facts.notes.append(HALVED)
         src, dst, weights, doubled = edges.src, edges.dst, edges.carried, doubled or edges.halved
@@ -163,26 +167,39 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
     block.facts.largest_degree = comm.largest(int(np.diff(block.offsets).max(initial=0)))
 
 
-def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False) -> EdgeBlock:
+def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule: str = "min") -> EdgeBlock:
     """Return the undirected graph of a directed one; collective.
 
-    An edge exists if either arc does, with the smaller weight. Parallel edges merge unless ``keep_parallel``;
-    loops stay if the block kept them. The facts stay those of the load.
+    An edge exists if either arc does. Parallel edges, also u → v and v → u, merge by ``rule`` (see ``LoadOptions``)
+    unless ``keep_parallel``; loops stay if the block kept them. Merged by the rule of its load, a graph becomes what
+    the load makes with ``directed=False``, but for ``first``: the arc from the smaller gid is first, as the order of
+    the input is lost. The facts stay those of the load.
     """
     if not block.directed:
         return block
-    arcs = (block.sources(), block.targets, block.weights)
-    result = assemble(
-        RawEdges(*arcs, directed=False, n=block.n), comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel)
-    )
-    result.ids = block.ids
-    result.facts = replace(
+    loaded = block.facts.merge
+    merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
+    raw = RawEdges(block.sources(), block.targets, block.weights, directed=False, n=block.n)
+    raw.halves = block.facts.both_listed and rule == loaded
+    both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
+    both.ids = block.ids
+    notes = [*block.facts.notes, SYMMETRISED]
+    if not keep_parallel and rule != "min":
+        notes.append(HALVED if HALVED in both.facts.notes else f"u → v and v → u merged by {rule}")
+    duplicates = block.facts.duplicates
+    if duplicates and rule != loaded and not keep_parallel and not block.facts.duplicates_kept:
+        notes.append(f"{duplicates:,} parallel edges of the directed graph merged by {loaded}")
+        duplicates = 0
+    both.facts = replace(
         block.facts,
-        largest_degree=result.facts.largest_degree,
+        duplicates=duplicates,
+        merge=loaded if keep_parallel else rule,
+        both_listed=False,
+        largest_degree=both.facts.largest_degree,
         duplicates_kept=keep_parallel,
-        notes=[*block.facts.notes, "symmetrised: every arc goes both ways"],
+        notes=notes,
     )
-    return result
+    return both
 
 
 def row_cuts(sample: np.ndarray, arcs: int, n: int, comm: Comm) -> np.ndarray:

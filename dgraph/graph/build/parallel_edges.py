@@ -34,6 +34,7 @@ class ListedEdges:
         carried: what their entries carry: weights or positions, or None.
         weights: their weights, or None.
         halved: True if both arcs of every edge were listed, and one of them is left.
+        both: True if both arcs of every edge are listed, as far as the rule needs to know.
     """
 
     src: np.ndarray
@@ -41,10 +42,18 @@ class ListedEdges:
     carried: np.ndarray | None
     weights: np.ndarray | None
     halved: bool
+    both: bool
 
 
 def prepare(
-    src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None, rule: str, doubled: bool, mirrored: bool, comm: Comm
+    src: np.ndarray,
+    dst: np.ndarray,
+    weights: np.ndarray | None,
+    rule: str,
+    doubled: bool,
+    mirrored: bool,
+    comm: Comm,
+    halves: bool = True,
 ) -> ListedEdges:
     """Return one listing of each edge, with what its entries carry; collective.
 
@@ -56,12 +65,13 @@ def prepare(
         doubled: True if each listed edge becomes two arcs.
         mirrored: True if the format lists both arcs of every edge.
         comm: communicator of the ranks.
+        halves: False: each listed edge counts, also where both arcs of every edge are listed.
 
     Raises:
         DataError: ``mirrored``, and some arc lacks its reverse.
     """
-    halved = mirrored
-    if mirrored or (doubled and rule in ("sum", "count")):
+    halved = both = mirrored
+    if mirrored or rule in ("sum", "count"):
         sums = np.array(pair_sums(src, dst, weight_bits(weights)), np.uint64)
         there, back = comm.allgather(sums).sum(axis=0, dtype=np.uint64)
         if mirrored and there != back:
@@ -69,7 +79,8 @@ def prepare(
                 "some arc lacks its reverse of the same weight, so the graph is not undirected; read it as directed "
                 "(directed=True, --directed), or add the reverses"
             )
-        halved = bool(there == back) and comm.total(int(np.count_nonzero(src != dst))) > 0
+        both = bool(there == back) and comm.total(int(np.count_nonzero(src != dst))) > 0
+        halved = both and halves and (mirrored or doubled)
     if halved:
         kept = src <= dst
         src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
@@ -80,7 +91,7 @@ def prepare(
         carried = weights.astype(np.int64 if weights.dtype.kind == "i" else np.float64, copy=False)
     elif rule == "count":
         carried = None
-    return ListedEdges(src, dst, carried, weights, halved)
+    return ListedEdges(src, dst, carried, weights, halved, both)
 
 
 def merge(

@@ -19,7 +19,7 @@ from dgraph.backend.cuda.graph_build.ownership import place, places
 from dgraph.backend.cuda.graph_build.vertices import Vertices, spread, whole
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
-from dgraph.graph.build.clean import symmetrised
+from dgraph.graph.build.clean import SYMMETRISED, symmetrised
 from dgraph.graph.build.fingerprint import digest
 from dgraph.graph.build.simplify import simple_facts, simplified
 from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
@@ -178,10 +178,10 @@ class BuiltGraph(Graph):
         first, stop = ends[self.comm.rank : self.comm.rank + 2]
         return EdgeCertificate(self, first, stop - first)
 
-    def _symmetrised(self) -> Graph:
-        if self.weight_type is not None:  # the smaller of two weights: both arcs must meet on one rank
-            return super()._symmetrised()
-        facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
+    def _symmetrised(self, rule: str) -> Graph:
+        if self.weight_type is not None or rule != "min":  # merged weights: both arcs must meet on one rank
+            return super()._symmetrised(rule)
+        facts = replace(self.draft.facts, notes=[*self.facts.notes, SYMMETRISED])
         plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
         both = self._built_anew(plan, symmetrised)
         both._known.facts = replace(
