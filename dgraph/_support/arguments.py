@@ -31,7 +31,7 @@ def integer(name: str, value: Any, least: int | None = None, of: str = "", more:
         of: function that takes it, for the message.
         more: end of the message, such as ", or None".
     """
-    if not is_integer(value) or value not in INT64:
+    if not is_integer(value) or int(value) not in INT64:
         raise refused(name, value, of, f"an integer of 64 bits{_bound(least)}{more}")
     if least is not None and value < least:
         raise refused(name, value, of, f"an integer{_bound(least)}{more}")
@@ -44,7 +44,7 @@ def real(name: str, value: Any, least: float | None = None, of: str = "", more: 
     Arguments are those of :func:`integer`.
     """
     number: int | float = math.nan
-    if is_integer(value) and value in INT64:
+    if is_integer(value) and int(value) in INT64:
         number = int(value)
     elif is_real(value):
         with suppress(OverflowError):  # an integer above 1.8e308
@@ -93,7 +93,7 @@ def path(name: str, value: Any) -> str:
 
 def vertex(name: str, value: Any) -> int | str:
     """Return a vertex: an integer of 64 bits, or a name."""
-    if is_integer(value) and value in INT64:
+    if is_integer(value) and int(value) in INT64:
         return int(value)
     if isinstance(value, str) and encodable(value):
         return str(value)
