@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from dgraph._support.arguments import flag
 from dgraph.comm import Comm, collective, communicator
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
-from dgraph.graph.build.array_input import ROUNDED, as_ids, as_weights, check_range, host_array, rounds_weights
+from dgraph.graph.build.array_input import as_ids, check_range, host_array
 from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
 from dgraph.graph.build.collective_checks import is_clean, unify_weights
 from dgraph.graph.build.rows_from_file import check_mirrored
@@ -22,7 +23,7 @@ from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
 from dgraph.graph.inputs.edge_tables import NamedColumns, table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
-from dgraph.graph.inputs.vertex_columns import weight_column
+from dgraph.graph.inputs.weight_values import shared_notes, weight_values
 from dgraph.graph.load_options import LoadOptions, options_of
 from dgraph.graph.rows import merge_parallel
 
@@ -131,13 +132,13 @@ class Constructors:
         comm = communicator(comm)
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, merge=merge)
         with comm.together():
-            offsets = host_array(offsets)
+            directed = flag("directed", directed)
+            offsets = host_array(offsets, "offsets")
             if offsets.ndim != 1 or offsets.size == 0 or offsets.dtype.kind not in "iu":
                 raise UsageError("offsets: pass a 1-D array of integers, one more than there are rows")
             offsets = np.ascontiguousarray(offsets, np.int64)
             targets = as_ids(targets, "targets")
-            given = weight_column(weights, "weights")
-            weights = None if given is None else as_weights(given, "weights")
+            weights, note = weight_values(weights, "weights")
             if weights is not None and weights.size != targets.size:
                 raise UsageError(f"weights has {weights.size} values, targets {targets.size}; pass one an arc")
             if offsets[0] != 0 or offsets[-1] != targets.size or (np.diff(offsets) < 0).any():
@@ -145,14 +146,15 @@ class Constructors:
                     f"offsets go from {offsets[0]} to {offsets[-1]} over {targets.size} targets; "
                     "they ascend from 0 to the number of targets; correct them"
                 )
-        facts = LoadFacts("csr", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
+        facts = LoadFacts("csr", notes=shared_notes(note, comm))
         weights = unify_weights(weights, targets.size, comm)
         first, n = comm.before(offsets.size - 1), comm.total(offsets.size - 1)
         with comm.together():
             if n == 0:
                 raise UsageError("offsets: no row on any rank; a graph has at least one vertex")
             check_range(targets, 0, n - 1, "targets")
-            clean = merge == "min" and is_clean(offsets, targets, weights, first, keep_loops, keep_parallel)
+            kept = options.keep_loops, options.keep_parallel
+            clean = options.merge == "min" and is_clean(offsets, targets, weights, first, *kept)
         targets = targets.astype(gid_type(n), copy=False)
         block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), facts)
         if comm.total(not clean):
@@ -163,7 +165,7 @@ class Constructors:
             *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
             loops = count_loops(offsets, targets, first)
             note_found(block.facts, loops, equal, equal_loops, 1 if directed else 2, comm)
-            block.facts.loops_kept, block.facts.duplicates_kept = keep_loops, keep_parallel
+            block.facts.loops_kept, block.facts.duplicates_kept = kept
         if not directed:
             check_mirrored(block, comm, "csr")
         return cls._handle(block, comm, policy, device)
@@ -318,6 +320,8 @@ class Constructors:
         options_of(options, MERGING, ("weight",))
         given = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
         with comm.together():
+            if not isinstance(weight, Hashable):
+                raise UsageError(f"weight = {shown(weight)} is not the name of an attribute; give its name, or None")
             found = None if graph is None else list_graph(graph, weight)
         directed = _direction(found, comm)
         given["keep_parallel"] = given["keep_parallel"] and comm.total(found is not None and found.parallel) > 0
@@ -330,6 +334,7 @@ class Constructors:
             mirrored=not directed,
         )  # fmt: skip
         raw.facts.name = "networkx"
+        raw.facts.notes += shared_notes("" if found is None else found.note, comm)
         return cls._handle(_assembled(raw, comm, LoadOptions(sparse_ids=sparse, **given)), comm, policy, device)
 
     @classmethod
@@ -363,6 +368,7 @@ class Constructors:
         """
         comm, merging = communicator(comm), options_of(options, MERGING)
         with comm.together():
+            directed = flag("directed", directed)
             found = None if matrix is None else matrix_rows(matrix, rows=comm.size == 1)
         if comm.size == 1 and found is not None and found.offsets is not None:
             return cls.from_csr(

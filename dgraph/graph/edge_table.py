@@ -8,9 +8,9 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.comm.base import Comm
-from dgraph.errors import DataError
+from dgraph.errors import DataError, shown
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.names import decode_names, exchange_bytes
+from dgraph.graph.names import decode_names, decoded_chunks, exchange_bytes
 
 
 def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np.ndarray]:
@@ -53,8 +53,9 @@ def arrow_edges(columns: dict[str, np.ndarray]) -> Any:
                 for key, each in columns.items()
             }
         )
-    except pyarrow.ArrowInvalid as wrong:
-        raise DataError("a name is not UTF-8, and tables hold UTF-8 only; recode the input (iconv -t UTF-8)") from wrong
+    except pyarrow.ArrowInvalid:
+        _refuse_other_bytes(columns)
+        raise
 
 
 def pandas_edges(columns: dict[str, np.ndarray]) -> Any:
@@ -62,8 +63,24 @@ def pandas_edges(columns: dict[str, np.ndarray]) -> Any:
 
     Raises:
         UsageError: pandas is not installed.
+        DataError: a name is not UTF-8.
     """
     pandas = extra("pandas", "a DataFrame")
+    _refuse_other_bytes(columns)
     return pandas.DataFrame(
         {key: decode_names(each) if each.dtype.kind == "S" else each.copy() for key, each in columns.items()}
     )
+
+
+def _refuse_other_bytes(columns: dict[str, np.ndarray]) -> None:
+    """Refuse names that are not UTF-8."""
+    for words in columns.values():
+        for _, names in decoded_chunks(words) if words.dtype.kind == "S" else ():
+            if "".join(names).isascii():
+                continue
+            name = next((name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name)), None)
+            if name is not None:
+                raise DataError(
+                    f"the vertex {shown(name)} has a name that is not UTF-8, and tables hold UTF-8 only; recode the "
+                    "input (iconv -t UTF-8), or write the graph to .txt or .csv, which keep its bytes"
+                )

@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from dgraph._support.arguments import flag, integer
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts
+from dgraph.graph.build.array_input import host_array
 from dgraph.graph.build.rows_from_file import is_mirrored
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.change import change
@@ -263,7 +265,9 @@ class GraphValues:
         Raises:
             UsageError: a vertex that the graph does not have, or none.
         """
-        block, given = self.block, np.asarray(vertices)
+        with self.comm.together():
+            given = host_array(vertices, "vertices")
+        block = self.block
         return self._subgraph(rows_of(block, gids_of("vertices", given, block, self.comm), self.comm), None, "induced")
 
     @collective
@@ -278,9 +282,9 @@ class GraphValues:
         Raises:
             UsageError: a vertex that the graph does not have, or a negative radius.
         """
-        if radius < 0:
-            raise UsageError(f"radius={radius} is negative; give the number of edges, 0 or more")
-        centers = np.atleast_1d(np.asarray(center))
+        with self.comm.together():
+            radius, undirected = integer("radius", radius, 0), flag("undirected", undirected)
+            centers = np.atleast_1d(host_array(center, "center"))
         block = self.block
         searched = self.undirected().block if undirected else block  # type: ignore[attr-defined]
         mask = within(searched, gids_of("center", centers, block, self.comm), int(radius), self.comm)

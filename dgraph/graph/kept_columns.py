@@ -13,6 +13,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build.array_input import host_array
 from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
 from dgraph.graph.subgraph import row_owner, row_starts
 
@@ -146,9 +147,9 @@ def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np
 def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Return vertices, or None, and values as arrays."""
     if isinstance(given, tuple) and len(given) == 2:
-        return np.asarray(given[0]), np.asarray(given[1])
+        return host_array(given[0], f"vertices of {name}"), host_array(given[1], name)
     if isinstance(given, Mapping):
-        return np.array(list(given)), np.array(list(given.values()))
+        return host_array(list(given), f"vertices of {name}"), host_array(list(given.values()), name)
     if hasattr(given, "index") and hasattr(given, "columns"):  # a DataFrame
         if name not in given.columns:
             raise unknown("column of the data frame", name, map(str, given.columns))
@@ -156,7 +157,7 @@ def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
     if hasattr(given, "index") and hasattr(given, "to_numpy"):
         nulls = given.dtype.kind in "iuf" and given.hasnans
         return given.index.to_numpy(), given.to_numpy(np.float64, na_value=np.nan) if nulls else given.to_numpy()
-    return None, np.asarray(given)
+    return None, host_array(given, name)
 
 
 def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dgraph.errors import UsageError, unknown
+from dgraph._support.arguments import is_integer
+from dgraph.errors import UsageError, shown, unknown
 
 IDS = ("integer", "string")
 ORDERS = ("original", "degree")
@@ -39,7 +42,8 @@ class LoadOptions:
         header: True if the first line of an edge list is a header (names of columns, or counts) rather than an edge;
             None: detected (``docs/guide/data.md`` has the rules).
         columns: columns SOURCE,TARGET[,WEIGHT] of an edge list: names in its header, such as ``"who,whom"``, or
-            numbers from 1, such as ``"2,3"``; None: lines have two or three columns, in this order.
+            numbers from 1, such as ``"2,3"``, or a list of either; None: lines have two or three columns, in this
+            order.
         edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
         verify: check a store against its checksums.
 
@@ -96,7 +100,28 @@ def options_of(given: Mapping[str, Any], known: Sequence[str] = NAMES, more: Seq
     for name in given:
         if name not in known:
             raise unknown("option", name, [*known, *more])
-    return LoadOptions(**given)
+    return LoadOptions(**(dict(given) | ({"columns": columns_text(given["columns"])} if "columns" in given else {})))
+
+
+def columns_text(columns: Any) -> str | None:
+    """Return the option ``columns`` as text: of text, of a list of names or of numbers, or None.
+
+    Raises:
+        UsageError: another value.
+    """
+    if columns is None or isinstance(columns, str):
+        return columns
+    if isinstance(columns, (list, tuple)):
+        if all(isinstance(column, str) for column in columns):
+            line = io.StringIO()
+            csv.writer(line, lineterminator="").writerow(columns)
+            return line.getvalue()
+        if all(map(is_integer, columns)):
+            return ",".join(map(str, map(int, columns)))
+    raise UsageError(
+        f"columns = {shown(columns)} is not valid: give SOURCE,TARGET or SOURCE,TARGET,WEIGHT as text, or a list of "
+        "names or of numbers from 1"
+    )
 
 
 def load_options(given: Mapping[str, Any]) -> dict[str, Any]:

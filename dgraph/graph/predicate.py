@@ -14,6 +14,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import DgraphError, UsageError, unknown
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build.array_input import host_array
 from partitioning.arrays import arcs
 
 Predicate = Callable[[Any], np.ndarray]
@@ -74,7 +75,7 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
         UsageError: the predicate fails, or returns anything else.
     """
     try:
-        found = np.asarray(predicate(rows))
+        found = host_array(predicate(rows), "the predicate's answer")
     except DgraphError:
         raise
     except Exception as error:

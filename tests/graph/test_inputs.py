@@ -312,7 +312,7 @@ def test_networkx_views_merge_and_refusals():
     for bad in (nx.Graph([(1, "a")]), nx.Graph([((1, 2), (3, 4))]), nx.Graph([(1.5, 2.5)])):
         with pytest.raises(UsageError, match="convert_node_labels_to_integers"):
             Graph.from_networkx(bad, comm=SerialComm())
-    with pytest.raises(UsageError, match="weights are numbers"):
+    with pytest.raises(UsageError, match="edge 1 → 2 has 'heavy'"):
         Graph.from_networkx(nx.Graph([(1, 2, {"weight": "heavy"})]), comm=SerialComm())
     with pytest.raises(DataError, match="is -1"):
         Graph.from_networkx(nx.Graph([(-1, 2)]), comm=SerialComm())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError, DgraphError, UsageError, shown
 
 WEIGHTS = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64))
 STEP = 1 << 20
 """Values checked at a time."""
 ROUNDED = "some weights are integers beyond 63 bits: all are read as float64, which rounds those beyond 53 bits"
+
+DECIMALS = "the weights are decimals or fractions: read as float64, which holds 15 digits"
 
 
 def as_ids(values, name: str, before: int = 0) -> np.ndarray:
@@ -67,7 +69,7 @@ def as_weights(values, name: str, before: int = 0) -> np.ndarray:
 
 def rounds_weights(values, weights: np.ndarray | None) -> bool:
     """Return True if :func:`as_weights` converted integers to floats because one exceeds 2^63 - 1."""
-    return weights is not None and weights.dtype == np.float64 and host_array(values).dtype.kind == "u"
+    return weights is not None and weights.dtype == np.float64 and np.asarray(values).dtype.kind == "u"
 
 
 def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
@@ -88,13 +90,50 @@ def check_range(values: np.ndarray, low: int, high: int, name: str, before: int 
         raise DataError(f"{name}[{before + at}] is {values[at]}; it must be within {low} .. {high}; correct it")
 
 
-def host_array(values) -> np.ndarray:
+def host_array(values, name: str) -> np.ndarray:
     """Return values as a NumPy array in host memory, through DLPack where there is no other way.
 
     Arrays on the host are not copied; those of a GPU (CuPy, PyTorch) are.
+
+    Args:
+        values: anything that NumPy takes as an array.
+        name: the array's name in messages.
+
+    Raises:
+        UsageError: a value that no library reads as an array.
+        DataError: a value that a mask of ``numpy.ma`` hides, with its index.
     """
+    if isinstance(values, np.ma.MaskedArray):
+        return unmasked(values, name)
     if isinstance(values, np.ndarray):
         return values
+    if hasattr(values, "toarray"):
+        raise UsageError(f"{name}: got {type(values).__name__}, which is sparse; pass a 1-D array (toarray, ravel)")
+    try:
+        return _on_host(values)
+    except (DgraphError, MemoryError):
+        raise
+    except Exception as wrong:
+        text = " ".join(str(wrong).split())[:120]
+        raise UsageError(
+            f"{name} = {shown(values)} is not an array ({type(wrong).__name__}: {text}); pass a 1-D array or a list"
+        ) from wrong
+
+
+def unmasked(values: np.ma.MaskedArray, name: str) -> np.ndarray:
+    """Return the values of a masked array of which no value is masked.
+
+    Raises:
+        DataError: a masked value, with its index.
+    """
+    masked = np.ma.getmaskarray(values)
+    if masked.any():
+        row = int(np.argwhere(np.atleast_1d(masked))[0, 0])
+        raise DataError(f"{name}[{row}] is masked, so it has no value; fill it in (filled), or leave its edge out")
+    return values.data
+
+
+def _on_host(values) -> np.ndarray:
     if hasattr(values, "detach"):  # a tensor of PyTorch that may carry a gradient
         values = values.detach().cpu()
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
@@ -106,7 +145,7 @@ def host_array(values) -> np.ndarray:
 
 
 def _vector(values, name: str) -> np.ndarray:
-    array = host_array(values)
+    array = host_array(values, name)
     if array.ndim != 1:
         raise UsageError(f"{name}: got shape {array.shape}; it is one value an edge; pass a 1-D array")
     return np.ascontiguousarray(array)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 
 import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm import Comm
-from dgraph.errors import DataError, UsageError
+from dgraph.comm.hosts import ranks_here
+from dgraph.comm.memory import free_memory
+from dgraph.errors import DataError, OutOfMemory, UsageError
 from dgraph.graph.build.array_input import check_weights
 
 
@@ -59,6 +62,19 @@ def count_vertices(n: int | None, columns: Sequence[np.ndarray], comm: Comm) -> 
             "and the ids that occur are the vertices; or n, to have them all"
         )
     return largest + 1
+
+
+def refuse_too_many(n: int, comm: Comm) -> None:
+    """Refuse more vertices than this rank's host has memory for: 8 bytes each for the offsets of rows; collective."""
+    here, free = len(ranks_here(comm)), free_memory()
+    need = 8 * n * here // comm.size
+    with comm.together():
+        if free is not None and need > free:
+            raise OutOfMemory(
+                f"n = {n:,} vertices take {need / 2**30:,.1f} GiB or more, and {free / 2**30:,.1f} GiB are free on "
+                f"{socket.gethostname()} for {here} of {comm.size} ranks; use more machines, or pass sparse_ids=True, "
+                "and the ids that occur are the vertices"
+            )
 
 
 @njit(cache=True)

@@ -9,10 +9,11 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build.array_input import as_weights, host_array
+from dgraph.graph.build.array_input import host_array
 from dgraph.graph.build.collective_checks import unify_weights
 from dgraph.graph.inputs.edge_tables import is_table, table_columns
-from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column, weight_column
+from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column
+from dgraph.graph.inputs.weight_values import weight_values
 from dgraph.graph.inputs.word_codes import code_words
 from dgraph.graph.names import exchange_bytes
 
@@ -118,7 +119,9 @@ def _columns(what: str, given: Any, weights: Any) -> tuple[list[VertexColumn], n
         columns = [vertex_column(found.src, found.names[0]), vertex_column(found.dst, found.names[1])]
         name = found.names[2]
     else:
-        pairs = host_array(given)
+        pairs = host_array(given, what)
+        if pairs.dtype.kind == "U" and isinstance(given, (list, tuple)):  # NumPy makes text of the integers among names
+            pairs = np.array([list(pair) for pair in given], object)
         if not pairs.size:
             pairs = np.zeros((0, 2), np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -126,5 +129,4 @@ def _columns(what: str, given: Any, weights: Any) -> tuple[list[VertexColumn], n
                 f"{what} has shape {pairs.shape}; give pairs of source and target, shape (k, 2), or a table"
             )
         columns, name = [vertex_column(np.ascontiguousarray(end), what) for end in pairs.T], "weights"
-    values = weight_column(weights, name)
-    return columns, None if values is None else as_weights(values, name)
+    return columns, weight_values(weights, name)[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build.array_input import ROUNDED, WEIGHTS, as_ids, as_weights
+from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.column import IDS
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, unused_columns
@@ -48,7 +48,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = _columns(path, names, options.columns)
             chosen = chosen if options.weights is None else chosen[:2]
-            unsigned = len(chosen) > 2 and str(schema.field(chosen[2]).type) == "uint64"
+            weight_type = str(schema.field(chosen[2]).type) if len(chosen) > 2 else ""
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
             text = options.ids == "string" or all(is_text(schema.field(name).type) for name in chosen[:2])
             kinds = ("name" if text else "id",) * 2 + ("weight",)
@@ -77,7 +77,9 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     unread = unused_columns(names, at_of(chosen, names), weight_chosen=options.weights is not None or len(chosen) > 2)
     raw.facts.notes += unread[0]
     raw.facts.warnings += unread[1]
-    if unsigned and raw.weights is not None and raw.weights.dtype == np.float64:
+    if weight_type.startswith("decimal"):
+        raw.facts.notes.append(DECIMALS)
+    elif weight_type == "uint64" and raw.weights is not None and raw.weights.dtype == np.float64:
         raw.facts.notes.append(ROUNDED)
     return raw
 
@@ -120,6 +122,8 @@ class _Part:
             self.pieces.append(values.cast("large_string").cast("large_binary"))
             self.at += len(values)
             return
+        if self.kind == "weight" and str(values.type).startswith("decimal"):
+            values = values.cast("float64")
         array = values.to_numpy(zero_copy_only=False)
         if self.kind == "id":
             if array.dtype.kind not in "iu":

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import flag, integer
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.build.array_input import ROUNDED, as_weights, check_range, rounds_weights
+from dgraph.graph.build.array_input import check_range
 from dgraph.graph.build.clean import RawEdges
-from dgraph.graph.build.collective_checks import count_vertices, unify_weights
-from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column, weight_column
+from dgraph.graph.build.collective_checks import count_vertices, refuse_too_many, unify_weights
+from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column
+from dgraph.graph.inputs.weight_values import shared_notes, weight_values
 from dgraph.graph.inputs.word_codes import code_words
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
@@ -52,18 +54,18 @@ def edges_of(
         DataError: a value that is missing or wrong, with its row.
     """
     with comm.together():
+        n = None if n is None else integer("n", n)
+        directed, sparse_ids = flag("directed", directed), flag("sparse_ids", sparse_ids)
         ends = {names[0]: src, names[1]: dst, names[3]: vertices}
         columns = [vertex_column(each, name) for name, each in ends.items()]
-        given = weight_column(weights, names[2])
-        weights = None if given is None else as_weights(given, names[2])
+        weights, note = weight_values(weights, names[2])
         size = columns[0].size
         for name, found in ((names[1], columns[1].size), (names[2], size if weights is None else weights.size)):
             if found != size:
                 raise UsageError(f"{name} has {found} values, {names[0]} {size}; pass one value an edge in each")
     strings = _kind(columns, comm) == "strings"
-    facts = LoadFacts("edges", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
+    facts = LoadFacts("edges", notes=shared_notes(note, comm))
     weights = unify_weights(weights, size, comm)
-    del given
     if strings:
         if n is not None:
             raise UsageError("n is for integer ids; the names that occur are the vertices; add others with vertices=")
@@ -77,6 +79,7 @@ def edges_of(
             raise UsageError("no edge and no vertex on any rank; a graph has at least one vertex")
     else:
         n = count_vertices(n, numbers, comm)
+        refuse_too_many(n, comm)
         with comm.together():
             check_range(numbers[2], 0, n - 1, names[3])
     extra = numbers[2] if sparse_ids else None

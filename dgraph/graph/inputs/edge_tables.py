@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from dgraph.errors import UsageError, shown
 from dgraph.graph.formats.column_names import BY_NAME, IN_TABLES, edge_columns, unused_columns, weight_column
+from dgraph.graph.inputs.column_arrays import pyarrow
 from dgraph.graph.inputs.column_labels import labelled_column
-from dgraph.graph.inputs.vertex_columns import pyarrow
 
 
 class EdgeColumns(NamedTuple):
@@ -40,7 +40,8 @@ def is_table(value: object) -> bool:
     root = type(value).__module__.partition(".")[0]
     if root in ("pandas", "polars"):
         return hasattr(type(value), "columns")
-    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
+    arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
+    return arrow and (root != "pyarrow" or hasattr(value, "schema"))
 
 
 def table_columns(table: Any, columns: NamedColumns | None) -> EdgeColumns:
@@ -83,11 +84,16 @@ def table_columns(table: Any, columns: NamedColumns | None) -> EdgeColumns:
 def _of_arrow(table: Any, columns: NamedColumns | None) -> tuple[list[str], list[int], list]:
     """Read a stream batch by batch, so that other columns are not kept."""
     module = pyarrow(f"a table of type {type(table).__name__}")
-    if hasattr(table, "__arrow_c_stream__"):
-        reader = module.RecordBatchReader.from_stream(table)
-    else:
-        batch = module.record_batch(table)
-        reader = module.RecordBatchReader.from_batches(batch.schema, [batch])
+    try:
+        if hasattr(table, "__arrow_c_stream__"):
+            reader = module.RecordBatchReader.from_stream(table)
+        else:
+            batch = module.record_batch(table)
+            reader = module.RecordBatchReader.from_batches(batch.schema, [batch])
+    except (module.ArrowException, TypeError, ValueError) as wrong:
+        raise UsageError(
+            f"got {type(table).__name__}, which is not a table ({str(wrong)[:120]}); pass rows with named columns"
+        ) from wrong
     labels = reader.schema.names
     places = _places(labels, columns)
     kept: list[list] = [[] for _ in places]

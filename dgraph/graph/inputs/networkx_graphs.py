@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from contextlib import suppress
+from itertools import chain, repeat
 from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dgraph.errors import UsageError
+from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.inputs.vertex_columns import Piece, VertexColumn
+from dgraph.graph.inputs.weight_values import is_beyond, is_number, number_array
 
+ABSENT = type("Absent", (), {})()
+"""Weight of an edge without the attribute."""
 CURE = "networkx.convert_node_labels_to_integers(G, label_attribute='node') numbers nodes"
 
 
@@ -23,6 +27,7 @@ class ListedGraph(NamedTuple):
         weights: int64 or float64, or None if no edge has the attribute.
         vertices: ids or names of all nodes.
         directed, parallel: the graph's own: directed, and with parallel edges.
+        note: on weights that reading rounds, else "".
     """
 
     src: Any
@@ -31,6 +36,7 @@ class ListedGraph(NamedTuple):
     vertices: Any
     directed: bool
     parallel: bool
+    note: str = ""
 
 
 def is_networkx(value: object) -> bool:
@@ -66,32 +72,49 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
         sources, targets = np.repeat(numbers, degrees), np.fromiter(ends, np.int64, pairs)
     except OverflowError:
         raise UsageError(f"a node is beyond 64 bits; {CURE}") from None
-    attributes: Iterator = chain.from_iterable(map(methodcaller("values"), rows))
     if parallel:
-        keyed = list(attributes)
-        counts = np.fromiter(map(len, keyed), np.int64, pairs)
+        counts = np.fromiter(map(len, chain.from_iterable(map(methodcaller("values"), rows))), np.int64, pairs)
         sources, targets = np.repeat(sources, counts), np.repeat(targets, counts)
-        attributes = chain.from_iterable(map(methodcaller("values"), keyed))
-    weights = None if weight is None else _weights(attributes, weight, sources.size)
+    weights, note = (None, "") if weight is None else _weights(rows, weight, nodes, parallel, sources.size)
     columns: list = [sources, targets, numbers]
     if strings:
         names = np.array(nodes, object)
         columns = [VertexColumn("nodes", each.size, words=(Piece(names, each),)) for each in columns]
-    return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel)
+    return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel, note)
 
 
-def _weights(attributes: Any, weight: str, size: int) -> np.ndarray | None:
-    values = np.fromiter(map(methodcaller("get", weight), attributes), object, size)
+def _weights(rows: list, weight: str, nodes: list, parallel: bool, size: int) -> tuple[np.ndarray | None, str]:
+    """Return the weights of all arcs, or None if no edge has the attribute; and a note if reading rounds them."""
+    values = np.fromiter(map(methodcaller("get", weight, ABSENT), _attributes(rows, parallel)), object, size)
     kinds = set(map(type, values.tolist()))
-    if kinds <= {type(None)}:
-        return None
-    if type(None) in kinds:
-        values[values == np.array(None)] = 1
-    whole = all(issubclass(kind, (int, np.integer)) for kind in kinds - {type(None)})
-    try:
-        return values.astype(np.int64 if whole else np.float64)
-    except OverflowError:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        found = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise UsageError(f"weight={weight!r}: edges have values of {found}; weights are numbers") from None
+    if kinds <= {type(ABSENT)}:
+        return None, ""
+    if type(ABSENT) in kinds:
+        values[[value is ABSENT for value in values.tolist()]] = 1
+    wrong = {kind for kind in kinds - {type(ABSENT)} if not is_number(kind)}
+    if not wrong:
+        with suppress(DataError):
+            numbers, note = number_array(values, weight)
+            if numbers.dtype.kind != "f" or not np.isnan(numbers).any():
+                return numbers, note
+    for (u, v), value in zip(_ends(rows, nodes, parallel), values.tolist(), strict=True):
+        if type(value) in wrong or is_beyond(value) or value != value:
+            raise UsageError(
+                f"weight={weight!r}: edge {shown(u)} → {shown(v)} has {shown(value)} ({type(value).__name__}); "
+                "a weight is a real number within float64: convert it, leave the attribute out (the edge then weighs "
+                "1), or say weight=None"
+            )
+    raise AssertionError("a weight is wrong, and no edge has it")
+
+
+def _attributes(rows: list, parallel: bool) -> Iterator[dict]:
+    """Return the attributes of all arcs, in the order of the rows."""
+    attributes = chain.from_iterable(map(methodcaller("values"), rows))
+    return chain.from_iterable(map(methodcaller("values"), attributes)) if parallel else attributes
+
+
+def _ends(rows: list, nodes: list, parallel: bool) -> Iterator[tuple]:
+    """Return the ends of all arcs, in the order of :func:`_attributes`."""
+    for u, row in zip(nodes, rows, strict=True):
+        for v, attributes in row.items():
+            yield from repeat((u, v), len(attributes) if parallel else 1)
