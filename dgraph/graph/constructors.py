@@ -276,7 +276,7 @@ class Constructors:
         options = replace(options_of(given, MERGING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
         with comm.together():
             found = table_columns(table, columns)
-        names = (*found.names, NAMES[3])
+        names = (*found.titles, NAMES[3])
         raw = edges_of(
             found.src, found.dst, found.weights, vertices,
             n=n, directed=directed, sparse_ids=n is None, comm=comm, names=names,
@@ -320,8 +320,10 @@ class Constructors:
         options_of(options, MERGING, ("weight",))
         given = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
         with comm.together():
-            if not isinstance(weight, Hashable):
-                raise UsageError(f"weight = {shown(weight)} is not the name of an attribute; give its name, or None")
+            try:
+                hash(weight)
+            except TypeError:
+                raise UsageError(f"weight = {shown(weight)} is no name of an attribute; give one, or None") from None
             found = None if graph is None else list_graph(graph, weight)
         directed = _direction(found, comm)
         given["keep_parallel"] = given["keep_parallel"] and comm.total(found is not None and found.parallel) > 0

@@ -154,7 +154,7 @@ def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
         if name not in given.columns:
             raise unknown("column of the data frame", name, map(str, given.columns))
         given = given[name]
-    if hasattr(given, "index") and hasattr(given, "to_numpy"):
+    if hasattr(given, "index") and hasattr(given, "dtype"):
         nulls = given.dtype.kind in "iuf" and given.hasnans
         return given.index.to_numpy(), given.to_numpy(np.float64, na_value=np.nan) if nulls else given.to_numpy()
     return None, host_array(given, name)

@@ -56,8 +56,10 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
                 kind = "names, which are strings" if named else "integers"
                 raise UsageError(f"{column.name} holds {column.kind}, and the vertices of this graph are {kind}")
         size = ends[0].size
-        if ends[1].size != size or (numbers is not None and numbers.size != size):
-            raise UsageError(f"{what} has columns of different lengths; give source, target and weight of every edge")
+        if ends[1].size != size:
+            raise UsageError(f"{what} has columns of different lengths; give source and target of every edge")
+        if numbers is not None and numbers.size != size:
+            raise UsageError(f"weights has {numbers.size} values, and {what} has {size} edges; give one weight an edge")
         if named:
             codes, words = code_words(ends)
             pairs = [words[each] if each.size else np.zeros(0, "S1") for each in codes]
@@ -113,11 +115,10 @@ def _columns(what: str, given: Any, weights: Any) -> tuple[list[VertexColumn], n
             raise UsageError("weights without edges; give the edges with add=")
         return [VertexColumn(what, 0)] * 2, None
     if is_table(given):
-        found = table_columns(given, None)
-        if weights is None:
-            weights = found.weights
-        columns = [vertex_column(found.src, found.names[0]), vertex_column(found.dst, found.names[1])]
-        name = found.names[2]
+        found = table_columns(given, None, f"{what}: the table")
+        name = "weights" if weights is not None else f"{what}: {found.titles[2]}"
+        weights = found.weights if weights is None else weights
+        columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(found[:2], found.titles, strict=False)]
     else:
         pairs = host_array(given, what)
         if pairs.dtype.kind == "U" and isinstance(given, (list, tuple)):  # NumPy makes text of the integers among names

@@ -21,6 +21,14 @@ class EdgeColumns(NamedTuple):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def titles(self) -> tuple[str, str, str]:
+        """Names of the three columns in messages: the argument, and the column's own name where it is another."""
+        roles = NamedColumns._fields
+        return tuple(  # type: ignore[return-value]
+            name if name == role else f"{role} {name}" for role, name in zip(roles, self.names, strict=True)
+        )
+
 
 class NamedColumns(NamedTuple):
     """Columns that the user names, each by its label or its position from 0.
@@ -44,12 +52,13 @@ def is_table(value: object) -> bool:
     return arrow and (root != "pyarrow" or hasattr(value, "schema"))
 
 
-def table_columns(table: Any, columns: NamedColumns | None) -> EdgeColumns:
+def table_columns(table: Any, columns: NamedColumns | None, what: str = "the table") -> EdgeColumns:
     """Return the columns of source, target and weight.
 
     Args:
         table: see :func:`is_table`; None has no rows.
         columns: columns that the user names; None: all are selected by their names, see ``formats/column_names.py``.
+        what: for messages.
 
     Raises:
         UsageError: not a table, or no such column.
@@ -66,14 +75,14 @@ def table_columns(table: Any, columns: NamedColumns | None) -> EdgeColumns:
         table = table.collect()
     if root == "pandas":
         labels = list(table.columns)
-        places = _places(labels, columns)
+        places = _places(labels, columns, what)
         selected = [table.iloc[:, place] for place in places]
     elif root == "polars":
         labels = list(table.columns)
-        places = _places(labels, columns)
+        places = _places(labels, columns, what)
         selected = [table.to_series(place) for place in places]
     else:
-        labels, places, selected = _of_arrow(table, columns)
+        labels, places, selected = _of_arrow(table, columns, what)
     names = [str(label) for label in labels]
     notes, warnings = unused_columns(names, places, IN_TABLES, columns is not None and columns.weight is not BY_NAME)
     weights = selected[2] if len(selected) > 2 else None
@@ -81,7 +90,7 @@ def table_columns(table: Any, columns: NamedColumns | None) -> EdgeColumns:
     return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings))  # type: ignore[arg-type]
 
 
-def _of_arrow(table: Any, columns: NamedColumns | None) -> tuple[list[str], list[int], list]:
+def _of_arrow(table: Any, columns: NamedColumns | None, what: str) -> tuple[list[str], list[int], list]:
     """Read a stream batch by batch, so that other columns are not kept."""
     module = pyarrow(f"a table of type {type(table).__name__}")
     try:
@@ -95,7 +104,7 @@ def _of_arrow(table: Any, columns: NamedColumns | None) -> tuple[list[str], list
             f"got {type(table).__name__}, which is not a table ({str(wrong)[:120]}); pass rows with named columns"
         ) from wrong
     labels = reader.schema.names
-    places = _places(labels, columns)
+    places = _places(labels, columns, what)
     kept: list[list] = [[] for _ in places]
     for batch in reader:
         for chunks, place in zip(kept, places, strict=True):
@@ -104,10 +113,10 @@ def _of_arrow(table: Any, columns: NamedColumns | None) -> tuple[list[str], list
     return labels, places, [module.chunked_array(chunks, kind) for chunks, kind in zip(kept, types, strict=True)]
 
 
-def _places(labels: list, columns: NamedColumns | None) -> list[int]:
+def _places(labels: list, columns: NamedColumns | None, what: str) -> list[int]:
     """Return the positions of source, target and, if there is one, weight."""
     if columns is None:
-        return edge_columns([str(label) for label in labels], "the table")
+        return edge_columns([str(label) for label in labels], what)
     named = columns._asdict()
     if columns.weight is None or columns.weight is BY_NAME:
         del named["weight"]
@@ -116,5 +125,5 @@ def _places(labels: list, columns: NamedColumns | None) -> list[int]:
         if place == second:
             raise UsageError(f"{one} and {other} are both column {shown(labels[place])}; name a column for each")
     ends = list(places.values())
-    weight = weight_column([str(label) for label in labels], "the table", ends) if columns.weight is BY_NAME else None
+    weight = weight_column([str(label) for label in labels], what, ends) if columns.weight is BY_NAME else None
     return ends if weight is None else [*ends, weight]
