@@ -387,9 +387,9 @@ class Graph(Constructors, GraphValues):
 
         Args:
             merge: weight of an edge of which both arcs, u → v and v → u, are there: "min", "max", "sum", "count", or
-                "first", that of the arc from the smaller vertex, as the order of the input is not kept. None: the rule
-                of the load, which gives the graph that the load makes with ``directed=False``; parallel edges that
-                the load kept are kept.
+                "first". The order of the input is not kept: of two arcs, the first comes from the vertex that is first
+                by id, or by degree with ``order="degree"``. None: the rule of the load, which gives the graph that
+                the load makes with ``directed=False``; parallel edges that the load kept are kept.
 
         Raises:
             UsageError: another rule; or a rule for an undirected graph with parallel edges.

@@ -97,6 +97,7 @@ def subgraph(
         made = assemble(raw, comm, LoadOptions(keep_loops=True))
         made.ids = ids
         made.facts.loops_kept, made.facts.duplicates_kept = facts.loops_kept, facts.duplicates_kept
+        made.facts.merge, made.facts.both_listed = facts.merge, facts.both_listed
     return made, new[vertices]
 
 

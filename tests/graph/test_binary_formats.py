@@ -102,10 +102,10 @@ def test_graph500_ids_beyond_32_bits(tmp_path):
     assert figures(graph) == cleaned(edges, False)
 
 
-@pytest.mark.parametrize("names", [("src", "dst", "weight"), ("W", "To", "FROM"), ("a", "b", "c")])
+@pytest.mark.parametrize("names", [("src", "dst", "weight"), ("WEIGHT", "To", "FROM"), ("a", "b", "Weight")])
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather"])
 def test_tables(names, suffix, tmp_path):
-    kinds = {"W": 2, "To": 1, "FROM": 0}
+    kinds = {"WEIGHT": 2, "To": 1, "FROM": 0}
     table = pyarrow.table({name: [edge[kinds.get(name, at)] for edge in EDGES] for at, name in enumerate(names)})
     path = tmp_path / f"a.{suffix}"
     if suffix == "parquet":
@@ -128,8 +128,8 @@ def test_tables_that_are_none(tmp_path):
     refused(DataError, r"src\[1\] is null", src=[1, None, 3], dst=[1, 2, 3])
     refused(DataError, "src holds double; both ends are integers, or both names", src=[1.0, 2.0], dst=[1, 2])
     refused(DataError, r"dst\[1\] is -2", src=[1, 2], dst=[1, -2])
-    refused(DataError, r"w\[0\] is nan", src=[1, 2], dst=[1, 2], w=[float("nan"), 1.0])
-    refused(DataError, "w holds string; weights are real", src=[1, 2], dst=[1, 2], w=["a", "b"])
+    refused(DataError, r"weight\[0\] is nan", src=[1, 2], dst=[1, 2], weight=[float("nan"), 1.0])
+    refused(DataError, "weight holds string; weights are real", src=[1, 2], dst=[1, 2], weight=["a", "b"])
     refused(DataError, "which are the ends of an edge", a=[1], b=[1], c=[1], d=[1])
     refused(DataError, "no edge", src=pyarrow.array([], pyarrow.int64()), dst=pyarrow.array([], pyarrow.int64()))
     with pytest.raises(DataError, match="pyarrow cannot read this table"):

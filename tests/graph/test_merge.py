@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from loading import agreed, joined, loaded, share, written
 from simulated import on_ranks
 
+import dgraph
 from dgraph.backend.cuda.graph_build.build_plan import draft
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, UsageError
@@ -190,6 +191,8 @@ def test_the_undirected_form_is_the_graph_loaded_as_undirected(options, ranks):
             assert graph.arcs == loaded.arcs, (name, weighted)
             assert (graph.m, graph.weights) == (loaded.m, loaded.weights), (name, weighted)
             assert graph.facts.merge == options.get("merge", "min")
+            if options != {"merge": "min"}:
+                assert graph.facts.duplicates == loaded.facts.duplicates, (name, weighted)
             assert graph.facts.duplicates_kept == options.get("keep_parallel", False)
 
 
@@ -210,5 +213,31 @@ def test_a_rule_for_the_undirected_form(ranks):
         assert (rule == "min") or f"u → v and v → u merged by {rule}" in graph.facts.notes
     kept, _ = both_ways(edges, ranks, True, "sum", {"keep_parallel": True})
     assert kept.arcs[0] == (0, 1, 8)
-    assert "2 parallel edges kept" not in describe_of(kept)
+    assert "3 parallel edges merged by sum" in describe_of(kept)
     assert both_ways(edges, ranks, False, "sum")[0].arcs[0] == (0, 1, 2)
+
+
+@pytest.mark.mpi_skip
+def test_the_rule_stays_with_the_graph(tmp_path):
+    path = written(tmp_path, "calls.csv", "5,9,3\n9,5,4\n5,9,1\n7,5,1\n")
+    comm = SerialComm()
+    whole = [[5, 7, 1], [5, 9, 8]]
+    for options in ({}, {"order": "degree"}):
+        graph = Graph.load(path, comm=comm, merge="sum", **options)
+        assert graph.undirected().to_pandas().to_numpy().tolist() == whole
+        assert graph.induced([5, 9]).undirected().to_pandas().to_numpy().tolist() == whole[1:]
+    graph = Graph.load(path, comm=comm, merge="sum")
+    graph.save_store(tmp_path / "store")
+    assert Graph.load(tmp_path / "store", comm=comm).undirected().to_pandas().to_numpy().tolist() == whole
+    grown = graph.with_edges([[5, 9]], weights=[10])
+    for both in (grown.undirected(), graph.undirected().with_edges([[5, 9]], weights=[10])):
+        assert both.to_pandas().to_numpy().tolist() == [[5, 7, 1], [5, 9, 18]]
+    assert graph.undirected() is not graph.undirected("max")
+    assert graph.undirected("max").to_pandas().to_numpy().tolist() == [[5, 7, 1], [5, 9, 4]]
+    assert dgraph.mst(graph).summary["weight"] == 9
+    with pytest.raises(UsageError, match="rule to merge parallel edges 'mean'"):
+        graph.undirected("mean")
+    kept = Graph.load(path, comm=comm, keep_parallel=True)
+    assert (kept.undirected().m, kept.undirected("sum").m) == (4, 2)
+    with pytest.raises(UsageError, match="merge='sum': the graph is undirected, and keeps parallel edges"):
+        kept.undirected().undirected("sum")

@@ -258,7 +258,7 @@ def test_tables_of_names(suffix, kind, ranks, tmp_path):
 
     edges = [("anna", "ben", 3), ("ben", "é", 5), ("anna", "x" * 40, 4), ("é", "ben", 1)]
     columns = {
-        key: pyarrow.array(each) for key, each in zip(("who", "whom", "minutes"), zip(*edges, strict=True), strict=True)
+        key: pyarrow.array(each) for key, each in zip(("who", "whom", "weight"), zip(*edges, strict=True), strict=True)
     }
     for key in ("who", "whom"):
         columns[key] = columns[key].dictionary_encode() if kind == "dictionary" else columns[key].cast(kind)

@@ -173,7 +173,7 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
     An edge exists if either arc does. Parallel edges, also u → v and v → u, merge by ``rule`` (see ``LoadOptions``)
     unless ``keep_parallel``; loops stay if the block kept them. Merged by the rule of its load, a graph becomes what
     the load makes with ``directed=False``, but for ``first``: the arc from the smaller gid is first, as the order of
-    the input is lost. The facts stay those of the load.
+    the input is lost. By ``min`` the facts stay those of the load.
     """
     if not block.directed:
         return block
@@ -186,10 +186,12 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
     notes = [*block.facts.notes, SYMMETRISED]
     if not keep_parallel and rule != "min":
         notes.append(HALVED if HALVED in both.facts.notes else f"u → v and v → u merged by {rule}")
-    duplicates = block.facts.duplicates
-    if duplicates and rule != loaded and not keep_parallel and not block.facts.duplicates_kept:
-        notes.append(f"{duplicates:,} parallel edges of the directed graph merged by {loaded}")
-        duplicates = 0
+    before, duplicates = block.facts.duplicates, both.facts.duplicates
+    if not keep_parallel and not block.facts.duplicates_kept:
+        if rule == loaded:
+            duplicates = before + (duplicates if rule != "min" else 0)
+        elif before:
+            notes.append(f"parallel edges merged before, by {loaded}: {before:,}")
     both.facts = replace(
         block.facts,
         duplicates=duplicates,
