@@ -234,7 +234,7 @@ def test_refusals(tmp_path):
         (lambda: graph.with_edges([[0, 2]], weights=[1]), UsageError, "have no weights"),
         (lambda: heavy.with_edges([[0, 2]]), UsageError, "give one for every new edge"),
         (lambda: heavy.with_edges([[0, 2]], weights=[1.5]), DataError, "does not fit"),
-        (lambda: heavy.with_edges([[0, 2]], weights=[1, 2]), UsageError, "different lengths"),
+        (lambda: heavy.with_edges([[0, 2]], weights=[1, 2]), UsageError, "weights has 2 values, add 1"),
         (lambda: named.with_edges([[0, 1]]), UsageError, "strings"),
         (lambda: named.with_edges(remove=[["b", "a"]]), UsageError, "no edge b → a"),
     ):

@@ -59,7 +59,7 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
         if ends[1].size != size:
             raise UsageError(f"{what} has columns of different lengths; give source and target of every edge")
         if numbers is not None and numbers.size != size:
-            raise UsageError(f"weights has {numbers.size} values, and {what} has {size} edges; give one weight an edge")
+            raise UsageError(f"weights has {numbers.size} values, {what} {size}; give one for each edge")
         if named:
             codes, words = code_words(ends)
             pairs = [words[each] if each.size else np.zeros(0, "S1") for each in codes]

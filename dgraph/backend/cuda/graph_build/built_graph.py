@@ -179,13 +179,17 @@ class BuiltGraph(Graph):
         return EdgeCertificate(self, first, stop - first)
 
     def _symmetrised(self, rule: str) -> Graph:
-        if self.weight_type is not None or rule != "min":  # merged weights: both arcs must meet on one rank
+        if self.weight_type is not None or rule not in ("min", ""):  # merged weights: both arcs must meet on one rank
             return super()._symmetrised(rule)
         facts = replace(self.draft.facts, notes=[*self.facts.notes, SYMMETRISED])
-        plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
-        both = self._built_anew(plan, symmetrised)
+        plan = replace(self.draft, directed=False, both=True, keep_parallel=not rule, facts=facts)
+        both = self._built_anew(plan, partial(symmetrised, keep_parallel=not rule))
         both._known.facts = replace(
-            self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
+            self.facts,
+            largest_degree=both.facts.largest_degree,
+            duplicates=self.facts.duplicates if rule else both.facts.duplicates,
+            duplicates_kept=not rule,
+            notes=facts.notes,
         )
         return both
 
