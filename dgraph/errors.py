@@ -81,8 +81,14 @@ class ConvergenceWarning(UserWarning):
     """A tolerance or round limit was not met; ``Result.limit`` says which."""
 
 
+FORMER = {"label": "labels"}
+"""Former names of columns → their names."""
+
+
 def unknown(kind: str, name: str, known) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
+
+    A former name of a column is answered with the new one alone.
 
     Args:
         kind: noun for the message, such as "policy".
@@ -92,6 +98,8 @@ def unknown(kind: str, name: str, known) -> UsageError:
     import difflib
 
     known = sorted(known)
+    if kind.startswith("column") and FORMER.get(name) in known:
+        return UsageError(f"unknown {kind} {name!r}: it is called {FORMER[name]!r}")
     close = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return UsageError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}")

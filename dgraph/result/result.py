@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import FORMER, UsageError, unknown
 from dgraph.graph.names import decode_names, exchange_bytes
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
@@ -86,7 +86,9 @@ class Result:
     def __getattr__(self, name: str) -> Any:
         """Make the report, the only attribute that may be missing."""
         if name != "report" or "_report" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            column = FORMER.get(name, name)
+            hint = f"; read columns[{column!r}]" if column in self.__dict__.get("columns", ()) else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
         with _reading:
             if "report" not in self.__dict__:
                 object.__setattr__(self, "report", self.__dict__.pop("_report")())
