@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import FORMER, UsageError, unknown
+from dgraph.errors import FORMER_COLUMNS, UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
 from dgraph.graph.subgraph import row_owner, row_starts
@@ -161,7 +161,7 @@ def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
 
 def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices and one column of a ``Result``, names as bytes; collective."""
-    if name not in result.columns and FORMER.get(name) in result.columns:
+    if name not in result.columns and FORMER_COLUMNS.get(name) in result.columns:
         raise unknown("column of the result", name, result.columns)
     value = name if name in result.columns else next(key for key in result.columns if key != "vertex")
     columns = result.columns if result.named is None else result.named.columns

@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
-from dgraph.errors import FORMER, UsageError, unknown
+from dgraph.errors import FORMER_COLUMNS, UsageError, unknown
 from dgraph.graph.names import decode_names, exchange_bytes
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
@@ -86,7 +86,7 @@ class Result:
     def __getattr__(self, name: str) -> Any:
         """Make the report, the only attribute that may be missing."""
         if name != "report" or "_report" not in self.__dict__:
-            column = FORMER.get(name, name)
+            column = FORMER_COLUMNS.get(name, name)
             hint = f"; read columns[{column!r}]" if column in self.__dict__.get("columns", ()) else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
         with _reading:
