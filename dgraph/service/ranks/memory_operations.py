@@ -85,7 +85,7 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
         source, options = request["source"], request.get("options") or {}
         if not is_generator(source):
             raise UsageError(f"{source} is a file; only a generator's memory is known before it is loaded; load it")
-        shape = shape_of(source, weights=options.get("weights"), directed=options.get("directed"))
+        shape = shape_of(source, **options)
     else:
         weight = graph.weight_type.itemsize if graph.weight_type is not None and work.weighted else 0
         skewed = graph.facts.largest_degree * graph.n > 64 * graph.arcs
