@@ -100,8 +100,8 @@ def add_parameters(group: Any, algorithm: Any) -> None:
             "--root",
             **VERTICES,
             metavar="ID",
-            help="start vertex, by its id or name in the input; 1,2,3, @FILE, or the option repeated for names: one "
-            f"run each, on a graph loaded once (default: {default})",
+            help="start vertex, by its id or name in the input; 1,2,3, @FILE, or the option again for another name: "
+            f"one run each (default: {default})",
         )
     if algorithm.name in WITH_PATHS:
         group.add_argument(
