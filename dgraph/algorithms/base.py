@@ -21,7 +21,7 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.names import Names
-from dgraph.program import Program
+from dgraph.program import MAX, MIN, Program
 from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED, Column
 from dgraph.result.edge_values import EdgeValues
@@ -233,7 +233,10 @@ def algorithm(
 
 
 class ProgramAlgorithm(Algorithm):
-    """Adapter that runs one user-written program; each field becomes a column, each global a figure of the summary."""
+    """Adapter that runs one user-written program: fields that are not hidden are columns, globals the summary.
+
+    A figure of the summary is None where no vertex contributed to a MIN or MAX.
+    """
 
     def __init__(self, program: Program):
         self.program, self.name = program, type(program).__name__.lower()  # type: ignore[misc]
@@ -242,8 +245,13 @@ class ProgramAlgorithm(Algorithm):
         """Run the program to its end or to the round limit; collective."""
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
-        columns = {name: state.column(name) for name in self.program.fields}
-        return Answer(columns, dict(state.globals), state.finished, limit)
+        columns = {name: state.column(name) for name, field in self.program.fields.items() if not field.hidden}
+        declared = self.program.globals
+        empty = {
+            name for name, one in declared.items() if one.reduce in (MIN, MAX) and state.globals[name] == one.infinity
+        }
+        summary = {name: None if name in empty else value for name, value in state.globals.items()}
+        return Answer(columns, summary, state.finished, limit)
 
     def settings(self) -> dict[str, Any]:
         """Return the program's parameters by name."""

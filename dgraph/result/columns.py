@@ -45,11 +45,13 @@ class FieldColumn:
             a new column of one.
         name: the field.
         convert: makes the column of the field's values; works on arrays of NumPy and CuPy.
+        null: value that stands for none; None: there is none.
     """
 
     fields: Mapping[str, np.ndarray]
     name: str
     convert: Callable[[Any], Any] = same
+    null: int | float | None = None
 
     def __call__(self, order: np.ndarray | None = None) -> np.ndarray:
         """Return the column on the host, permuted by ``order``; it may share the field's memory there."""

@@ -23,9 +23,7 @@ def command(folder, words, redirection, ranks=None, **variables):
 
 
 @pytest.mark.parametrize("ranks", [None, 2])
-@pytest.mark.parametrize(
-    ("redirection", "why"), [(FULL, "No space left on device"), (CLOSED, "Bad file descriptor")]
-)
+@pytest.mark.parametrize(("redirection", "why"), [(FULL, "No space left on device"), (CLOSED, "Bad file descriptor")])
 def test_output_that_cannot_be_written_is_one_line(ranks, redirection, why, tmp_path):
     """The run still writes its file; all ranks end with one code."""
     ran = command(tmp_path, WORDS, redirection, ranks)

@@ -24,7 +24,14 @@ def read(*arguments, named=False, **form):
 
 @pytest.mark.parametrize(
     ("text", "vertices"),
-    [("7", [7]), ("1,2", [1, 2]), ("1 2", [1, 2]), ("007", [7]), ("1=0.5,2=2", {1: 0.5, 2: 2.0}), ("3=1e-3", {3: 0.001})],
+    [
+        ("7", [7]),
+        ("1,2", [1, 2]),
+        ("1 2", [1, 2]),
+        ("007", [7]),
+        ("1=0.5,2=2", {1: 0.5, 2: 2.0}),
+        ("3=1e-3", {3: 0.001}),
+    ],
 )
 def test_ids(text, vertices):
     assert read(text, weights=True) == vertices
@@ -100,7 +107,7 @@ def test_ids_take_one_option(option):
     with pytest.raises(UsageError, match="it is given twice, as '.' and '.'; give it once"):
         parse(line.split(), ALGORITHMS)
     with pytest.raises(UsageError, match="got --target 1,2, but it is one vertex"):
-        parse("bfs grid:3x3 --target 1,2".split(), ALGORITHMS)
+        parse(["bfs", "grid:3x3", "--target", "1,2"], ALGORITHMS)
 
 
 VERTEX_OPTIONS = [
@@ -155,7 +162,10 @@ def test_searches_from_names(name, people):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["anna smith"], "--source: 'anna smith' is not a vertex of the graph; the nearest of its 12 names is 'Anna Smith'"),
+        (
+            ["anna smith"],
+            "--source: 'anna smith' is not a vertex of the graph; the nearest of its 12 names is 'Anna Smith'",
+        ),
         (["Zoe"], "the nearest of its 12 names is 'Zoë'"),
         (["Zoë", "Anna Smith,Zoë"], "'Anna Smith'; one argument is one name: repeat --source for several"),
         (["@LIST"], "list:2: 'C# # the last' is not a vertex of .*; a file of names has one a line, and no comments"),
