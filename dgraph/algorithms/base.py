@@ -246,11 +246,9 @@ class ProgramAlgorithm(Algorithm):
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
         columns = {name: state.column(name) for name, field in self.program.fields.items() if not field.hidden}
-        declared = self.program.globals
-        empty = {
-            name for name, one in declared.items() if one.reduce in (MIN, MAX) and state.globals[name] == one.infinity
-        }
-        summary = {name: None if name in empty else value for name, value in state.globals.items()}
+        totals = self.program.globals.items()
+        empty = [name for name, one in totals if one.reduce in (MIN, MAX) and state.globals[name] == one.infinity]
+        summary = {**state.globals, **dict.fromkeys(empty)}
         return Answer(columns, summary, state.finished, limit)
 
     def settings(self) -> dict[str, Any]:

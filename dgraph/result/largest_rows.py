@@ -35,13 +35,9 @@ def largest_rows(columns: Mapping[str, np.ndarray], name: str, k: int, null: int
 
 
 def _largest(
-    k: int,
-    null: int | float | None,
-    piece: Callable[[slice], Any],
-    size: int,
-    most: int,
-    get: Callable[[Any], np.ndarray],
-) -> np.ndarray:
+    k: int, null: int | float | None,
+    piece: Callable[[slice], Any], size: int, most: int, get: Callable[[Any], np.ndarray],
+) -> np.ndarray:  # fmt: skip
     """Find the rows; the arguments after ``null`` are those of :data:`~dgraph.result.columns.Reader`."""
     values, rows = np.empty(0), np.empty(0, np.int64)
     first, length = 0, FIRST

@@ -1,6 +1,7 @@
 """Options that take vertices: ids, names with any character in them, files of either, and names that no vertex has."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +105,7 @@ def test_files_that_list_nothing(content, error, text, tmp_path):
 @pytest.mark.parametrize("option", ["--source", "--target", "--root"])
 def test_ids_take_one_option(option):
     line = f"bfs grid:3x3 --source 1 {option} 2 {option} 3"
-    with pytest.raises(UsageError, match="it is given twice, as '.' and '.'; give it once"):
+    with pytest.raises(UsageError, match=r"it is given twice, as '.' and '.'; give it once"):
         parse(line.split(), ALGORITHMS)
     with pytest.raises(UsageError, match="got --target 1,2, but it is one vertex"):
         parse(["bfs", "grid:3x3", "--target", "1,2"], ALGORITHMS)
@@ -134,7 +135,7 @@ def people(tmp_path):
     folder = Path(comm.bcast_json(str(tmp_path)))
     with comm.together():
         if comm.rank == 0:
-            pairs = list(zip(PEOPLE, PEOPLE[1:], strict=False))
+            pairs = list(pairwise(PEOPLE))
             (folder / "people.tsv").write_text("".join(f"{u}\t{v}\n" for u, v in pairs))
             pyarrow = pytest.importorskip("pyarrow")
             from pyarrow import parquet
