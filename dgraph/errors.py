@@ -112,4 +112,4 @@ def unknown(kind: str, name: object, known) -> UsageError:
         return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")
     close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) and len(name) <= SHOWN else []
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(known)}")
+    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(known) or 'none'}")

@@ -166,7 +166,7 @@ class Silent(Program):
     rounds = Global("int64", init=3)
 
     def init(self, v, g):
-        return {"mark": True}
+        return {"mark": True, "active": True}
 
     def edge(self, u, e, v):
         return {"mark": u.mark}
