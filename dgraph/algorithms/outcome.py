@@ -74,7 +74,7 @@ class Outcome:
         """
         answer, ctx, columns, named = self.answer, self.ctx, self.columns, None
         described = self.work.columns.items()
-        nullable = {name: None for name, column in described if column.nullable}
+        nullable: dict[str, Any] = {name: None for name, column in described if column.nullable}
         nullable |= {
             name: column.null
             for name, column in answer.columns.items()

@@ -4,8 +4,8 @@ import os
 import sys
 from typing import Any
 
-from dgraph._support.environment import check_environment
 from dgraph.comm.base import Comm
+from dgraph.comm.environment import check_environment
 from dgraph.comm.serial import SerialComm
 from dgraph.errors import DgraphError, InternalError, PeerLost, UsageError
 

@@ -6,7 +6,7 @@ import pytest
 from children import run
 
 import dgraph
-from dgraph._support.environment import check_environment
+from dgraph.comm.environment import check_environment
 from dgraph.errors import UsageError
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
