@@ -39,9 +39,9 @@ def guard() -> None:
         except OSError:  # the lowest free descriptor is this one
             os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None or (sys.stdout is sys.__stdout__ and not isinstance(_raw(sys.stdout), _Kept)):
-        sys.stdout = sys.__stdout__ = _guarded(1, sys.stdout)
+        sys.stdout = sys.__stdout__ = _guarded(1, sys.stdout)  # type: ignore[misc]
     if sys.stderr is None or (sys.stderr is sys.__stderr__ and not isinstance(_raw(sys.stderr), _Kept)):
-        sys.stderr = sys.__stderr__ = _guarded(2, sys.stderr)
+        sys.stderr = sys.__stderr__ = _guarded(2, sys.stderr)  # type: ignore[misc]
 
 
 def failure() -> OSError | None:
