@@ -76,7 +76,7 @@ def _ours(graph: dgraph.Graph, directed: dgraph.Graph) -> dict[str, Task]:
         "triangles": lambda: run("triangles").summary["triangles"],
         "lcc": lambda: run("lcc").columns["lcc"],
         "ktruss": lambda: run("ktruss").summary["k"],
-        "cdlp": lambda: np.unique(run("cdlp").columns["label"]).size,
+        "cdlp": lambda: np.unique(run("cdlp").columns["labels"]).size,
         "mst": lambda: run("mst").summary["weight"],
         "scc": lambda: run("scc", directed).summary["components"],
         "mis": lambda: run("mis").summary["members"],

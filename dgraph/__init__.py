@@ -307,6 +307,24 @@ if TYPE_CHECKING:
         checkpoint: Checkpoint | str | None = None,
     ) -> Result: ...
 
+    betweenness_centrality = bc
+    closeness_centrality = closeness
+    clustering = lcc
+    connected_components = cc
+    core_number = kcore
+    edge_betweenness_centrality = edge_bc
+    greedy_color = color
+    k_core = kcore
+    k_truss = ktruss
+    ktruss_subgraph = ktruss
+    label_propagation = cdlp
+    maximal_independent_set = mis
+    minimum_spanning_forest = mst
+    minimum_spanning_tree = mst
+    strongly_connected_components = scc
+    triangle_count = triangles
+    weakly_connected_components = cc
+
 
 HOMES = {
     "run": "dgraph.service.client.run_dispatch",
@@ -356,16 +374,39 @@ FUNCTIONS = (
 )
 """Algorithms that are functions of this module."""
 
+ALIASES = {
+    "betweenness_centrality": "bc",
+    "closeness_centrality": "closeness",
+    "clustering": "lcc",
+    "connected_components": "cc",
+    "core_number": "kcore",
+    "edge_betweenness_centrality": "edge_bc",
+    "greedy_color": "color",
+    "k_core": "kcore",
+    "k_truss": "ktruss",
+    "ktruss_subgraph": "ktruss",
+    "label_propagation": "cdlp",
+    "maximal_independent_set": "mis",
+    "minimum_spanning_forest": "mst",
+    "minimum_spanning_tree": "mst",
+    "strongly_connected_components": "scc",
+    "triangle_count": "triangles",
+    "weakly_connected_components": "cc",
+}
+"""Other names of these functions, such as NetworkX's and cuGraph's → their names."""
+
 __all__ = [
     "Checkpointed", "ConvergenceWarning", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError",
-    "PeerLost", "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS,
+    "PeerLost", "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS, *ALIASES,
 ]  # fmt: skip
 
 keep_kernels(Path(__file__).parent)
 
 
 def __getattr__(name: str):
-    if name in FUNCTIONS:
+    if name in ALIASES:
+        value = getattr(sys.modules[__name__], ALIASES[name])
+    elif name in FUNCTIONS:
         value = import_module("dgraph.service.client.run_dispatch").function_of(name)
     elif name in HOMES:
         value = getattr(import_module(HOMES[name]), name)

@@ -84,6 +84,9 @@ class ConvergenceWarning(UserWarning):
 SHOWN = 80
 """Characters of a value in a message."""
 
+FORMER_COLUMNS = {"label": "labels"}
+"""Former names of columns → their names."""
+
 
 def shown(value: object) -> str:
     """Return a value as a message shows it: one line of at most ``SHOWN`` characters."""
@@ -94,6 +97,8 @@ def shown(value: object) -> str:
 def unknown(kind: str, name: object, known) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
 
+    A former name of a column is answered with the new one alone.
+
     Args:
         kind: noun for the message, such as "policy".
         name: value that was passed, of any type.
@@ -102,6 +107,9 @@ def unknown(kind: str, name: object, known) -> UsageError:
     import difflib
 
     known = sorted(known)
+    former = FORMER_COLUMNS.get(name) if isinstance(name, str) and kind.startswith("column") else None
+    if former in known:
+        return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")
     close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) and len(name) <= SHOWN else []
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(known)}")
+    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(known) or 'none'}")

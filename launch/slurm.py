@@ -36,7 +36,8 @@ class Job:
         name: job name.
         partition: Slurm partition; None: the default.
         account: Slurm account; None: the default.
-        array: task numbers such as 0-9%2. Task i runs the sources on line i + 1 of the list, the script's first word.
+        array: task numbers such as 0-9%2. Task i runs the sources on line i + 1 of the list, the script's first word:
+            ids, or one name.
         requeue: on SIGUSR1, which Slurm sends before the time limit or a preemption, stop with a checkpoint, requeue
             and resume; at most ``MOST_RESTARTS`` times.
         image: Apptainer image that dgraph runs in; None: no container.
@@ -113,7 +114,7 @@ def _lines(job: Job) -> Iterator[str]:
     if job.array:
         yield 'sources=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$list")'
         yield '[ -n "$sources" ] || { echo "$list has no line $((SLURM_ARRAY_TASK_ID + 1))" >&2; exit 2; }'
-        yield 'set -- "${@//%a/$SLURM_ARRAY_TASK_ID}" --source "$sources"'
+        yield 'set -- "${@//%a/$SLURM_ARRAY_TASK_ID}" --source="$sources"'
     if job.requeue:
         yield from _again(job)
     else:
@@ -172,7 +173,7 @@ def _comment(job: Job) -> Iterator[str]:
         yield f"# It stops with a checkpoint {NOTICE} s before its time is up, queues again and goes on,"
         yield f"# {MOST_RESTARTS} times at most."
     if job.array:
-        yield "# Task i of the array takes line i (from 0) of a list of sources such as 1,2,3; %a stands for i:"
+        yield "# Task i of the array takes line i (from 0) of a list of sources: 1,2,3, or a name; %a stands for i:"
         yield f"#   sbatch SCRIPT sources.txt{'' if job.words else ' sssp road.gr --report run.%a.json'}"
     elif not job.words:
         yield "#   sbatch SCRIPT sssp road.gr --source 1 --report run.json"

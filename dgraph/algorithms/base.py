@@ -22,7 +22,7 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.names import Names
-from dgraph.program import Program
+from dgraph.program import MAX, MIN, Program
 from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED, Column
 from dgraph.result.edge_values import EdgeValues
@@ -236,7 +236,10 @@ def algorithm(
 
 
 class ProgramAlgorithm(Algorithm):
-    """Adapter that runs one user-written program; each field becomes a column, each global a figure of the summary."""
+    """Adapter that runs one user-written program: fields that are not hidden are columns, globals the summary.
+
+    A figure of the summary is None where no vertex contributed to a MIN or MAX.
+    """
 
     def __init__(self, program: Program):
         self.program, self.name = program, type(program).__name__.lower()  # type: ignore[misc]
@@ -245,8 +248,11 @@ class ProgramAlgorithm(Algorithm):
         """Run the program to its end or to the round limit; collective."""
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
-        columns = {name: state.column(name) for name in self.program.fields}
-        return Answer(columns, dict(state.globals), state.finished, limit)
+        columns = {name: state.column(name) for name, field in self.program.fields.items() if not field.hidden}
+        totals = self.program.globals.items()
+        empty = [name for name, one in totals if one.reduce in (MIN, MAX) and state.globals[name] == one.infinity]
+        summary = {**state.globals, **dict.fromkeys(empty)}
+        return Answer(columns, summary, state.finished, limit)
 
     def settings(self) -> dict[str, Any]:
         """Return the program's parameters by name."""

@@ -50,13 +50,13 @@ class Labels(Program):
     "cdlp",
     Parameter("max_iter", int, 10, "rounds", least=1),
     COUNT,
-    columns={"label": ResultColumn("label of the community: the id of a vertex", "vertex")},
+    columns={"labels": ResultColumn("label of the community: the id of a vertex", "vertex")},
     aliases=("label_propagation",),
 )
 class Cdlp(Algorithm):
     """Communities by label propagation: the smallest of a neighbourhood's most frequent labels, ``max_iter`` times.
 
-    Column: ``label`` (int64), an original id. Weights are not used. A directed graph is symmetrised first: an edge in
+    Column: ``labels`` (int64), an original id. Weights are not used. A directed graph is symmetrised first: an edge in
     both directions counts once, or twice with ``count="arcs"``, as in LDBC Graphalytics. A run that ends
     after ``max_iter`` rounds has converged.
     """
@@ -71,4 +71,4 @@ class Cdlp(Algorithm):
         if ctx.largest(ctx.local.largest_id) < 2**31 - 1:  # 32 bits halve what a round reads
             labels = labels.retype(label="int32")
         state = ctx.run(labels)
-        return Answer({"label": state.column("label", as_int64)}, {}, state.finished)
+        return Answer({"labels": state.column("label", as_int64)}, {}, state.finished)

@@ -11,7 +11,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer
 from dgraph.algorithms.requested import Start
 from dgraph.engine.rounds.context import Context
-from dgraph.result.columns import Columns
+from dgraph.result.columns import Columns, FieldColumn
 from dgraph.result.named_columns import NamedColumns
 from dgraph.result.result import Result
 
@@ -74,7 +74,12 @@ class Outcome:
         """
         answer, ctx, columns, named = self.answer, self.ctx, self.columns, None
         described = self.work.columns.items()
-        nullable = tuple(name for name, column in described if column.nullable)
+        nullable: dict[str, Any] = {name: None for name, column in described if column.nullable}
+        nullable |= {
+            name: column.null
+            for name, column in answer.columns.items()
+            if name not in self.work.columns and isinstance(column, FieldColumn) and column.null is not None
+        }
         if ctx.names is not None:
             with ctx.record("output"):
                 ids = [name for name, column in described if column.kind == "vertex"]

@@ -17,7 +17,9 @@ def console() -> int:
     import sys
 
     from dgraph._support.cuda_start import start_early
+    from dgraph.cli.standard_streams import guard
 
+    guard()
     start_early(sys.argv[1:])
     from dgraph.cli.arguments import search_working_folder
 
@@ -40,22 +42,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     import sys
 
-    from dgraph.cli.exit_codes import end_together
+    from dgraph.cli.exit_codes import end_alone, end_together
 
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["doctor"]:
         from dgraph.cli.doctor import without_ranks
 
         if (code := without_ranks(words[1:])) is not None:
-            return code
+            return end_alone(code)
     if words[:1] == ["serve"]:
         from dgraph.cli.serve import serve_command
 
-        return serve_command(words[1:])
+        return end_alone(serve_command(words[1:]))
     if words[:1] == ["mcp"]:
         from dgraph.cli.mcp import mcp_command
 
-        return mcp_command(words[1:])
+        return end_alone(mcp_command(words[1:]))
     return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 

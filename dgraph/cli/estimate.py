@@ -13,10 +13,12 @@ from dgraph._support.sizes import parse_size
 from dgraph.backend.schedule_options import BUILDS, DEVICE
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
+from dgraph.cli.option_groups import add_load_options
 from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown
+from dgraph.graph.load_options import load_options
 from dgraph.report.text_lines import aligned, size
 
 if TYPE_CHECKING:
@@ -44,10 +46,6 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("graph", metavar="GRAPH", help="a generator, VERTICES,EDGES, or a file, which is read")
     parser.add_argument("-n", "--ranks", metavar="P", help="numbers of ranks: 4, or 1,2,4 (default 1)")
     parser.add_argument("--policy", metavar="NAME", help="partitioning policy (default auto); several: oec,cvc; or all")
-    parser.add_argument("--weights", metavar="RULE", help="as for a run")
-    directed = parser.add_mutually_exclusive_group()
-    directed.add_argument("--directed", **flag(), help="as for a run")
-    directed.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
     parser.add_argument(
         "--build", choices=BUILDS, help="device: count the memory of construction on GPUs (default host)"
     )
@@ -62,6 +60,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--gpu-memory", metavar="SIZE", help="limit of a rank's GPU, such as 80GiB")
     parser.add_argument("--json", **flag(), help="plans as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print no progress")
+    add_load_options(parser.add_argument_group("graph"))
     given = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
         if name in given:
@@ -94,9 +93,7 @@ def _print_plans(given: dict[str, Any]) -> int:
         raise UsageError(f"-n {given['ranks']}: ranks are 1 or more; write 4, or 1,2,4")
     memory, gpu_memory = given.get("memory"), given.get("gpu_memory")
     with progress_for(0, quiet="quiet" in given, began=time.perf_counter()) as progress:
-        shape = shape_of(
-            given["graph"], weights=given.get("weights"), directed=given.get("directed"), progress=progress
-        )
+        shape = shape_of(given["graph"], progress=progress, **load_options(given))
         plans = [*_plans(names, policies, [int(text) for text in counts], shape, given)]
     fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
     if "json" in given:

@@ -17,8 +17,9 @@ import time
 import traceback as tracebacks
 from collections.abc import Callable
 
+from dgraph.cli.standard_streams import failure, guard
 from dgraph.comm import Comm, world
-from dgraph.errors import Checkpointed, DgraphError, InternalError, PeerLost
+from dgraph.errors import Checkpointed, DgraphError, InternalError, OutputError, PeerLost
 
 GRACE = 10.0
 """Seconds within which the other ranks must end, too, after one rank failed."""
@@ -39,6 +40,7 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         work: function that returns the exit code of this rank.
         traceback: True also prints where a ``DgraphError`` was raised.
     """
+    guard()
     with contextlib.suppress(AttributeError, ValueError):  # no such signal here, or not the main thread
         faulthandler.register(signal.SIGUSR2, all_threads=True)
     try:
@@ -53,15 +55,11 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         _abort_without(comm, lost)
     code, message = 0, None
     try:
-        code = work(comm)
-        sys.stdout.flush()
+        code, message = with_output(work(comm))
     except DgraphError as error:
         code, message = error.exit_code, _message(error, traceback)
     except SystemExit as left:
         code, message = _exit_code(left)
-    except BrokenPipeError:
-        code, message = BROKEN_PIPE, ""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except BaseException as fault:
         code = INTERRUPTED
         if not isinstance(fault, KeyboardInterrupt):
@@ -71,6 +69,25 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         if comm.size > 1:
             comm.abort(code)
     return _agree_on_code(ending, code, message)
+
+
+def with_output(code: int) -> tuple[int, str | None]:
+    """Return the exit code of a work, and the message, after its output: other ones if standard output failed."""
+    failed = failure()
+    if failed is None:
+        return code, None
+    if isinstance(failed, BrokenPipeError):
+        return BROKEN_PIPE, ""  # as of other programs behind which `head` has ended
+    error = OutputError(f"standard output cannot be written: {failed.strerror}; give it a file or pipe that takes it")
+    return error.exit_code, _message(error, False)
+
+
+def end_alone(code: int) -> int:
+    """Return the exit code of a command without ranks, once its output is written."""
+    code, message = with_output(code)
+    if message:
+        _print(message)
+    return code
 
 
 def _agree_on_code(comm: Comm, code: int, message: str | None) -> int:
@@ -122,5 +139,6 @@ def _place(comm: Comm) -> str:
 
 
 def _print(text: str) -> None:
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     print(text, file=sys.stderr, flush=True)

@@ -31,6 +31,9 @@ RUN = (
 METAVARS = {int: "N", float: "X", str: "WORD", "vertices": "IDS"}
 """Value of a parameter in help, by the parameter's type."""
 
+VERTICES: dict[str, Any] = {"action": "append"}
+"""Keywords of ``add_argument`` for options of vertices: names take an option each, and ids are refused later."""
+
 WITH_PATHS = ("bfs", "sssp")
 """Algorithms with ``--target``."""
 
@@ -95,13 +98,15 @@ def add_parameters(group: Any, algorithm: Any) -> None:
             "--source",
             "--source-vertex",
             "--root",
+            **VERTICES,
             metavar="ID",
-            help="start vertex, by its id in the input; 1,2,3 or @FILE: one run each, on a graph loaded once "
-            f"(default: {default})",
+            help="start vertex, by its id or name in the input; 1,2,3, @FILE, or the option again for another name: "
+            f"one run each (default: {default})",
         )
     if algorithm.name in WITH_PATHS:
         group.add_argument(
             "--target",
+            **VERTICES,
             metavar="ID",
             help="also print a shortest path from the source to this vertex, and its length",
         )
@@ -116,6 +121,8 @@ def _settings(parameter: Any) -> dict[str, Any]:
     about = parameter.help if parameter.default is None else f"{parameter.help} (default {parameter.default})"
     if parameter.type is bool:
         return {"action": Switch, "help": _escaped(about)}
+    if parameter.type == "vertices":
+        return VERTICES | {"metavar": METAVARS["vertices"], "help": _escaped(about)}
     choices = parameter.choices
     metavar: str | None = METAVARS.get(parameter.type, "VALUE")
     if choices and len("".join(map(str, choices))) > WIDEST_CHOICES:
@@ -123,8 +130,7 @@ def _settings(parameter: Any) -> dict[str, Any]:
         metavar = "NAME"
     elif choices:
         metavar = None
-    kind = str if parameter.type == "vertices" else parameter.type
-    return {"type": kind, "choices": choices, "metavar": metavar, "help": _escaped(about)}
+    return {"type": parameter.type, "choices": choices, "metavar": metavar, "help": _escaped(about)}
 
 
 def _escaped(text: str) -> str:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,7 +15,7 @@ from dgraph.cli.arguments import PROGRAM, HelpRequested, Parser, program, summar
 from dgraph.cli.commands import COMMANDS, Task, task_of
 from dgraph.cli.option_groups import RUN, add_options
 from dgraph.cli.short_help import OWN_PROGRAM, of_algorithm, overview
-from dgraph.cli.sources import names, sources, weighted
+from dgraph.cli.sources import Vertices, has_names
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import load_options
 
@@ -49,7 +49,8 @@ class Request:
         load: keyword arguments of :class:`~dgraph.graph.load_options.LoadOptions`.
         run: options of the run, by the names in ``dgraph.cli.option_groups.RUN``.
         parameters: parameters of the algorithm that were given.
-        sources: start vertices, one run each; None where none was given.
+        sources: start vertices, one run each; None where none was given. Here, in ``target`` and in ``parameters``
+            stand :class:`Vertices` until :meth:`resolved`, if vertices may have names.
         output, report: files to write.
         quiet: True if nothing is printed but errors and the output of ``format``.
         command: the words of the command line.
@@ -63,14 +64,23 @@ class Request:
     load: dict[str, Any]
     run: dict[str, Any]
     parameters: dict[str, Any]
-    sources: list[int] | list[str] | None
+    sources: Any
     output: Path | None
     report: Path | None
     quiet: bool
     command: tuple[str, ...]
     format: str | None = None
     definition: Any = field(default=None, compare=False)
-    target: int | str | None = None
+    target: Any = None
+
+    def resolved(self, read: Callable[[Vertices], Any]) -> Request:
+        """Return the request with ids or names in place of :class:`Vertices`, as ``read`` returns them."""
+
+        def of(value: Any) -> Any:
+            return read(value) if isinstance(value, Vertices) else value
+
+        parameters = {name: of(value) for name, value in self.parameters.items()}
+        return replace(self, sources=of(self.sources), target=of(self.target), parameters=parameters)
 
 
 def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task | str:
@@ -168,29 +178,32 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
     for name in ("max_rounds", "threads"):
         if given.get(name, 1) < 1:
             parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
-    named = given.get("ids") == "string"
     parameters = {name.removeprefix("parameter "): given[name] for name in given if name.startswith("parameter ")}
     for name in getattr(algorithm, "required", ()):
         if name not in parameters:
             parser.error(f"--{name.replace('_', '-')} is missing, and its parameter has no default; give it")
     for name in parameters:
         if algorithm.parameters[name].type == "vertices":
-            parameters[name] = weighted(parameters[name], named)
-    targets = (names if named else sources)(given["target"]) if "target" in given else [None]
-    if len(targets) > 1:
-        parser.error(f"got --target {given['target']}, but it is one vertex")
-    return Request(
+            weights = algorithm.parameters[name].weights
+            parameters[name] = Vertices.of(f"--{name.replace('_', '-')}", parameters[name], weights)
+    request = Request(
         algorithm=algorithm.name,
         graph=given.get("graph"),
         load=load_options(given),
         run={name: given[name] for name in RUN if name in given},
         parameters=parameters,
-        sources=(names if named else sources)(given["source"]) if "source" in given else None,
+        sources=Vertices.of("--source", given["source"]) if "source" in given else None,
         output=given.get("output"),
         report=given.get("report"),
         quiet=given.get("quiet", False),
         command=(*program().split(), word, *words),
         format=given.get("format"),
         definition=algorithm,
-        target=targets[0],
+        target=Vertices.of("--target", given["target"], one=True) if "target" in given else None,
     )
+    named = has_names(given.get("graph"), given.get("ids"))
+    if named is False:
+        return request.resolved(lambda vertices: vertices.read(named=False))
+    if named:
+        request.resolved(lambda vertices: vertices.read(named=True))  # refuses words that are not vertices
+    return request

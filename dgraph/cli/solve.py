@@ -15,7 +15,7 @@ from dgraph.cli.commands import show_warnings
 from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import Request
-from dgraph.cli.sources import in_file, name_of
+from dgraph.cli.sources import Vertices, in_file, name_of
 from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint import clear, listening
@@ -52,6 +52,7 @@ def _solve(request: Request, comm: Comm) -> int:
     with progress_for(comm.rank, request.quiet, began) as progress:
         graph = _load(request, comm, trace, progress)
     show_warnings(graph)
+    request = request.resolved(lambda vertices: vertices.of_graph(graph.ids.names, comm))
     with progress_for(comm.rank, request.quiet, began) as progress:
         starts = _starts(request, graph, trace, progress)
         suggested = _suggested(request, graph, progress)
@@ -143,7 +144,8 @@ def _write_report(request: Request, collected: dict, source: int | str | None, s
 def _refuse_early(request: Request) -> None:
     """Raise now the errors that would otherwise come after a long load."""
     asked, weights = request.run, request.load.get("weights")
-    work = request.definition(**request.parameters)
+    parameters = request.parameters.items()
+    work = request.definition(**{name: value for name, value in parameters if not isinstance(value, Vertices)})
     if asked.get("validate"):
         from dgraph.validate import certificate  # not at the top: most runs are not validated
 
@@ -200,10 +202,6 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
     if not request.definition.needs_source:
         return [None]
     if request.sources:
-        if graph.ids.names is not None:
-            graph.ids.names.find(
-                [str(name) for name in request.sources], graph.comm
-            )  # refuses names that no vertex has
         return list(request.sources)
     suggested = graph.facts.defaults.get(request.algorithm, {}).get("source")
     declared = request.definition.parameters["source"].default

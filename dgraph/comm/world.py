@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from dgraph.comm.base import Comm
+from dgraph.comm.environment import check_environment
 from dgraph.comm.serial import SerialComm
 from dgraph.errors import DgraphError, InternalError, PeerLost, UsageError
 
@@ -25,10 +26,12 @@ def world() -> Comm:
     It is a :class:`SerialComm` if no launcher started this process. The first call initialises MPI and is collective.
 
     Raises:
-        UsageError: the launcher started several processes that MPI cannot connect (a launcher of another MPI).
+        UsageError: the launcher started several processes that MPI cannot connect (a launcher of another MPI), or an
+            environment variable has a value with which nothing can run.
     """
     global _world
     if _world is None:
+        check_environment()
         _world = _join()
     return _world
 

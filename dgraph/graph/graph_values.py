@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph._support.arguments import flag, integer
 from dgraph.comm import Comm, collective
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock, GraphFacts
 from dgraph.graph.build.array_input import host_array
 from dgraph.graph.build.rows_from_file import is_mirrored
@@ -227,10 +227,7 @@ class GraphValues:
             mask = self._chosen_vertices(keep)
         elif isinstance(keep, str):
             if keep not in self._columns:
-                raise UsageError(
-                    f"the graph has no column {keep!r}; its columns are {', '.join(self._columns) or 'none'}; "
-                    "add it by with_columns"
-                )
+                raise unknown("column of the graph (with_columns adds one)", keep, self._columns)
             mask = self._columns.stored[keep]
         else:
             mask = read_column("keep", keep, block, self.comm)

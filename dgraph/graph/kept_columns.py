@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import FORMER_COLUMNS, UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array
 from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
@@ -162,6 +162,8 @@ def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
 
 def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices and one column of a ``Result``, names as bytes; collective."""
+    if name not in result.columns and FORMER_COLUMNS.get(name) in result.columns:
+        raise unknown("column of the result", name, result.columns)
     value = name if name in result.columns else next(key for key in result.columns if key != "vertex")
     columns = result.columns if result.named is None else result.named.columns
     columns = {key: columns[key] for key in ("vertex", value)}

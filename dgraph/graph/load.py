@@ -68,16 +68,23 @@ def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
     block.weights = hashed_weights(block.sources(), block.targets, rule, seed, block.directed)
 
 
+def refuse_names(spec: str, options: LoadOptions) -> None:
+    """Raise a :class:`UsageError` if names of vertices are asked of an input that has none."""
+    from dgraph.graph.generate import is_generator
+
+    if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) not in NAMING):
+        raise UsageError(
+            f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …) and tables (.parquet, "
+            ".arrow, .feather)"
+        )
+
+
 def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.build.weights import check_rule
     from dgraph.graph.generate import generate, is_generator
 
     with comm.together():
-        if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) not in NAMING):
-            raise UsageError(
-                f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …) and tables (.parquet, "
-                ".arrow, .feather)"
-            )
+        refuse_names(spec, options)
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows

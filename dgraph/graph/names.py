@@ -7,18 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from operator import methodcaller
 
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import SHOWN, UsageError, shown
 
 CHUNK = 1 << 16
 """Names that a rank looks up at a time."""
 SAMPLES = 1024
 """Names that each rank contributes to the sample from which all ranks compute the splitters."""
 
+
+NEAREST = 3
+"""Names that an error about an unknown one shows."""
+COMPARED = 1 << 17
+"""Characters of names that a rank compares with an unknown one: 0.3 s at most."""
 
 ENCODING = ("utf-8", "surrogateescape")
 """Encoding of names in files; bytes that are not UTF-8 are preserved."""
@@ -61,18 +67,40 @@ class Names:
         Raises:
             UsageError: a name that no vertex has.
         """
+        numbers = self.lookup(names, comm)
+        for name, number in zip(names, numbers, strict=True):
+            if number < 0:
+                raise self.unknown(name, comm)
+        return numbers
+
+    def lookup(self, names: Sequence[str], comm: Comm) -> list[int]:
+        """Return the numbers of names, -1 for a name that no vertex has, equal on every rank; collective."""
         numbers = np.full(len(names), -1, np.int64)
         for i, name in enumerate(names):
             word = name.encode(*ENCODING)
             at = int(np.searchsorted(self.here, np.bytes_(word)))
             if at < self.here.size and self.here[at] == word:
                 numbers[i] = self.starts[comm.rank] + at
-        numbers = comm.allreduce(numbers, "max")
-        for name, number in zip(names, numbers.tolist(), strict=True):
-            if number < 0:
-                count = int(self.starts[-1])
-                raise UsageError(f"{name!r} is not a vertex of the graph; it has {count} names; pick one")
-        return [int(number) for number in numbers]
+        return comm.allreduce(numbers, "max").tolist()
+
+    def unknown(self, name: str, comm: Comm) -> UsageError:
+        """Return the error for a name that no vertex has, with the nearest names; collective."""
+        count, near = int(self.starts[-1]), self.nearest(name, comm)
+        if near:
+            hint = f"the nearest of its {count} names {'is' if len(near) == 1 else 'are'} {', '.join(map(repr, near))}"
+        else:
+            hint = f"it has {count} names, and none that was compared is like it"
+        return UsageError(f"{shown(name)} is not a vertex of the graph; {hint}")
+
+    def nearest(self, name: str, comm: Comm) -> list[str]:
+        """Return names like ``name``, the most like it first, equal on every rank; collective.
+
+        Each rank compares a bounded number of names: those around ``name``, and around it in other cases and without
+        outer blanks, in the order of their bytes.
+        """
+        near = most_like(name, self.here)
+        gathered = np.concatenate(exchange_bytes([near] * comm.size, self.here.dtype, comm))
+        return decode_names(most_like(name, np.sort(gathered))).tolist()
 
 
 def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
@@ -100,6 +128,26 @@ def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     answers = [starts[comm.rank] + np.searchsorted(here, part) for part in came]
     return Names(here, starts), np.concatenate(comm.alltoallv([each.astype(np.int64) for each in answers]))
+
+
+def most_like(name: str, words: np.ndarray) -> np.ndarray:
+    """Return the words most like a name, at most ``NEAREST``, from the most like on.
+
+    Args:
+        name: the name; above ``SHOWN`` characters nothing is compared.
+        words: dtype S, ascending. Compared are those around each form of the name: ``COMPARED`` characters in all.
+    """
+    forms = [form(name).encode(*ENCODING) for form in (str, str.lower, str.upper, str.title, str.strip)]
+    if not words.size or len(name) > SHOWN:
+        return words[:0]
+    reach = COMPARED // (2 * len(forms) * max(len(name), 1))
+    places = np.searchsorted(words, np.array(forms))[:, None] + np.arange(-reach, reach)
+    places = np.unique(places.clip(0, words.size - 1))
+    folded: dict[str, list[int]] = {}
+    for place, text in zip(places.tolist(), decode_names(words[places]), strict=True):
+        folded.setdefault(text.casefold(), []).append(place)
+    close = get_close_matches(name.casefold(), folded, NEAREST)
+    return words[[place for text in close for place in folded[text]][:NEAREST]]
 
 
 def decode_names(words: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dgraph.errors import UsageError, unknown
-from dgraph.program.monoids import ADD, MAX, MIN, Monoid
+from dgraph.program.monoids import ADD, MAX, MIN, OR, Monoid
 from dgraph.program.row_reducers import RowReducer
 from dgraph.program.traversal import Traversal
 
@@ -52,12 +52,16 @@ class Field:
             in-edges of a vertex; the program then pulls, and proposes for this field alone.
         given: True if the caller passes the initial values: ``ctx.run(program, state={name: array})``, of shape
             (masters,).
+        nullable: value that stands for none, which tables of the result show as null. None: ``infinity``, what
+            :data:`INF` is in this field, except in fields of bool and uint8, sums, ORs, and unsigned fields under MAX.
+            True: ``infinity`` in these, too. False: every value is one.
+        hidden: True if the result has no column for the field.
 
     A field without a value from ``init`` starts from the identity of ``reduce``.
 
     Raises:
-        UsageError: a dtype that fields cannot have, a uint8 field with ``reduce``, or a row reducer on another dtype
-            than int64.
+        UsageError: a dtype that fields cannot have, a uint8 field with ``reduce``, a row reducer on another dtype
+            than int64, or a value of ``nullable`` that the dtype cannot have.
 
     Example:
         ``dist = Field("int64", reduce=MIN)``
@@ -66,6 +70,8 @@ class Field:
     dtype: Any
     reduce: Monoid | RowReducer | None = None
     given: bool = False
+    nullable: bool | int | float | None = None
+    hidden: bool = False
 
     def __post_init__(self):
         name = np.dtype(self.dtype).name
@@ -75,7 +81,20 @@ class Field:
             raise UsageError("a field of uint8 does not combine proposals, as few values fit; use int32")
         if name != "int64" and isinstance(self.reduce, RowReducer):
             raise UsageError(f"{self.reduce!r} folds keys of 64 bits, got a field of {name}; use int64")
+        if self.nullable not in (None, False) and not _holds(name, self.nullable):
+            raise UsageError(f"nullable = {self.nullable!r} is not a value that a field of {name} can spare for none")
         object.__setattr__(self, "dtype", name)
+
+    @property
+    def null(self) -> int | float | None:
+        """Value that stands for none; None if every value is one."""
+        if self.nullable is None:
+            kind = np.dtype(self.dtype).kind
+            counts = self.dtype in ("bool", "uint8") or self.reduce in (ADD, OR) or (kind == "u" and self.reduce is MAX)
+            return None if counts else self.infinity
+        if isinstance(self.nullable, bool):
+            return self.infinity if self.nullable else None
+        return self.nullable
 
     @property
     def identity(self) -> int | float:
@@ -86,6 +105,15 @@ class Field:
     def infinity(self) -> int | float:
         """Value of :data:`INF` in an expression for this field: the largest of the dtype, the smallest under MAX."""
         return (MAX if self.reduce is MAX else MIN).identity(self.dtype)
+
+
+def _holds(dtype: str, value: Any) -> bool:
+    """Return True if a field of ``dtype`` may spare a value for none; ``True`` stands for the largest one."""
+    if dtype == "bool":
+        return False
+    if value is True or dtype.startswith("float"):
+        return isinstance(value, (int, float))
+    return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def events(report: dict) -> Iterator[dict]:
         yield {"ph": "M", "name": "process_name", "pid": number, "args": {"name": f"rank {number} ({rank['host']})"}}
         yield {"ph": "M", "name": "process_sort_index", "pid": number, "args": {"sort_index": number}}
         shift = last - wall
-        yield _span(number, "run", shift, wall, {"command": " ".join(report["command"])} if number == 0 else {})
+        yield _span(number, "run", shift, wall, {"command": shlex.join(report["command"])} if number == 0 else {})
         for span in rank.get("spans", ()):
             yield _span(number, span["name"], shift + span["start"], span["seconds"], {})
         columns = rank.get("rounds", {"start": []})

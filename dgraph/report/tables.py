@@ -263,7 +263,7 @@ def _validation(validation: dict) -> str:
 
 def _value(value) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
+        return "none" if value is None else str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 

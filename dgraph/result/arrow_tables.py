@@ -27,13 +27,17 @@ SIGNED = ("distance",)
 def missing(name: str, values: np.ndarray, nullable: Collection[str]) -> np.ndarray | None:
     """Return a mask of the values of a column that a table shows as null; None where there are none.
 
-    Names are missing if empty. In a ``nullable`` column, floats are missing if infinite or not a number, integers if
-    ``UNREACHED``, or negative in a column other than ``SIGNED``.
+    Names are missing if empty. In a column for which ``nullable`` maps to a number, this number is missing, and NaN. In
+    other ``nullable`` columns, floats are missing if infinite or not a number, integers if ``UNREACHED``, or negative
+    in a column other than ``SIGNED``.
     """
+    null = null_of(name, nullable)
     if values.dtype.kind == "S":
         mask = values == b""
     elif name not in nullable:
         return None
+    elif null is not None:
+        mask = (values == null) | (values != values)
     elif values.dtype.kind == "f":
         mask = ~np.isfinite(values)
     elif values.dtype.kind == "i":
@@ -43,6 +47,11 @@ def missing(name: str, values: np.ndarray, nullable: Collection[str]) -> np.ndar
     else:
         return None
     return mask if mask.any() else None
+
+
+def null_of(name: str, nullable: Collection[str]) -> int | float | None:
+    """Return the value that stands for none in a column, where ``nullable`` has one for it."""
+    return nullable.get(name) if isinstance(nullable, Mapping) else None
 
 
 def arrow_arrays(name: str, values: np.ndarray, nullable: Collection[str]) -> Iterator[Any]:
@@ -98,8 +107,8 @@ def arrow_schema(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -
     )
     described = [
         {"name": name, "field_name": name, "pandas_type": str(values.dtype), "metadata": None,
-         "numpy_type": str(values.dtype).capitalize()}
-        for name, values in columns.items() if name in nullable and values.dtype.kind == "i"
+         "numpy_type": str(values.dtype).replace("i", "I").replace("u", "U")}
+        for name, values in columns.items() if name in nullable and values.dtype.kind in "iu"
     ]  # fmt: skip
     if not described:
         return schema
@@ -146,7 +155,7 @@ def _pandas_column(pandas: Any, name: str, values: np.ndarray, nullable: Collect
         kind = pandas.Series([""]).dtype
         return (kind if hasattr(kind, "__from_arrow__") else pandas.StringDtype("pyarrow")).__from_arrow__(strings)
     values, mask = values.copy(), missing(name, values, nullable)
-    if name in nullable and values.dtype.kind == "i":
+    if name in nullable and values.dtype.kind in "iu":
         return pandas.arrays.IntegerArray(values, np.zeros(values.size, bool) if mask is None else mask)
     if mask is not None:
         values[mask] = np.nan

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm import calls
+from dgraph.errors import UsageError, unknown
 
 UNREACHED = np.iinfo(np.int64).max
 """Integer distance of an unreached vertex; a float distance is infinite."""
@@ -22,6 +23,12 @@ number of rows; the most rows to read at a time; a function that copies an array
 
 Column = np.ndarray | Callable[[], np.ndarray]
 """An array, or a function that returns it."""
+
+
+class UnknownColumn(UsageError, KeyError):
+    """A column that a result does not have; also a ``KeyError``, as of other dicts."""
+
+    __str__ = UsageError.__str__
 
 
 def same(values: Any) -> Any:
@@ -38,11 +45,13 @@ class FieldColumn:
             a new column of one.
         name: the field.
         convert: makes the column of the field's values; works on arrays of NumPy and CuPy.
+        null: value that stands for none; None: there is none.
     """
 
     fields: Mapping[str, np.ndarray]
     name: str
     convert: Callable[[Any], Any] = same
+    null: int | float | None = None
 
     def __call__(self, order: np.ndarray | None = None) -> np.ndarray:
         """Return the column on the host, permuted by ``order``; it may share the field's memory there."""
@@ -77,6 +86,8 @@ class FieldColumn:
 class Columns(dict[str, np.ndarray]):
     """Dict of arrays. A function given in place of an array is called once, at first access.
 
+    A name of no column raises an :class:`UnknownColumn`.
+
     Args:
         given: name → array, or a function that returns it.
         order: permutation applied to every array; None: they are in order.
@@ -107,6 +118,9 @@ class Columns(dict[str, np.ndarray]):
                     super().__setitem__(name, made)
                     del self._given[name]  # with its last column, a GPU's state is freed
         return super().__getitem__(name)
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise UnknownColumn(str(unknown("column", name, map(str, self))))
 
     def fetched(self, name: str) -> np.ndarray | None:
         """Return a new array of a column that a GPU still holds, and go on holding it there; else None."""

@@ -18,15 +18,16 @@ FIRST, GROWTH = 1 << 16, 16
 """Rows of the first piece, and the ratio of one piece to the one before."""
 
 
-def largest_rows(columns: Mapping[str, np.ndarray], name: str, k: int) -> np.ndarray:
+def largest_rows(columns: Mapping[str, np.ndarray], name: str, k: int, null: int | float | None = None) -> np.ndarray:
     """Return the rows of the ``k`` largest values of a column, largest first; ties by lowest row.
 
-    Rows without a value (``UNREACHED``, infinite, not a number) are left out, so there may be fewer than ``k``.
+    Rows without a value (``null``, ``UNREACHED``, infinite, not a number) are left out, so there may be fewer than
+    ``k``.
 
     Returns:
         int64, shape (at most k,).
     """
-    find = partial(_largest, k)
+    find = partial(_largest, k, null)
     if isinstance(columns, Columns):
         return columns.read(name, find)
     values = columns[name]
@@ -34,9 +35,10 @@ def largest_rows(columns: Mapping[str, np.ndarray], name: str, k: int) -> np.nda
 
 
 def _largest(
-    k: int, piece: Callable[[slice], Any], size: int, most: int, get: Callable[[Any], np.ndarray]
-) -> np.ndarray:
-    """Find the rows; the arguments after ``k`` are those of :data:`~dgraph.result.columns.Reader`."""
+    k: int, null: int | float | None,
+    piece: Callable[[slice], Any], size: int, most: int, get: Callable[[Any], np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """Find the rows; the arguments after ``null`` are those of :data:`~dgraph.result.columns.Reader`."""
     values, rows = np.empty(0), np.empty(0, np.int64)
     first, length = 0, FIRST
     while first < size and k > 0:
@@ -44,6 +46,8 @@ def _largest(
         valid = np.isfinite(part) if part.dtype.kind == "f" else part == part
         if part.dtype == np.int64:
             valid = part != UNREACHED
+        if null is not None:
+            valid = valid & (part != null)
         if rows.size == k:
             valid = valid & (part > values[-1])  # a later row of an equal value is not wanted
         here = np.flatnonzero(valid)

@@ -83,6 +83,26 @@ class DistanceMatrix:
         """Dtype of the distances."""
         return self.here.dtype
 
+    @collective
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the whole matrix (n, n) on every rank, each of which needs memory for it; ``numpy.asarray`` calls it.
+
+        Args:
+            dtype: of the array; None: that of the distances.
+            copy: True: a new array. None: on one rank this matrix's memory, where it has the dtype. False: that
+                memory or an error.
+
+        Raises:
+            ValueError: ``copy=False``, and the array needs new memory.
+        """
+        kept = self.comm.size == 1 and not callable(self.held) and np.dtype(dtype or self.dtype) == self.dtype
+        if copy is False and not kept:
+            raise ValueError("the matrix as an array of that dtype needs new memory; leave copy=False out")
+        if self.comm.size == 1:
+            return np.array(self.here, dtype) if copy else np.asarray(self.here, dtype)
+        parts = self.comm.allgatherv(np.ascontiguousarray(self.here).ravel())
+        return np.concatenate(parts).reshape(self.shape).astype(self.dtype if dtype is None else dtype, copy=False)
+
     def __repr__(self) -> str:
         n, here = len(self.ids), len(self.here)
         return f"<distances of {n:,} × {n:,} vertices, {self.dtype}, {here:,} rows on this rank>"

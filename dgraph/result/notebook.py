@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 from typing import Any
 
@@ -64,7 +64,7 @@ def html(result: Any) -> str:
     )
 
 
-def shown(columns: Mapping[str, np.ndarray], nullable: tuple[str, ...]) -> dict[str, list[str]]:
+def shown(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict[str, list[str]]:
     """Return the cells of a few rows as text; missing values are empty."""
     out = {}
     for name, values in columns.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import FORMER_COLUMNS, UsageError, unknown
 from dgraph.graph.names import decode_names, exchange_bytes
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
@@ -58,7 +58,8 @@ class Result:
         named: the numeric columns, if vertices have names.
         threads: threads of this rank that copy and write its rows.
         version: the version of the graph that the run had, for ``previous=`` of a later run.
-        nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow.
+        nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow;
+            or a dict of column → the value that is null, None for these.
         matrix: distances between all pairs, of ``apsp``; None for other algorithms.
         edges: a value for each edge, of ``edge_bc``; None for other algorithms.
     """
@@ -72,7 +73,7 @@ class Result:
     rounds: int = 0
     report: Any = field(default_factory=dict, repr=False)
     named: NamedColumns | None = field(default=None, repr=False)
-    nullable: tuple[str, ...] = ("distance", "predecessor")
+    nullable: Collection[str] = ("distance", "predecessor")
     version: Any = field(default=None, repr=False)
     threads: int = field(default=1, repr=False)
     matrix: DistanceMatrix | None = field(default=None, repr=False)
@@ -86,7 +87,9 @@ class Result:
     def __getattr__(self, name: str) -> Any:
         """Make the report, the only attribute that may be missing."""
         if name != "report" or "_report" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            column = FORMER_COLUMNS.get(name, name)
+            hint = f"; read columns[{column!r}]" if column in self.__dict__.get("columns", ()) else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
         with _reading:
             if "report" not in self.__dict__:
                 object.__setattr__(self, "report", self.__dict__.pop("_report")())
@@ -305,7 +308,7 @@ class Result:
         Rows without a value (unreached, infinite, not a number) are left out, so there may be fewer than ``k``.
         """
         name = self._column(column)
-        rows = largest_rows(self._numbers, name, k)
+        rows = largest_rows(self._numbers, name, k, arrow_tables.null_of(name, self.nullable))
         vertex, values = (
             np.concatenate(self.comm.allgatherv(np.ascontiguousarray(rows_at(self._numbers, key, rows))))
             for key in ("vertex", name)
@@ -367,6 +370,8 @@ class Result:
 
     def _column(self, name: str | None) -> str:
         values = [key for key in self.columns if key != "vertex"]
+        if not values:
+            raise UsageError(f"{self.algorithm} has no column beside vertex: all fields of the program are hidden")
         if name is None:
             return values[0]
         if name not in values:

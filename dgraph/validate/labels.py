@@ -21,7 +21,7 @@ from dgraph.validate.rule import Rule
 def cdlp(
     distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
 ) -> list[str]:
-    """Check column ``label``; collective.
+    """Check column ``labels``; collective.
 
     Raises:
         UsageError: the graph is directed.
@@ -45,7 +45,7 @@ def cdlp(
         if not comm.total(int((label != before).sum())):
             break
     same = Rule("labels are those of all rounds", "vertex {v} has label {x}, and all rounds give {y}")
-    same.test(columns["label"] != label, {"v": distributed.gids}, {"x": columns["label"], "y": label})
+    same.test(columns["labels"] != label, {"v": distributed.gids}, {"x": columns["labels"], "y": label})
     distributed.judge(same)
     return [f"labels are those of at most {int(parameters['max_iter'])} rounds, repeated by sorting"]
 

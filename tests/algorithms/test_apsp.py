@@ -211,7 +211,7 @@ def test_on_an_emulated_gpu(method):
     given = graph(n, src, dst, weights, SerialComm())
     dtype = "float64" if method == "recursive" else "auto"
     found = flat_run("apsp", given, backend=emulated.backend(), variant=method, block=33, dtype=dtype, validate=True)
-    np.testing.assert_array_equal(found.matrix.here, dgraph.apsp(given, variant="johnson").matrix.here)
+    np.testing.assert_array_equal(found.matrix, dgraph.apsp(given, variant="johnson").matrix.here)
 
 
 MUTANTS = [
@@ -233,3 +233,23 @@ def test_mutants_of_the_kernel_are_rejected(mutant):
     with pytest.raises(ValidationFailed):
         flat_run("apsp", given, backend=backend, variant="blocked", block=33, validate=True)
     assert backend.device.changed == {mutant}
+
+
+@pytest.mark.mpi
+def test_the_matrix_is_an_array():
+    matrix = dgraph.apsp("path:5").matrix
+    distances = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    whole = np.asarray(matrix)
+    assert (whole.dtype, whole.shape) == (matrix.dtype, matrix.shape)
+    np.testing.assert_array_equal(whole, distances)
+    np.testing.assert_array_equal(matrix, distances)
+    assert np.asarray(matrix, np.float64).dtype == np.array(matrix, dtype="float64", copy=True).dtype == np.float64
+    assert not np.shares_memory(np.array(matrix), matrix.here)
+    assert np.shares_memory(whole, matrix.here) == (world().size == 1)
+    assert float(np.max(matrix)) == 4
+    if world().size == 1:
+        assert np.shares_memory(matrix.__array__(copy=False), matrix.here)
+    for dtype, refused in ((None, world().size > 1), ("int32", True)):
+        if refused:
+            with pytest.raises(ValueError, match="needs new memory"):
+                matrix.__array__(dtype, copy=False)

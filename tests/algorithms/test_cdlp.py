@@ -22,7 +22,7 @@ def test_labels(name):
         for chosen in combinations(name, step=rounds):
             chosen = chosen | {"policy": WHOLE.get(chosen["policy"], "oec")}
             result, here = solve("cdlp", name, combination=chosen, max_iter=rounds)
-            equal(result.columns["label"], labels, here, f"label {chosen}")
+            equal(result.columns["labels"], labels, here, f"label {chosen}")
             assert result.converged
 
 

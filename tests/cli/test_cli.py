@@ -17,9 +17,9 @@ from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import Request, parse
 from dgraph.cli.short_help import COMMON
-from dgraph.cli.sources import name_of, sources, weighted
+from dgraph.cli.sources import name_of
 from dgraph.cli.terminal_progress import Plain, progress_for
-from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.errors import UsageError
 from dgraph.report import Progress
 from launch.__main__ import main as launch_main
 from partitioning.__main__ import main as partitioning_main
@@ -208,8 +208,6 @@ def test_an_option_that_takes_a_value_is_given_once(package, line, option, capsy
 
 def test_what_may_be_given_twice():
     assert ask("sssp --quiet -q --directed --directed --no-predecessors --no-predecessors").quiet
-    with pytest.raises(UsageError, match="vertex 1 has two weights, 2 and 3"):
-        weighted("1=2,1=3")
 
 
 @pytest.mark.mpi_skip
@@ -320,20 +318,6 @@ def test_help_names_the_command_that_was_called(monkeypatch):
         ask("sssp --threads")
 
 
-def test_sources_from_a_file(tmp_path):
-    listed = tmp_path / "sources.txt"
-    listed.write_text("3 # the first\r\n\r\n5, 8\n")
-    assert sources(f"@{listed}") == [3, 5, 8]
-    listed.write_text("3\nfour\n")
-    with pytest.raises(DataError, match=r"sources\.txt:2: got 'four'"):
-        sources(f"@{listed}")
-    listed.write_text("# none\n")
-    with pytest.raises(DataError, match="names no vertex"):
-        sources(f"@{listed}")
-    with pytest.raises(OutputError, match="cannot be read: No such file"):
-        sources(f"@{tmp_path / 'missing'}")
-
-
 def test_several_runs_have_several_files():
     assert name_of(Path("a/dist.txt"), 7, several=True) == Path("a/dist.7.txt")
     assert name_of(Path("a/dist.txt"), 7, several=False) == Path("a/dist.txt")
@@ -375,17 +359,3 @@ def test_a_round_that_lasts_is_named_once():
 def test_only_rank_0_speaks_and_only_when_asked():
     assert type(progress_for(1, False, 0.0)) is Progress
     assert type(progress_for(0, True, 0.0)) is Progress
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [("7", [7]), ("1,2", [1, 2]), ("1=0.5,2=2", {1: 0.5, 2: 2.0}), ("3=1e-3", {3: 0.001})],
-)
-def test_vertices_and_their_weights_are_read(text, read):
-    assert weighted(text) == read
-
-
-@pytest.mark.parametrize("text", ["1=x", "a=1", "1,2=3", "="])
-def test_weights_of_vertices_that_are_none(text):
-    with pytest.raises(UsageError):
-        weighted(text)

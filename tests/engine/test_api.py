@@ -51,6 +51,16 @@ def test_functions_are_those_of_the_register():
         dgraph.farness  # noqa: B018
 
 
+def test_every_alias_is_a_function():
+    """Walk the register as ``list`` prints it: each other name of an algorithm is the same function."""
+    aliases = {alias: row["name"] for row in registers()["algorithms"] for alias in row["aliases"]}
+    assert dgraph.ALIASES == aliases == ALGORITHMS.aliases
+    assert set(aliases) <= set(dir(dgraph))
+    for alias, name in aliases.items():
+        assert getattr(dgraph, alias) is getattr(dgraph, name)
+        assert f"    {alias} = {name}\n" in Path(dgraph.__file__).read_text(), "python tests/support/typed_functions.py"
+
+
 def test_a_function_equals_run():
     graph = path()
     typed, named = dgraph.bfs(graph, 1, depth_limit=1), dgraph.run("bfs", graph, source=1, depth_limit=1)

@@ -102,7 +102,7 @@ def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
     assert "reached 3, depth 1" in said.out
     assert "a/b: it has the most out-edges" in said.out
     assert json.loads(Path("run.json").read_text())["outcome"]["summary"]["source"] == "a/b"
-    assert main(["bfs", "a.txt", "--ids", "string", "--source", "a/b,d", "-o", "out.txt", "-q"]) == 0
+    assert main(["bfs", "a.txt", "--ids", "string", "--source", "a/b", "--source", "d", "-o", "out.txt", "-q"]) == 0
     assert Path("out.a%2Fb.txt").read_text() == "a/b 0\nc 1\nd 1\n"
     assert Path("out.d.txt").read_text() == "a/b 1\nc 2\nd 0\n"
     assert main(["info", "a.txt", "--ids", "string"]) == 0

@@ -90,15 +90,17 @@ def test_words_reach_dgraph_as_they_were_given(tmp_path):
 
 
 def test_a_task_of_an_array_runs_its_line_of_the_list(tmp_path):
-    (tmp_path / "list.txt").write_text("7\n1,2,3\n")
+    (tmp_path / "list.txt").write_text("7\n1,2,3\n-x, y\n")
     job = Job(array="0-1", image="dgraph.sif")
     done = run_script(job, tmp_path, "list.txt", "bfs", "--report", "run.%a.json", SLURM_ARRAY_TASK_ID="1")
     assert done.stdout.splitlines() == [
         "--mpi=pmi2", "apptainer", "exec", "dgraph.sif", "python", "-m", "dgraph",
-        "bfs", "--report", "run.1.json", "--source", "1,2,3",
+        "bfs", "--report", "run.1.json", "--source=1,2,3",
     ]  # fmt: skip
-    done = run_script(job, tmp_path, "list.txt", "bfs", SLURM_ARRAY_TASK_ID="2")
-    assert (done.returncode, done.stderr) == (2, "list.txt has no line 3\n")
+    named = run_script(job, tmp_path, "list.txt", "bfs", SLURM_ARRAY_TASK_ID="2")
+    assert named.stdout.splitlines()[-1] == "--source=-x, y"
+    done = run_script(job, tmp_path, "list.txt", "bfs", SLURM_ARRAY_TASK_ID="3")
+    assert (done.returncode, done.stderr) == (2, "list.txt has no line 4\n")
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,16 @@ FILE = Path(__file__).resolve().parents[2] / "dgraph" / "__init__.py"
 
 
 def rewritten(text):
-    """Return the text of the module with the declarations and the names of all registered algorithms."""
+    """Return the text of the module with the declarations, names and aliases of all registered algorithms."""
     from dgraph.algorithms import ALGORITHMS
     from dgraph.algorithms.signatures import declaration
 
     lines = [f"    {declaration(ALGORITHMS[name])}\n" for name in sorted(ALGORITHMS)]
+    aliases = dict(sorted(ALGORITHMS.aliases.items()))
+    lines += [f"    {alias} = {name}\n" for alias, name in aliases.items()]
     first, last = text.index("    def "), text.index("\nHOMES")
     text = text[:first] + "".join(lines) + "\n" + text[last:]
+    text = re.sub(r"ALIASES = \{[^}]*\}", f"ALIASES = {aliases}", text)
     return re.sub(r"FUNCTIONS = \([^)]*\)", f"FUNCTIONS = {tuple(sorted(ALGORITHMS))}", text)
 
 

@@ -17,8 +17,11 @@ from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.cli import main
+from dgraph.cli.arguments import HelpRequested
+from dgraph.cli.commands import task_of
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
+from dgraph.graph.load_options import NAMES, LoadOptions
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import write
 from dgraph.tools.estimate import Shape, estimate, machines, shape_of
@@ -45,6 +48,46 @@ def test_counts_and_files_tell_it_too(tmp_path):
     assert (found.n, found.edges, found.weight, found.listed_weight) == (3, 2, 4, 4)
     with pytest.raises(UsageError, match="at least one vertex"):
         shape_of("0,5")
+
+
+PEOPLE = "who|whom|how\nAnna Smith|Ben|3\nBen|Anna Smith|4\nBen|Lee, Jo|5\nLee, Jo|Lee, Jo|1\n"
+READ = [
+    {"ids": "string", "separator": "|", "columns": "who,whom,how"},
+    {"ids": "string", "separator": "|", "header": True, "directed": False, "merge": "sum"},
+    {"ids": "string", "separator": "|", "header": True, "keep_loops": True, "weights": "unit"},
+]
+
+
+@pytest.mark.parametrize("options", READ)
+def test_every_option_of_a_load_is_taken(options, tmp_path, capsys):
+    path = tmp_path / "people.txt"
+    path.write_text(PEOPLE)
+    graph = Graph.load(path, comm=SerialComm(), **options)
+    shape = shape_of(str(path), **options)
+    assert (shape.n, shape.edges, shape.directed) == (graph.n, graph.m, graph.directed)
+    assert shape.weight == (0 if graph.weight_type is None else graph.weight_type.itemsize)
+    words = [f"--{name.replace('_', '-')}" if value is True else f"--{name}={value}" for name, value in options.items()]
+    words = ["--undirected" if word == "--directed=False" else word for word in words]
+    assert main(["estimate", "bfs", str(path), *words, "--json", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["shape"] == json.loads(json.dumps(vars(shape)))
+
+
+def test_options_of_a_load_are_those_of_the_register():
+    """Each one is an option of ``estimate``; generators and counts take all, too."""
+    with pytest.raises(HelpRequested) as told:
+        task_of("estimate", ["--help"])
+    for name in NAMES:
+        assert re.search(f"--(no-)?{name.replace('_', '-')}", str(told.value)), name
+    defaults = {name: getattr(LoadOptions(), name) for name in NAMES}
+    assert shape_of("grid:3x3", **defaults) == shape_of("grid:3x3")
+    assert shape_of("9,12", **defaults | {"merge": "count"}).weight == 8
+    for spec, options, text in (
+        ("grid:3x3", {"ids": "string"}, "names of vertices are read only from"),
+        ("grid:3x3", {"separators": ";"}, "unknown option 'separators': did you mean 'separator'"),
+        ("9,12", {"order": "random"}, "unknown order"),
+    ):
+        with pytest.raises(UsageError, match=text):
+            shape_of(spec, **options)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

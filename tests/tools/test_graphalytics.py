@@ -48,7 +48,7 @@ def test_arcs_count_by_direction():
         heard = {v: [labels[u] for u in [*made.successors(v), *made.predecessors(v)]] for v in made}
         labels = {v: min(seen, key=lambda x: (-seen.count(x), x)) if (seen := heard[v]) else labels[v] for v in made}
     result = dgraph.run("cdlp", graph.on(policy="auto"), count="arcs", max_iter=3, validate=True)
-    assert result.columns["label"].tolist() == [labels[v] for v in result.columns["vertex"].tolist()]
+    assert result.columns["labels"].tolist() == [labels[v] for v in result.columns["vertex"].tolist()]
 
 
 @pytest.mark.mpi

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Context:
         if completed is not None:
             self.rounds += completed.rounds
             self.weighted |= traced.weighted
-            return completed
+            return replace(completed, declared=program.fields)
         with self.comm.watchdog.paused():
             local = self._graph(program)
             machine = self._machine(program, traced)
@@ -108,6 +109,7 @@ class Context:
             rounds=machine.round,
             finished=machine.done,
             bucket=machine.bucket,
+            declared=program.fields,
         )
         self.backend.keep(machine, local)
         if self.checkpoints:

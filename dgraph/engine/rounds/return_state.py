@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dgraph.graph.local import LocalGraph
+from dgraph.program import Field
 from dgraph.result.columns import FieldColumn, same
 
 
@@ -28,6 +29,7 @@ class State:
         rounds: rounds run.
         finished: True if the program ended by itself, False if a round limit ended it.
         bucket: the bucket that was open last, for programs with ``priority``.
+        declared: name → declaration of the field.
     """
 
     fields: Mapping[str, np.ndarray]
@@ -35,6 +37,7 @@ class State:
     rounds: int
     finished: bool
     bucket: int = 0
+    declared: Mapping[str, Field] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
@@ -81,8 +84,12 @@ class State:
         return compute(name) if compute else None
 
     def column(self, name: str, convert: Callable[[Any], Any] = same) -> FieldColumn:
-        """Return the column of a result that ``convert`` makes of a field, at first access."""
-        return FieldColumn(self.fields, name, convert)
+        """Return the column of a result that ``convert`` makes of a field, at first access.
+
+        The field's ``nullable`` is the column's, if nothing is converted and the algorithm does not describe it.
+        """
+        declared = self.declared.get(name) if convert is same else None
+        return FieldColumn(self.fields, name, convert, declared.null if declared else None)
 
     def raw(self, name: str) -> Any:
         """Return a field in the memory that holds it, as the ``given`` field of another program."""

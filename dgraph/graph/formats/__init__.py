@@ -43,7 +43,10 @@ FORMATS = {
     ".wsg": read_wsg,
 }
 
-NAMING = (read_edge_list, read_parquet, read_arrow)
+TABLES = (read_parquet, read_arrow)
+"""Readers of tables, whose columns may hold names without being asked for them."""
+
+NAMING = (read_edge_list, *TABLES)
 """Readers that read names of vertices."""
 
 

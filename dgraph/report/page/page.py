@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
@@ -78,7 +79,7 @@ def figures(report: dict) -> dict:
         "facts": [printable(f"{label}: {text}", None) for label, text in facts(report)],
         "converged": outcome.get("converged", True),
         "created": report["created"],
-        "command": " ".join(report["command"]),
+        "command": shlex.join(report["command"]),
         "wall": report["wall_seconds"],
         "rounds_time": slowest,
         "rounds": outcome.get("rounds", report["rounds"]["count"]),

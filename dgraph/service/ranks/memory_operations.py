@@ -22,9 +22,6 @@ from dgraph.service.ranks.rank_state import RankState, Request
 SHAPING = ("k", "variant", "return_predecessors", "weighted")
 """Parameters on which the memory of a run depends."""
 
-READING = ("weights", "directed", "keep_loops", "keep_parallel")
-"""Options of a load on which it depends."""
-
 
 def estimate(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
     """Estimate the memory that a run takes beside the graph, or a load takes, and compare it with what is free."""
@@ -89,7 +86,7 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
         source, options = request["source"], request.get("options") or {}
         if not is_generator(source):
             raise UsageError(f"{source} is a file; only a generator's memory is known before it is loaded; load it")
-        shape = shape_of(source, **{name: options[name] for name in READING if name in options})
+        shape = shape_of(source, **options)
     else:
         weight = graph.weight_type.itemsize if graph.weight_type is not None and work.weighted else 0
         skewed = graph.facts.largest_degree * graph.n > 64 * graph.arcs

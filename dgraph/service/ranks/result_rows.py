@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +99,7 @@ def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
     return listed(found, result.nullable)
 
 
-def listed(columns: Mapping[str, np.ndarray], nullable: Sequence[str]) -> dict[str, list]:
+def listed(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict[str, list]:
     """Return columns as lists for JSON: names as str, missing values as None."""
     out = {}
     for name, values in columns.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.comm import SerialComm
@@ -12,6 +13,8 @@ from dgraph.errors import UsageError
 from dgraph.graph.build.simplify import removable
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
+from dgraph.graph.load import refuse_names
+from dgraph.graph.load_options import options_of
 from dgraph.graph.stored_graph import Graph
 
 HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
@@ -58,55 +61,55 @@ class Shape:
         return replace(self, directed=False, kept=tuple(part for part in self.kept if part != "parallel"))
 
 
-def shape_of(
-    spec: str, *, weights: str | None = None, directed: bool | None = None, keep_loops: bool = False,
-    keep_parallel: bool = False, progress: Progress | None = None,
-) -> Shape:  # fmt: skip
+def shape_of(spec: str, *, progress: Progress | None = None, **options: Any) -> Shape:
     """Return the shape of a graph.
 
     Args:
         spec: ``NAME:SIZE`` of a generator, ``VERTICES,EDGES`` such as ``24e6,58e6``, or a file, which is read.
-        weights: rule that generates weights, as for loading.
-        directed: overrides the direction of the input.
-        keep_loops: as for loading.
-        keep_parallel: as for loading.
         progress: receives a phase before a file is read.
+        options: those of a load, the fields of :class:`~dgraph.graph.load_options.LoadOptions`. Generated graphs count
+            with all edges, so that options which drop some change nothing.
 
     Raises:
-        UsageError: a malformed spec, as in loading.
+        UsageError: a malformed spec or option, as in loading.
         DataError: a malformed file.
         OutputError: a file that cannot be read.
     """
-    width, kept = 0, kept_parts(keep_loops, keep_parallel)
-    if weights is not None:
-        tiny = Graph.load("path:3", comm=SerialComm(), weights=weights)
+    chosen = options_of(options, more=("progress",))
+    directed, counts = chosen.directed, COUNTS.fullmatch(spec)
+    if not counts and not is_generator(spec):
+        if progress:
+            progress.phase("load", spec)
+        return _of_graph(Graph.load(spec, comm=SerialComm(), **options))
+    width = 0
+    if chosen.weights is not None or chosen.merge == "count":
+        tiny = Graph.load("path:3", comm=SerialComm(), weights=chosen.weights, merge=chosen.merge)
         width = 0 if tiny.block.weights is None else tiny.block.weights.itemsize
-    if is_generator(spec):
-        generator, size, options = parse(spec, GENERATORS)
-        try:
-            recipe = generator.make(size, **options)
-        except ValueError as wrong:
-            raise UsageError(f"{spec}: {wrong}") from wrong
-        weighted = recipe.edges(0, min(recipe.items, 1))[2]
-        own = 0 if weighted is None else weighted.itemsize
-        traversal = recipe.directed if directed is None else directed
-        kept = kept_parts(keep_loops, keep_parallel or recipe.parallel)
-        skewed = skewed_by(spec)
-        return Shape(recipe.n, recipe.items, traversal, width or own, own, skewed, recipe.ones, recipe.span, kept)
-    if found := COUNTS.fullmatch(spec):
-        n, edges = (int(float(text.replace("_", ""))) for text in found.groups())
+    if counts:
+        n, edges = (int(float(text.replace("_", ""))) for text in counts.groups())
         if n < 1:
             raise UsageError(f"{spec}: a graph has at least one vertex")
+        kept = kept_parts(chosen.keep_loops, chosen.keep_parallel)
         return Shape(n, edges, True if directed is None else directed, width, kept=kept)
-    if progress:
-        progress.phase("load", spec)
-    graph = Graph.load(
-        spec, comm=SerialComm(), weights=weights, directed=directed, keep_loops=keep_loops, keep_parallel=keep_parallel
-    )
-    held = graph.block.weights
+    refuse_names(spec, chosen)
+    generator, size, recipe_options = parse(spec, GENERATORS)
+    try:
+        recipe = generator.make(size, **recipe_options)
+    except ValueError as wrong:
+        raise UsageError(f"{spec}: {wrong}") from wrong
+    weighted = recipe.edges(0, min(recipe.items, 1))[2]
+    own = 0 if weighted is None else weighted.itemsize
+    directed = recipe.directed if directed is None else directed
+    kept, skewed = kept_parts(chosen.keep_loops, chosen.keep_parallel or recipe.parallel), skewed_by(spec)
+    return Shape(recipe.n, recipe.items, directed, width or own, own, skewed, recipe.ones, recipe.span, kept)
+
+
+def _of_graph(graph: Graph) -> Shape:
+    weights = graph.block.weights
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
-    weight = 0 if held is None else held.itemsize
-    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed, kept=kept_parts(*removable(graph.facts)))
+    weight = 0 if weights is None else weights.itemsize
+    kept = kept_parts(*removable(graph.facts))
+    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed, kept=kept)
 
 
 def kept_parts(loops: bool, parallel: bool) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Cases of cdlp, see ``__init__.py``."""
 
-TINY = ({}, {"label": [0, 0, 0, 3, 4, 5]})
+TINY = ({}, {"labels": [0, 0, 0, 3, 4, 5]})
 STOPPED = {
     "cdlp": ("rmat:9", {}),
 }
@@ -9,5 +9,5 @@ VALID = [
     {"max_iter": 2},
 ]
 WRONG = [
-    ({}, {"label": {3: 7}}, "labels are those of all rounds", "vertex 3 has label 7"),
+    ({}, {"labels": {3: 7}}, "labels are those of all rounds", "vertex 3 has label 7"),
 ]
