@@ -81,17 +81,27 @@ class ConvergenceWarning(UserWarning):
     """A tolerance or round limit was not met; ``Result.limit`` says which."""
 
 
-def unknown(kind: str, name: str, known) -> UsageError:
+SHOWN = 80
+"""Characters of a value in a message."""
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: one line of at most ``SHOWN`` characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def unknown(kind: str, name: object, known) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
 
     Args:
         kind: noun for the message, such as "policy".
-        name: name that was given.
+        name: value that was passed, of any type.
         known: names that exist.
     """
     import difflib
 
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, 1)
+    close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) and len(name) <= SHOWN else []
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return UsageError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}")
+    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(known)}")
