@@ -59,7 +59,7 @@ def run(
         version, directed, names = graph.version, graph.directed, graph.ids.names
         with trace("load"):
             graph = graph.fit_for(backend.put is not None)
-            work = work if names is None else work.numbered(names, comm)
+            work = work.numbered(names, comm)
             work = work if directed else work.of_edges()
             if work.undirected and directed:
                 graph = both_ways(graph) if work.arcs else graph.undirected()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Set
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,45 +21,51 @@ INT64 = range(-(2**63), 2**63)
 """Integers that arrays hold."""
 
 
-def integer(name: str, value: Any, least: int | None = None, more: str = "") -> int:
+def integer(name: str, value: Any, least: int | None = None, of: str = "", more: str = "") -> int:
     """Return an integer of 64 bits; NumPy's integers are integers, booleans and floats are not.
 
     Args:
         name: of the argument.
         value: of the argument.
         least: smallest value; None: no bound.
+        of: function that takes it, for the message.
         more: end of the message, such as ", or None".
     """
-    if not is_integer(value) or value not in INT64 or (least is not None and value < least):
-        bound = " of 64 bits" if least is None else f", {least} or more"
-        raise UsageError(f"{name} = {shown(value)} is not valid: give an integer{bound}{more}")
+    if not is_integer(value) or value not in INT64:
+        raise refused(name, value, of, f"an integer of 64 bits{_bound(least)}{more}")
+    if least is not None and value < least:
+        raise refused(name, value, of, f"an integer{_bound(least)}{more}")
     return int(value)
 
 
-def real(name: str, value: Any, more: str = "") -> float:
-    """Return a number that a float holds; infinity is one, NaN is not."""
-    if is_real(value):
-        try:
+def real(name: str, value: Any, least: float | None = None, of: str = "", more: str = "") -> int | float:
+    """Return an integer of 64 bits as it is, another number as a float; infinity is one, NaN is not.
+
+    Arguments are those of :func:`integer`.
+    """
+    number: int | float = math.nan
+    if is_integer(value) and value in INT64:
+        number = int(value)
+    elif is_real(value):
+        with suppress(OverflowError):  # an integer above 1.8e308
             number = float(value)
-        except OverflowError:  # an integer above 1.8e308
-            number = math.nan
-        if not math.isnan(number):
-            return number
-    raise UsageError(f"{name} = {shown(value)} is not valid: give a number{more}")
+    if math.isnan(number) or (least is not None and number < least):
+        raise refused(name, value, of, f"a number{_bound(least)}{more}")
+    return number
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: Any, of: str = "", more: str = "") -> bool:
     """Return True or False; NumPy's booleans are taken, other values are not."""
     if not isinstance(value, (bool, np.bool_)):
-        raise UsageError(f"{name} = {shown(value)} is not valid: give True or False")
+        raise refused(name, value, of, f"True or False{more}")
     return bool(value)
 
 
-def text(name: str, value: Any, more: str = "") -> str:
+def text(name: str, value: Any, of: str = "", more: str = "") -> str:
     """Return a str that names and paths can hold, see :func:`encodable`."""
     if isinstance(value, str) and encodable(value):
         return str(value)
-    raise UsageError(f"{name} = {shown(value)} is not valid: give text{more}")
+    raise refused(name, value, of, f"text{more}")
 
 
 def choice(name: str, value: Any, choices: Iterable[str], kind: str = "") -> str:
@@ -80,7 +88,58 @@ def path(name: str, value: Any) -> str:
     spelt = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if isinstance(spelt, str) and spelt and "\0" not in spelt and encodable(spelt):
         return spelt
-    raise UsageError(f"{name} = {shown(value)} is not a path: give a string or a Path")
+    raise refused(name, value, "", "a path, a string or a Path")
+
+
+def vertex(name: str, value: Any) -> int | str:
+    """Return a vertex: an integer of 64 bits, or a name."""
+    if is_integer(value) and value in INT64:
+        return int(value)
+    if isinstance(value, str) and encodable(value):
+        return str(value)
+    raise UsageError(f"{name}: {shown(value)} is not a vertex; give an integer of 64 bits, or a name as text")
+
+
+def vertices(name: str, value: Any, weights: bool) -> list[int | str] | dict[int | str, int | float]:
+    """Return vertices as a list, or a dict of vertex → number.
+
+    Args:
+        name: of the argument.
+        value: a vertex, a collection of vertices, or a mapping; the vertices of a set are sorted.
+        weights: False: vertices have no numbers, so a mapping is refused.
+
+    Raises:
+        UsageError: other values, such as tables; and a Series where numbers may stand beside vertices, since its values
+            and its index are both candidates.
+    """
+    if isinstance(value, Mapping):
+        if not weights:
+            raise UsageError(f"{name} = {shown(value)} is not valid: these vertices have no weights; give a list")
+        return {vertex(name, each): real(f"{name}[{shown(each)}]", number) for each, number in value.items()}
+    if is_integer(value) or isinstance(value, str):
+        return [vertex(name, value)]
+    if weights and hasattr(value, "to_dict") and hasattr(value, "tolist"):
+        raise UsageError(f"{name} is a Series; give its to_dict(), vertex → number, or its tolist(), vertices")
+    if not is_collection(value) or hasattr(value, "columns"):
+        form = "a list of vertices, or a dict of vertex → number" if weights else "a list of vertices"
+        raise refused(name, value, "", form)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "mM":  # some of which tolist() makes integers
+        raise refused(name, value, "", "vertices, integers or names")
+    listing = getattr(value, "tolist", None) or getattr(value, "to_pylist", None) or partial(list, value)
+    listed = [vertex(name, each) for each in listing()]
+    return sorted(listed, key=lambda each: (isinstance(each, str), each)) if isinstance(value, Set) else listed
+
+
+def refused(name: str, value: Any, of: str, wanted: str) -> UsageError:
+    """Make the error for a value of another kind."""
+    return UsageError(f"{name} = {shown(value)} is not valid{of and f' for {of}'}: give {wanted}")
+
+
+def is_collection(value: Any) -> bool:
+    """Return True for a collection of one dimension that is not text or bytes: a list, a set, an array, a Series."""
+    if not isinstance(value, Collection) or isinstance(value, (str, bytes, bytearray, memoryview)):
+        return False
+    return getattr(value, "ndim", 1) == 1
 
 
 def is_integer(value: Any) -> bool:
@@ -100,3 +159,7 @@ def encodable(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _bound(least: float | None) -> str:
+    return "" if least is None else f", {least} or more"

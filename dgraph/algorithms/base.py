@@ -6,7 +6,6 @@ line find it by name. A user's bare :class:`~dgraph.program.Program` is wrapped 
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dgraph.algorithms.parameter import Parameter
 from dgraph.comm import Comm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError, unknown
@@ -26,52 +26,6 @@ from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED, Column
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.matrix import DistanceMatrix
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of an algorithm: a keyword of :func:`dgraph.run` and an option of the command line.
-
-    Attributes:
-        name: keyword; the option is ``--name`` with hyphens for underscores.
-        type: int, float, bool, str, or "vertices": original ids, or a dict of id → number.
-        default: value if the parameter is left out.
-        help: text of ``--help``.
-        choices: allowed values; None: any of the type.
-        aliases: other keywords for the parameter.
-        least: smallest allowed number; None: no bound.
-        on_host: True if it names a file of the host: services do not take it.
-    """
-
-    name: str
-    type: Any
-    default: Any
-    help: str
-    choices: tuple | None = None
-    aliases: tuple[str, ...] = ()
-    least: int | None = None
-    on_host: bool = False
-
-    def check(self, value: Any, of: str) -> None:
-        """Raise a :class:`UsageError` for a value of the wrong type or below ``least``.
-
-        Args:
-            value: the value that was given.
-            of: name of the algorithm, for the message.
-        """
-        right, wanted = KINDS.get(self.type, (object, "anything"))
-        wrong = not isinstance(value, right) or (isinstance(value, (bool, np.bool_)) and self.type is not bool)
-        if wrong or (self.type is float and math.isnan(value)) or (self.least is not None and value < self.least):
-            more = "" if self.least is None else f", {self.least} or more"
-            raise UsageError(f"{self.name} = {value!r} is not valid for {of}: give {wanted}{more}, or leave it out")
-
-
-KINDS: dict[Any, tuple[Any, str]] = {
-    int: ((int, np.integer), "an integer"),
-    float: ((int, float, np.integer, np.floating), "a number"),
-    bool: ((bool, np.bool_), "True or False"),
-}
-"""Type of a parameter → the Python types that it accepts, and their description for messages."""
 
 
 @dataclass(frozen=True)
@@ -155,11 +109,7 @@ class Algorithm(ABC):
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():
             value = values.pop(name, parameter.default)
-            if parameter.choices and value not in parameter.choices:
-                raise unknown(f"{name} of {self.name}", value, parameter.choices)
-            if name != "source" and value is not parameter.default and not callable(value):
-                parameter.check(value, self.name)
-            setattr(self, name, value)
+            setattr(self, name, value if value is parameter.default else parameter.checked(value, self.name))
         if values:
             raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
         self.check()
@@ -175,17 +125,22 @@ class Algorithm(ABC):
         """
         return {}
 
-    def numbered(self, names: Names, comm: Comm) -> Algorithm:
+    def numbered(self, names: Names | None, comm: Comm) -> Algorithm:
         """Return a copy in which vertex names in parameters are replaced by their numbers; collective.
 
+        Args:
+            names: names of the vertices; None: they are integers.
+            comm: the ranks.
+
         Raises:
-            UsageError: a name that no vertex has.
+            UsageError: a name that no vertex has, a name where vertices are integers, or an integer where they have
+                names.
         """
-        out = copy(self)
-        for name, parameter in self.parameters.items():
-            if name == "source" or parameter.type == "vertices":
-                setattr(out, name, _numbers(getattr(self, name), names, comm))
-        return out
+        numbered = copy(self)
+        for parameter in self.parameters.values():
+            if parameter.holds_vertices:
+                setattr(numbered, parameter.name, parameter.numbered(getattr(self, parameter.name), names, comm))
+        return numbered
 
     @property
     def arcs(self) -> bool:
@@ -301,19 +256,6 @@ class OnePass(Program):
     def step(self, g):
         """End the run after the first round."""
         return {"done": True}
-
-
-def _numbers(vertices: Any, names: Names, comm: Comm) -> Any:
-    """Replace vertex names by numbers in one vertex, a sequence of vertices, or a dict with vertices as keys."""
-    if isinstance(vertices, str):
-        return names.find([vertices], comm)[0]
-    words = [word for word in vertices if isinstance(word, str)] if isinstance(vertices, (dict, list, tuple)) else []
-    if not words:
-        return vertices
-    known = dict(zip(words, names.find(words, comm), strict=True))
-    if isinstance(vertices, dict):
-        return {known.get(vertex, vertex): value for vertex, value in vertices.items()}
-    return [known.get(vertex, vertex) for vertex in vertices]
 
 
 COUNT = Parameter(

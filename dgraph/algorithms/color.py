@@ -75,7 +75,14 @@ stealing between thread blocks.
 @algorithm(
     "color",
     Parameter("variant", str, "greedy", "method; steal runs on GPUs", choices=tuple(VARIANTS)),
-    Parameter("switch_round", int, None, "hybrid: rounds by degree (default: while they colour 1 vertex in 1024)"),
+    Parameter(
+        "switch_round",
+        int,
+        None,
+        "hybrid: rounds by degree (default: while they colour 1 vertex in 1024)",
+        least=0,
+        function=True,
+    ),
     Parameter("random_state", int, 1, "seed of the random priorities"),
     columns={"color": ResultColumn("colour, from 0")},
     aliases=("greedy_color",),
@@ -108,13 +115,9 @@ class Color(Algorithm):
         return VARIANTS[self.variant]
 
     def check(self):
-        """Refuse a seed that does not fit 64 bits, and ``switch_round`` without hybrid or below 0."""
+        """Refuse ``switch_round`` without hybrid."""
         if self.switch_round is not None and self.variant != "hybrid":
             raise UsageError(f"switch_round is for the variant hybrid, and this one is {self.variant}; leave it out")
-        if not -(2**63) <= self.random_state < 2**63:
-            raise UsageError(f"random_state = {self.random_state} does not fit 64 bits; give another one")
-        if isinstance(self.switch_round, int) and self.switch_round < 0:
-            raise UsageError(f"switch_round = {self.switch_round} is not a number of rounds; give 0 or more")
 
     def run(self, ctx):
         """Colour the graph by the variant; collective."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.engine.rounds.return_state import as_int64
-from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Program, mixed, where
 
 JOINED = 1 << 40
@@ -74,11 +73,6 @@ class Mis(Algorithm):
     random_state: int
     undirected = True
     one_gpu = "independent"
-
-    def check(self):
-        """Refuse a seed that does not fit 64 bits."""
-        if not -(2**63) <= self.random_state < 2**63:
-            raise UsageError(f"random_state = {self.random_state} does not fit 64 bits; give another one")
 
     def run(self, ctx):
         """Find the set; collective."""

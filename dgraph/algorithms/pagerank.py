@@ -7,6 +7,8 @@ Graphalytics.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
@@ -202,6 +204,7 @@ class Pagerank(Algorithm):
 
     weighted = continues = True
 
+    personalization: Any
     precision: str
 
     def run(self, ctx):
@@ -271,12 +274,13 @@ class Pagerank(Algorithm):
         Raises:
             UsageError: a vertex that the graph does not have, or weights that are negative, not finite or all 0.
         """
-        given = self.settings()["personalization"]
-        pairs = dict(given) if isinstance(given, dict) else dict.fromkeys(np.atleast_1d(given).tolist(), 1.0)
+        jumps = self.personalization
+        pairs = jumps if isinstance(jumps, dict) else dict.fromkeys(jumps, 1.0)
         ids = np.array(sorted(pairs), np.int64)
         values = np.array([float(pairs[i]) for i in ids.tolist()])
-        if not ids.size or not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
-            raise UsageError("personalization needs vertices with weights ≥ 0 that are not all 0")
+        if not np.isfinite(values).all() or not (values >= 0).all() or not values.any():
+            raise UsageError("personalization needs vertices with finite weights ≥ 0 that are not all 0")
+        values /= values.max()  # so that the sum is finite
         original = ctx.local.original[: ctx.local.masters]
         at = np.minimum(np.searchsorted(ids, original), ids.size - 1)
         here = ids[at] == original

@@ -224,7 +224,7 @@ def test_colors_are_colors_by_networkx():
 @pytest.mark.parametrize(("parameters", "told"), [
     ({"variant": "degree", "switch_round": 3}, "switch_round is for the variant hybrid, and this one is degree"),
     ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is not a number of rounds"),
-    ({"random_state": 2**63}, "random_state = 9223372036854775808 does not fit 64 bits"),
+    ({"random_state": 2**63}, "random_state = 9223372036854775808 is not valid for color: give an integer of 64 bits"),
     ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(parameters, told):

@@ -94,5 +94,5 @@ def test_what_is_unfinished_is_undecided():
     with pytest.warns(dgraph.errors.ConvergenceWarning, match="mis did not converge"):
         result = dgraph.run("mis", graph, options=dgraph.Options(max_rounds=1))
     assert set(result.columns["in_set"].tolist()) == {-1, 1}
-    with pytest.raises(UsageError, match="does not fit 64 bits"):
+    with pytest.raises(UsageError, match="give an integer of 64 bits"):
         dgraph.run("mis", graph, random_state=2**63)

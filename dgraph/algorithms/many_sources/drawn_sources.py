@@ -21,7 +21,7 @@ K = Parameter(
 
 RANDOM_STATE = Parameter("random_state", int, 1, "seed of the draw of k sources")
 NAMED_OR_DRAWN = (
-    Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)"),
+    Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)", weights=False),
     Parameter("k", int, 64, "number of sources that are drawn, at most all vertices", least=1),
     RANDOM_STATE,
 )
@@ -94,12 +94,6 @@ def check_sources(ctx, sources: Sequence[int], name: str) -> np.ndarray:
     Raises:
         UsageError: on every rank, for the first source that is not.
     """
-    words = [word for word in sources if isinstance(word, bool) or not isinstance(word, (int, np.integer))]
-    if words:
-        raise UsageError(
-            f"source {words[0]!r} is not an integer, and the vertices of this graph are integers; give its ids "
-            "(vertices have names if the graph is loaded with ids='string')"
-        )
     given = np.array(sources, np.int64)
     if not len(given):
         raise UsageError(f"{name} starts from vertices and sources is empty; give ids of the graph")
@@ -113,12 +107,6 @@ def check_sources(ctx, sources: Sequence[int], name: str) -> np.ndarray:
         twice = np.delete(given, first)[0]
         raise UsageError(f"source {twice} is given twice, and each source counts once; leave one out")
     return given
-
-
-def refuse_weights(work: Any) -> None:
-    """Raise a :class:`UsageError` if ``work.sources`` have values, such as weights."""
-    if isinstance(work.sources, dict):
-        raise UsageError(f"sources of {work.name} have no weights; give vertices alone")
 
 
 def named_or_drawn(ctx, work: Any) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
-from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
+from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn
 from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS
 
 COLUMN = ResultColumn("hops from source S; null: unreached", nullable=True)
@@ -29,10 +29,6 @@ class MultiSourceBfs(Algorithm):
     random_state: int
     depth_limit: int | None
     whole_rows = True
-
-    def check(self):
-        """Refuse sources with values, such as weights."""
-        refuse_weights(self)
 
     def run(self, ctx):
         """Search; collective."""

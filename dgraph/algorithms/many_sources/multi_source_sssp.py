@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
-from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
+from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn
 
 COLUMN = ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)
 """Column of source S."""
@@ -28,10 +28,6 @@ class MultiSourceSssp(Algorithm):
     random_state: int
     weighted = wants_weights = True
     resumes = False
-
-    def check(self):
-        """Refuse sources with values, such as weights."""
-        refuse_weights(self)
 
     def run(self, ctx):
         """Search from each source; collective."""

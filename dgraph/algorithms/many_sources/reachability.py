@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
-from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn, refuse_weights
+from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn
 from dgraph.algorithms.many_sources.results import BITS, ENDLESS
 
 COLUMN = ResultColumn("1: a path leads from source S to the vertex; 0: none")
@@ -29,10 +29,6 @@ class Reachability(Algorithm):
     random_state: int
     depth_limit: int | None
     whole_rows = True
-
-    def check(self):
-        """Refuse sources with values, such as weights."""
-        refuse_weights(self)
 
     def run(self, ctx):
         """Search; collective."""

@@ -49,7 +49,7 @@ def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progres
             search = next((each for each in (bfs_pass, sssp_pass) if each.shares(works, ctx)), None)
             if search is None:
                 return None
-            numbered = works if names is None else [work.numbered(names, comm) for work in works]
+            numbered = [work.numbered(names, comm) for work in works]
             with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
                 progress.phase("solve", works[0].name)
                 answers = search.search_together(ctx, numbered)

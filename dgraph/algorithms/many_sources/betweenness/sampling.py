@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.base import Parameter
-from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, check_sources, refuse_weights, sources_of
+from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, check_sources, sources_of
 from dgraph.errors import UsageError
 
 EPSILON = Parameter("epsilon", float, None, "in place of k: largest error of a normalized value")
 DELTA = Parameter("delta", float, 0.1, "probability that some value has a larger error than is stated")
-SOURCES = Parameter("sources", "vertices", None, "sources of an estimate, in place of drawn ones")
+SOURCES = Parameter("sources", "vertices", None, "sources of an estimate, in place of drawn ones", weights=False)
 SAMPLING = (K, RANDOM_STATE, SOURCES, EPSILON, DELTA)
 """Parameters of betweenness that choose sources."""
 
@@ -51,7 +51,6 @@ def check_sampling(work: Any) -> None:
             f"{' and '.join(chosen)} each choose the sources (k and epsilon draw them, sources names them); leave one "
             "of the two out"
         )
-    refuse_weights(work)
     for name in ("epsilon", "delta"):
         value = getattr(work, name)
         if value is not None and not 0 < value < 1:
@@ -62,7 +61,7 @@ def sample(ctx, work: Any) -> Sample:
     """Return the sources that parameters :data:`SAMPLING` choose; collective."""
     n = ctx.local.n
     if work.sources is not None:
-        return Sample(np.sort(check_sources(ctx, list(work.sources), work.name)), None)
+        return Sample(np.sort(check_sources(ctx, work.sources, work.name)), None)
     k = work.k
     if work.epsilon is not None:
         k = min(n, 1 + math.ceil(math.log(2 * max(n, 1) / work.delta) / (2 * work.epsilon**2)))
