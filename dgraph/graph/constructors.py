@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,9 +16,10 @@ from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found
 from dgraph.graph.build.collective_checks import is_clean, unify_weights
 from dgraph.graph.build.rows_from_file import check_mirrored
 from dgraph.graph.devices import Device
+from dgraph.graph.formats.column_names import BY_NAME
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
-from dgraph.graph.inputs.edge_tables import table_columns
+from dgraph.graph.inputs.edge_tables import NamedColumns, table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
 from dgraph.graph.inputs.vertex_columns import weight_column
@@ -172,9 +173,9 @@ class Constructors:
     def from_pandas(
         cls,
         df,
-        source: str | int = "source",
-        target: str | int = "target",
-        weight: str | int | None = None,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        weight: Hashable = BY_NAME,
         *,
         directed: bool = True,
         policy: str = "auto",
@@ -190,9 +191,10 @@ class Constructors:
 
         Args:
             df: the table; None on a rank without rows.
-            source: name of the column of sources, or its position from 0.
+            source: label of the column of sources; an integer that is no label is its position from 0.
             target: as ``source``.
-            weight: as ``source``; None: every edge weighs 1.
+            weight: as ``source``; by default the column named weight, in any letter case, if there is one; None: every
+                edge weighs 1.
             directed: as of :meth:`from_edges`.
             policy: as of :meth:`load`.
             device: as of :meth:`load`.
@@ -203,7 +205,7 @@ class Constructors:
             UsageError: no such column, or one of another type.
             DataError: a value that is missing or wrong; the text names column and row.
         """
-        columns = (source, target, weight)
+        columns = NamedColumns(source, target, weight)
         return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
 
     @classmethod
@@ -211,9 +213,9 @@ class Constructors:
     def from_polars(
         cls,
         df,
-        source: str | int = "source",
-        target: str | int = "target",
-        weight: str | int | None = None,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        weight: Hashable = BY_NAME,
         *,
         directed: bool = True,
         policy: str = "auto",
@@ -222,7 +224,7 @@ class Constructors:
         **options: Any,
     ) -> Self:
         """Make the graph of a Polars data frame or lazy frame: see :meth:`from_pandas`."""
-        columns = (source, target, weight)
+        columns = NamedColumns(source, target, weight)
         return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
 
     @classmethod
@@ -230,9 +232,9 @@ class Constructors:
     def from_arrow(
         cls,
         table,
-        source: str | int = "source",
-        target: str | int = "target",
-        weight: str | int | None = None,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        weight: Hashable = BY_NAME,
         *,
         directed: bool = True,
         policy: str = "auto",
@@ -241,7 +243,7 @@ class Constructors:
         **options: Any,
     ) -> Self:
         """Make the graph of a table with Arrow's C interface, read batch by batch: see :meth:`from_pandas`."""
-        columns = (source, target, weight)
+        columns = NamedColumns(source, target, weight)
         return cls._of_table(table, columns, directed, policy, device, communicator(comm), options)
 
     @classmethod
@@ -249,9 +251,10 @@ class Constructors:
     def from_table(
         cls, table, *, directed: bool = True, policy: str = "auto", device: Device = "auto", comm=None, **options: Any
     ) -> Self:
-        """Make the graph of a table whose columns are found by name: source and target, src and dst, and so on.
+        """Make the graph of a table whose columns are selected by name: source and target, src and dst, and so on.
 
-        Without such names its two or three columns are source, target and weight. See :meth:`from_pandas`.
+        Without such names the first two of its two or three columns are source and target. The weight is the column
+        named weight, in any letter case. See :meth:`from_pandas`.
         """
         return cls._of_table(table, None, directed, policy, device, communicator(comm), options)
 
@@ -259,14 +262,14 @@ class Constructors:
     def _of_table(
         cls,
         table: Any,
-        columns: Sequence[str | int | None] | None,
+        columns: NamedColumns | None,
         directed: bool,
         policy: str,
         device: Device,
         comm: Comm,
         given: dict[str, Any],
     ) -> Self:
-        """Make the graph of a table; ``columns`` None: found by name (``formats/column_names.py``)."""
+        """Make the graph of a table; ``columns`` None: selected by name (``formats/column_names.py``)."""
         n, vertices = given.pop("n", None), given.pop("vertices", None)
         options = replace(options_of(given, MERGING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
         with comm.together():
@@ -277,7 +280,11 @@ class Constructors:
             n=n, directed=directed, sparse_ids=n is None, comm=comm, names=names,
         )  # fmt: skip
         raw.facts.name = "table"
-        raw.facts.notes.append(f"columns {', '.join(found.names[: 3 if found.weights is not None else 2])}")
+        chosen = found.names[: 3 if found.weights is not None else 2]
+        remarks = [[f"columns {', '.join(chosen)}", *found.notes], list(found.warnings)]
+        remarks = _first(comm.allgather_json(None if table is None else remarks), remarks)
+        raw.facts.notes += remarks[0]
+        raw.facts.warnings += remarks[1]
         return cls._handle(_assembled(raw, comm, options), comm, policy, device)
 
     @classmethod
@@ -383,6 +390,11 @@ def _assembled(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     if mirrored:
         check_mirrored(block, comm, name)
     return block
+
+
+def _first(passed: list, default: Any) -> Any:
+    """Return the first value that is not None."""
+    return next((value for value in passed if value is not None), default)
 
 
 def _direction(found: Any, comm: Comm) -> bool:

@@ -21,8 +21,7 @@ def as_graph(value: Any, comm: Comm) -> Graph:
 
     Args:
         value: a :class:`Graph`; a file, store or generator; a NetworkX graph; a sparse matrix; or a table, whose
-            columns are found by their names (source and target, src and dst, from and to, u and v), else the first two
-            or three. None on a rank without a part.
+            columns are selected by their names (see :meth:`Graph.from_table`). None on a rank without a part.
         comm: communicator of the ranks.
 
     Raises:

@@ -228,9 +228,9 @@ def test_wrong_columns_are_refused(given_, error, message):
 
 
 def test_wrong_tables_are_refused():
-    with pytest.raises(UsageError, match="unknown column 'wo': did you mean 'who'"):
+    with pytest.raises(UsageError, match="unknown column for source 'wo': did you mean 'who'"):
         Graph.from_pandas(CALLS, "wo", "whom", comm=SerialComm())
-    with pytest.raises(UsageError, match="column 3: the table has 3"):
+    with pytest.raises(UsageError, match="source = 3 is not valid: no column has this label, nor this position"):
         Graph.from_pandas(CALLS, 3, "whom", comm=SerialComm())
     with pytest.raises(UsageError, match="got ndarray"):
         Graph.from_pandas(np.zeros((2, 2)), comm=SerialComm())

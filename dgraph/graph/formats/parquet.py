@@ -13,7 +13,7 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.column import IDS
-from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns
+from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, unused_columns
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.sniff import file_size
 from dgraph.graph.formats.table_names import is_text, named_edges
@@ -30,8 +30,8 @@ def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
     Ids are names where both columns hold text, and with ``ids="string"``, which reads integers as text.
 
-    Columns are found by name (source, src, from, u; target, destination, dst, to, v; weight, w, cost, …), else the
-    first two or three are taken; ``columns`` selects them by name or number.
+    Columns are selected by ``columns``, by name or number, else by their names (see
+    :func:`~dgraph.graph.formats.column_names.edge_columns`).
     """
     return _read(path, comm, options, _parquet)
 
@@ -74,6 +74,9 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     else:
         set_direction(raw, path, True, "the default for tables")
     raw.facts.notes.append(f"columns {', '.join(chosen)}")
+    unread = unused_columns(names, at_of(chosen, names), weight_chosen=options.weights is not None or len(chosen) > 2)
+    raw.facts.notes += unread[0]
+    raw.facts.warnings += unread[1]
     if unsigned and raw.weights is not None and raw.weights.dtype == np.float64:
         raw.facts.notes.append(ROUNDED)
     return raw

@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
-from dgraph.errors import UsageError, unknown
-from dgraph.graph.formats.column_names import edge_columns
+from dgraph.errors import UsageError, shown
+from dgraph.graph.formats.column_names import BY_NAME, IN_TABLES, edge_columns, unused_columns, weight_column
+from dgraph.graph.inputs.column_labels import labelled_column
 from dgraph.graph.inputs.vertex_columns import pyarrow
 
 
 class EdgeColumns(NamedTuple):
-    """Columns of a table of edges, and their names."""
+    """Columns of a table of edges, their names, and remarks on the other columns."""
 
     src: Any
     dst: Any
     weights: Any
     names: tuple[str, str, str]
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class NamedColumns(NamedTuple):
+    """Columns that the user names, each by its label or its position from 0.
+
+    Attributes:
+        source, target: columns of the ends.
+        weight: column of weights; BY_NAME: the column named weight, if there is one; None: no column.
+    """
+
+    source: Any
+    target: Any
+    weight: Any = BY_NAME
 
 
 def is_table(value: object) -> bool:
     """Return True if ``value`` is a data frame or has Arrow's C interface."""
-    frame = type(value).__module__.partition(".")[0] in ("pandas", "polars") and hasattr(type(value), "columns")
-    return frame or hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
+    root = type(value).__module__.partition(".")[0]
+    if root in ("pandas", "polars"):
+        return hasattr(type(value), "columns")
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
 
 
-def table_columns(table: Any, columns: Sequence[str | int | None] | None) -> EdgeColumns:
+def table_columns(table: Any, columns: NamedColumns | None) -> EdgeColumns:
     """Return the columns of source, target and weight.
 
     Args:
         table: see :func:`is_table`; None has no rows.
-        columns: names or positions from 0 of source, target and perhaps weight; None: found by their names, else the
-            first two or three.
+        columns: columns that the user names; None: all are selected by their names, see ``formats/column_names.py``.
 
     Raises:
         UsageError: not a table, or no such column.
@@ -47,20 +64,23 @@ def table_columns(table: Any, columns: Sequence[str | int | None] | None) -> Edg
     if root == "polars" and hasattr(table, "collect"):
         table = table.collect()
     if root == "pandas":
-        labels = [str(label) for label in table.columns]
-        at = _positions(labels, columns)
-        found = [table.iloc[:, each] for each in at]
+        labels = list(table.columns)
+        places = _places(labels, columns)
+        selected = [table.iloc[:, place] for place in places]
     elif root == "polars":
         labels = list(table.columns)
-        at = _positions(labels, columns)
-        found = [table.to_series(each) for each in at]
+        places = _places(labels, columns)
+        selected = [table.to_series(place) for place in places]
     else:
-        labels, at, found = _of_arrow(table, columns)
-    names = [labels[each] for each in at]
-    return EdgeColumns(found[0], found[1], found[2] if len(found) > 2 else None, (*names, "weight")[:3])  # type: ignore[arg-type]
+        labels, places, selected = _of_arrow(table, columns)
+    names = [str(label) for label in labels]
+    notes, warnings = unused_columns(names, places, IN_TABLES, columns is not None and columns.weight is not BY_NAME)
+    weights = selected[2] if len(selected) > 2 else None
+    chosen = (*(names[place] for place in places), "weight")[:3]
+    return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings))  # type: ignore[arg-type]
 
 
-def _of_arrow(table: Any, columns: Sequence[str | int | None] | None) -> tuple[list[str], list[int], list]:
+def _of_arrow(table: Any, columns: NamedColumns | None) -> tuple[list[str], list[int], list]:
     """Read a stream batch by batch, so that other columns are not kept."""
     module = pyarrow(f"a table of type {type(table).__name__}")
     if hasattr(table, "__arrow_c_stream__"):
@@ -68,34 +88,27 @@ def _of_arrow(table: Any, columns: Sequence[str | int | None] | None) -> tuple[l
     else:
         batch = module.record_batch(table)
         reader = module.RecordBatchReader.from_batches(batch.schema, [batch])
-    at = _positions(reader.schema.names, columns)
-    kept: list[list] = [[] for _ in at]
+    labels = reader.schema.names
+    places = _places(labels, columns)
+    kept: list[list] = [[] for _ in places]
     for batch in reader:
-        for chunks, each in zip(kept, at, strict=True):
-            chunks.append(batch.column(each))
-    types = [reader.schema.field(each).type for each in at]
-    return (
-        reader.schema.names,
-        at,
-        [module.chunked_array(chunks, kind) for chunks, kind in zip(kept, types, strict=True)],
-    )
+        for chunks, place in zip(kept, places, strict=True):
+            chunks.append(batch.column(place))
+    types = [reader.schema.field(place).type for place in places]
+    return labels, places, [module.chunked_array(chunks, kind) for chunks, kind in zip(kept, types, strict=True)]
 
 
-def _positions(labels: list[str], columns: Sequence[str | int | None] | None) -> list[int]:
+def _places(labels: list, columns: NamedColumns | None) -> list[int]:
+    """Return the positions of source, target and, if there is one, weight."""
     if columns is None:
-        return edge_columns(labels, "the table")
-    places = []
-    for column in columns:
-        if column is None:
-            continue
-        if isinstance(column, str):
-            if column not in labels:
-                raise unknown("column", column, labels)
-            if labels.count(column) > 1:
-                raise UsageError(f"{labels.count(column)} columns are called {column!r}; say its position, from 0")
-            places.append(labels.index(column))
-        elif -1 < column < len(labels):
-            places.append(int(column))
-        else:
-            raise UsageError(f"column {column}: the table has {len(labels)}, counted from 0; name one")
-    return places
+        return edge_columns([str(label) for label in labels], "the table")
+    named = columns._asdict()
+    if columns.weight is None or columns.weight is BY_NAME:
+        del named["weight"]
+    places = {name: labelled_column(name, wanted, labels) for name, wanted in named.items()}
+    for (one, place), (other, second) in combinations(places.items(), 2):
+        if place == second:
+            raise UsageError(f"{one} and {other} are both column {shown(labels[place])}; name a column for each")
+    ends = list(places.values())
+    weight = weight_column([str(label) for label in labels], "the table", ends) if columns.weight is BY_NAME else None
+    return ends if weight is None else [*ends, weight]
