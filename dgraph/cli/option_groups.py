@@ -16,7 +16,7 @@ from dgraph.comm.watchdog import LIMIT, OFF
 from dgraph.engine.checkpoint import RESUME
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
-from dgraph.graph.load_options import EDGE_DATA, IDS, MERGES, ORDERS
+from dgraph.graph.load_options import DECIMALS, EDGE_DATA, IDS, MERGES, ORDERS
 from dgraph.report import STYLES
 from dgraph.testing import Options
 from launch.once import Switch
@@ -70,8 +70,16 @@ def add_load_options(graph: Any) -> None:
         **flag(),
         help="drop and count malformed lines, unless they are most lines (default: refuse the file)",
     )
-    graph.add_argument("--separator", metavar="C", help="separator of edge-list columns (default: , ; and blanks)")
-    graph.add_argument("--comment", metavar="C", help="first character of comment lines (default: # and %%)")
+    graph.add_argument(
+        "--separator",
+        metavar="C",
+        help="separator of edge-list columns: one character, or tab (default: the tab, comma, semicolon, pipe or "
+        "blanks that fit the first lines)",
+    )
+    graph.add_argument(
+        "--comment", metavar="C", help="first character of comment lines; '': no line is a comment (default: # and %%)"
+    )
+    graph.add_argument("--decimal", choices=DECIMALS, help="decimal mark of weights in an edge list (default: .)")
     names = graph.add_mutually_exclusive_group()
     names.add_argument(
         "--header",

@@ -12,6 +12,7 @@ IDS = ("integer", "string")
 ORDERS = ("original", "degree")
 MERGES = ("min", "max", "sum", "first", "count")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
+DECIMALS = (".", ",")
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,11 @@ class LoadOptions:
         order: internal numbering of vertices: "original", by id, or "degree", the largest degree first. Results keep
             original ids.
         lenient: skip and count lines of text that violate their format; a file with mostly such lines is refused.
-        separator: the character between columns of an edge list besides blanks; None: comma and semicolon.
-        comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
+        separator: the character between columns of an edge list (``"tab"``, or a blank for runs of blanks and tabs);
+            None: the one of tab, comma, semicolon, pipe and blanks that fits the first lines.
+        comment: the character that begins a comment line of an edge list, "" for none; None: ``#`` and ``%`` before
+            the first line of data, and anywhere in a file of integers.
+        decimal: the decimal mark of weights in an edge list, "." or ",".
         header: True if the first line of an edge list is a header (names of columns, or counts) rather than an edge;
             None: detected (``docs/guide/data.md`` has the rules).
         columns: columns SOURCE,TARGET[,WEIGHT] of an edge list: names in its header, such as ``"who,whom"``, or
@@ -60,6 +64,7 @@ class LoadOptions:
     lenient: bool = False
     separator: str | None = None
     comment: str | None = None
+    decimal: str = "."
     header: bool | None = None
     columns: str | None = None
     edge_data: str | None = None
@@ -77,6 +82,8 @@ class LoadOptions:
             raise UsageError(f"merge={self.merge!r} merges parallel edges, and {other}; give one of the two")
         if self.edge_data not in (None, *EDGE_DATA):
             raise unknown("type of edge data", self.edge_data, EDGE_DATA)
+        if self.decimal not in DECIMALS:
+            raise unknown("decimal mark", self.decimal, DECIMALS)
 
 
 NAMES = tuple(field.name for field in fields(LoadOptions))

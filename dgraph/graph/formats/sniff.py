@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import IO
 
@@ -15,6 +15,12 @@ from dgraph.graph.formats.packed import packing, unpacked
 LONGEST = 1 << 20
 """Bytes in a line at most."""
 TOO_LONG = "got a line of more than a million bytes; an edge is shorter; is this a text file?"
+CARRIAGE = (
+    "a carriage return stands inside the line, and lines end in LF or CR LF; convert the line ends (for example: "
+    "tr -s '\\r' '\\n')"
+)
+SHOWN = 60
+"""Characters of a line that a message quotes."""
 SAMPLE = 1000
 """Lines after the first from which the number of columns of an edge list is inferred."""
 SAMPLE_BYTES = 1 << 18
@@ -24,6 +30,8 @@ BINARY = {
     b"BZh": "compressed by bzip2; unpack it with bunzip2 first",
     b"\xfd7zXZ": "compressed by xz; unpack it with unxz first",
     b"PK\x03\x04": "a zip archive; unpack it first",
+    b"\xff\xfe\0\0": "UTF-32 text; save it as UTF-8",
+    b"\0\0\xfe\xff": "UTF-32 text; save it as UTF-8",
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
     b"\x01\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
@@ -85,15 +93,18 @@ class FileHead:
         return DataStart(self.after, self.number + 1, self.size, self.packing)
 
 
-def read_head(path: str, comments: str, comm: Comm, empty: bool = False, sample: bool = False) -> FileHead:
+def read_head(
+    path: str, comments: str, comm: Comm, empty: bool = False, sample: bool = False, later: str | None = None
+) -> FileHead:
     """Read the head of a text file on rank 0 and broadcast it; collective.
 
     Args:
         path: the file.
-        comments: characters that begin a comment line.
+        comments: characters that begin a comment line before the data.
         comm: communicator of the ranks.
         empty: True if the file may be empty.
         sample: True to also return the lines that follow, at most :data:`SAMPLE` of them.
+        later: characters that begin a comment line after the first line of data; None: ``comments``.
 
     Raises:
         UsageError: no such file, or not a file.
@@ -102,11 +113,11 @@ def read_head(path: str, comments: str, comm: Comm, empty: bool = False, sample:
     fields = None
     with comm.together():
         if comm.rank == 0:
-            fields = asdict(_head(path, comments, empty, sample))
+            fields = asdict(_head(path, comments, empty, sample, comments if later is None else later))
     return FileHead(**comm.bcast_json(fields))
 
 
-def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
+def _head(path: str, comments: str, empty: bool, sample: bool, later: str) -> FileHead:
     size = file_size(path)
     with open(path, "rb") as file:
         kind = packing(file.read(8))
@@ -121,16 +132,31 @@ def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
         while raw := text.readline(LONGEST):
             number += 1
             if len(raw) == LONGEST and raw[-1:] != b"\n":
-                raise DataError(f"{path}:{number}: {TOO_LONG}")
+                reason = CARRIAGE if b"\r" in raw else TOO_LONG
+                raise DataError(f"{path}:{number}: {reason}")
             begin, after = after, after + len(raw)
             line = _text(raw)
+            if "\r" in line:
+                raise DataError(f"{path}:{number}: got {shortened(line)!r}; {CARRIAGE}")
             first = line if first is None else first
             if line and not _comment(line, comments):
-                following = _following(text, comments) if sample else []
+                following = _following(text, later) if sample else []
                 return FileHead(first, line, number, begin, after, size, kind, raw.decode("latin-1"), following)
     if not number and not empty:
         raise DataError(f"{path}: the file is empty; is it the right one, and written to its end?")
     return FileHead(first or "", "", number + 1, after, after, size, kind)
+
+
+def lines_before(path: str, head: FileHead) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of the lines before the first line of data."""
+    with unpacked(path, head.packing) as text:
+        for number in range(1, head.number):
+            yield number, _text(text.readline(LONGEST)).removeprefix("\ufeff")
+
+
+def shortened(line: str) -> str:
+    """Return a line as messages quote it."""
+    return line if len(line) <= SHOWN else line[:SHOWN] + "…"
 
 
 def _following(text: IO[bytes], comments: str) -> list[str]:
