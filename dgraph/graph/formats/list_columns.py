@@ -28,7 +28,7 @@ from dgraph.graph.formats.first_line import (
 )
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET
-from dgraph.graph.formats.separator import names_of
+from dgraph.graph.formats.separator import columns_of, names_of
 from dgraph.graph.formats.sniff import FileHead, shortened
 
 if TYPE_CHECKING:
@@ -76,13 +76,10 @@ def list_columns(path: str, head: FileHead, separator: str, options: LoadOptions
         DataError: neither ``columns`` nor the header says which columns are the ends of an edge; or lines and header
             differ in their number of columns.
     """
-
-    def split(line: str) -> list[str]:
-        return split_fields(line, separator)
-
     chosen = _chosen(path, head, separator, options)
     names = _names(head, separator, chosen, options)
-    usual = most_columns(head, split, bool(names) or options.header)
+    split = split_fields if names else columns_of
+    usual = most_columns(head, lambda line: split(line, separator), bool(names) or options.header)
     if not names:
         if chosen:
             return ListColumns(chosen, 0, usual)
