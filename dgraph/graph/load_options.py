@@ -13,6 +13,11 @@ ORDERS = ("original", "degree")
 MERGES = ("min", "max", "sum", "first", "count")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 DECIMALS = (".", ",")
+FILE_FORMATS = (
+    "arrow", "cedge", "col", "csv", "edges", "el", "feather", "g500", "g500w", "gr", "graph", "mtx", "npz", "parquet",
+    "sg", "snap", "tsv", "txt", "wel", "wsg",
+)  # fmt: skip
+"""Formats of single files: their suffixes without the dot (``formats/``)."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,14 @@ class LoadOptions:
             None: detected (``docs/guide/data.md`` has the rules).
         columns: columns SOURCE,TARGET[,WEIGHT] of an edge list: names in its header, such as ``"who,whom"``, or
             numbers from 1, such as ``"2,3"``; None: lines have two or three columns, in this order.
+        format: format of a file whose suffix does not say it, such as "txt" for KONECT's ``out.NAME`` and for pipes:
+            one of :data:`FILE_FORMATS`.
         edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
         verify: check a store against its checksums.
 
     Raises:
-        UsageError: an unknown ``ids``, ``order``, ``merge`` or ``edge_data``; or ``merge`` beside an option that leaves
-            it nothing to do.
+        UsageError: an unknown ``ids``, ``order``, ``merge``, ``format``, ``decimal`` or ``edge_data``; or ``merge``
+            beside an option that leaves it nothing to do.
     """
 
     directed: bool | None = None
@@ -67,6 +74,7 @@ class LoadOptions:
     decimal: str = "."
     header: bool | None = None
     columns: str | None = None
+    format: str | None = None
     edge_data: str | None = None
     verify: bool = True
 
@@ -82,6 +90,8 @@ class LoadOptions:
             raise UsageError(f"merge={self.merge!r} merges parallel edges, and {other}; give one of the two")
         if self.edge_data not in (None, *EDGE_DATA):
             raise unknown("type of edge data", self.edge_data, EDGE_DATA)
+        if self.format not in (None, *FILE_FORMATS):
+            raise unknown("format of files", self.format, FILE_FORMATS)
         if self.decimal not in DECIMALS:
             raise unknown("decimal mark", self.decimal, DECIMALS)
 

@@ -7,7 +7,6 @@ header, ``named_edges.py`` reads ends that are words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,7 @@ from dgraph.graph.formats.first_line import (
 from dgraph.graph.formats.hidden_lines import hidden_before
 from dgraph.graph.formats.list_columns import ListColumns, list_columns
 from dgraph.graph.formats.named_edges import read_named
-from dgraph.graph.formats.packed import split_packing
+from dgraph.graph.formats.packed import suffix_of
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.separator import SPELLED, separator_of
@@ -57,7 +56,7 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         separator = form.separator
         if separator is None:
             gaps = not named and (options.columns is None or "1" in options.columns.split(","))
-            separator = separator_of(path, head, form.decimal, gaps)
+            separator = separator_of(path, head, form.decimal, gaps, suffix_of(path, options.format))
         columns = list_columns(path, head, separator, options)
     if named:
         return read_named(path, head, columns, separator, form, comm, options)
@@ -68,7 +67,7 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         first=FIRST, quoted=True,
     )  # fmt: skip
     raw = _read_lines(path, head, layout, columns, comm, options)
-    set_direction(raw, path, True, f"the default for {_suffix(path)}")
+    set_direction(raw, path, True, f"the default for {suffix_of(path, options.format)}")
     return raw
 
 
@@ -96,7 +95,7 @@ def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, .
     with comm.together():
         check_size(path, largest + 1, edges, options)
     raw.n = largest + 1
-    set_direction(raw, path, True, f"the default for {_suffix(path)}")
+    set_direction(raw, path, True, f"the default for {suffix_of(path, options.format)}")
     return raw
 
 
@@ -167,10 +166,6 @@ def _id_range(src: np.ndarray, dst: np.ndarray, comm: Comm) -> tuple[int, int]:
     ends = [end for end in (src, dst) if end.size]
     high = comm.largest(max((int(end.max()) for end in ends), default=-1))
     return -comm.largest(max((-int(end.min()) for end in ends), default=-LARGEST)), high
-
-
-def _suffix(path: str) -> str:
-    return Path(split_packing(path)[0]).suffix.lower()
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from dgraph.errors import DataError
 from dgraph.graph.formats.decimal_marks import between_digits
-from dgraph.graph.formats.packed import split_packing
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.sniff import FileHead, shortened
 
@@ -42,16 +40,17 @@ def names_of(line: str, separator: str) -> list[str]:
     return next((names for names in splits if len(names) > 1), splits[0])
 
 
-def separator_of(path: str, head: FileHead, decimal: str, gaps: bool) -> str:
+def separator_of(path: str, head: FileHead, decimal: str, gaps: bool, suffix: str = "") -> str:
     """Return the separator of a file's columns; :data:`BLANKS` for runs of blanks and tabs.
 
     The first line may be a header of another form: it counts only if some candidate fits with it.
 
     Args:
-        path: the file; in a ``.tsv`` tabs come first.
+        path: the file.
         head: its first lines.
         decimal: the decimal mark.
         gaps: True if the first column is an integer, so that blanks after it end the column in a file with tabs, too.
+        suffix: of the file's format; in a ``.tsv`` tabs come first.
 
     Raises:
         DataError: two candidates fit.
@@ -62,7 +61,7 @@ def separator_of(path: str, head: FileHead, decimal: str, gaps: bool) -> str:
     fitting = [mark for mark in _candidates(lines, decimal, gaps) if _share(lines, mark) == 1]
     fitting = fitting or [mark for mark in candidates if _share(below, mark) == 1]
     fitting = fitting or [mark for mark in candidates if _share(below, mark) > 0.5]
-    if "\t" in fitting and Path(split_packing(path)[0]).suffix.lower() == ".tsv":
+    if "\t" in fitting and suffix == ".tsv":
         return "\t"
     if len(fitting) > 1:
         raise _ambiguous(path, head, fitting, decimal)
