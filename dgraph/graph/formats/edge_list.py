@@ -101,8 +101,11 @@ def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, .
 
 def _read_fixed(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, ...], example: str) -> RawEdges:
     """Read lines of a format that says which columns it has."""
-    head = read_head(path, "#%", comm)
-    layout = Layout(columns_read(kinds, options.weights is None), example, fields=len(kinds), first=FIRST)
+    comments = edge_form(options).comments
+    head = read_head(path, comments, comm)
+    layout = Layout(
+        columns_read(kinds, options.weights is None), example, comments=comments, fields=len(kinds), first=FIRST
+    )
     words, places = words_of(head.line), [kinds.index(kind) for kind in (SOURCE, TARGET)]
     named = options.header is None and bool(words) and not any(begins_number(word) for word in words)
     names = tuple(words) if named or (options.header and not counts_of(words)) else ()

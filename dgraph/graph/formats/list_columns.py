@@ -86,8 +86,9 @@ def list_columns(path: str, head: FileHead, separator: str, options: LoadOptions
         if options.ids == "string" and usual not in (2, 3):
             where = f"{path}: most lines have" if head.following else f"{path}:{head.number}: got"
             raise DataError(
-                f"{where} {usual} columns; an edge list has a source, a target and perhaps a weight; say which they "
-                "are with --columns (columns=), or what separates them with --separator (separator=)"
+                f"{where} {usual} column{'s' * (usual != 1)}; an edge list has a source, a target and perhaps a "
+                "weight; say which they are with --columns (columns=), or what separates them with --separator "
+                "(separator=)"
             )
         places = (0, 1, 2) if usual > 2 else (0, 1)
         return ListColumns(places, len(places), usual)

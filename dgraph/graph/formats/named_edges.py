@@ -117,7 +117,7 @@ class _FirstLine:
     ):
         self.path, self.head, self.lenient = path, head, options.lenient
         self.text = np.frombuffer(head.raw.encode("latin-1"), np.uint8)
-        exact = split_fields(head.raw.rstrip("\r\n").strip(" \t"), separator)
+        exact = split_fields(head.raw.rstrip("\r\n").strip(" "), separator)
         self.ends = [exact[place].encode("latin-1") for place in columns.places[:2] if place < len(exact)]
         reader.take(self.text)
         self.fault = reader.fault

@@ -140,7 +140,7 @@ class NameReader:
 
 
 _REASONS = {
-    FEW: "a column is missing, where {apart} separate columns (--separator, separator=)",
+    FEW: "a column is missing; columns are separated by {apart} (--separator, separator=)",
     MANY: "it goes on after the last column; say which columns to read with --columns (columns=)",
     LONG: f"a name has more than {WIDEST} bytes",
     NUMBER: "the weight is not a number",
@@ -178,7 +178,7 @@ def _find(
         at = end + 1
         if end > begin and text[end - 1] == 13:
             end -= 1
-        if begin >= end and not carriage:
+        if _gap_end(text, begin, end, 0) >= end and not carriage:
             continue
         if not carriage and classes[text[begin]] == scan.COMMENT:
             if scan.hides_fields(text[begin:end], classes, fields):

@@ -57,15 +57,15 @@ def separator_of(path: str, head: FileHead, decimal: str, gaps: bool, suffix: st
     """
     lines = [head.line, *head.following]
     below = lines[1:] or lines
-    candidates = _candidates(below, decimal, gaps)
-    fitting = [mark for mark in _candidates(lines, decimal, gaps) if _share(lines, mark) == 1]
+    all_candidates, candidates = (_candidates(some, decimal, gaps) for some in (lines, below))
+    fitting = [mark for mark in all_candidates if _share(lines, mark) == 1]
     fitting = fitting or [mark for mark in candidates if _share(below, mark) == 1]
     fitting = fitting or [mark for mark in candidates if _share(below, mark) > 0.5]
     if "\t" in fitting and suffix == ".tsv":
         return "\t"
     if len(fitting) > 1:
         raise _ambiguous(path, head, fitting, decimal)
-    return fitting[0] if fitting else max(candidates, key=lambda mark: _share(below, mark))
+    return fitting[0] if fitting else max(all_candidates, key=lambda mark: _share(lines, mark))
 
 
 def _candidates(lines: Sequence[str], decimal: str, gaps: bool) -> list[str]:

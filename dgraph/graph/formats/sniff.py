@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -37,6 +38,11 @@ BINARY = {
     b"\x01\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
     b"\x02\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
 }
+WIDE = {
+    rb"[\t-~]\0\0\0[\t-~]|\0\0\0[\t-~]\0\0\0[\t-~]": "UTF-32 text",
+    rb"[\t-~]\0[\t-~]\0|\0[\t-~]\0[\t-~]": "UTF-16 text",
+}
+"""Beginnings of text without a byte order mark."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,9 @@ def _head(path: str, comments: str, empty: bool, sample: bool, later: str) -> Fi
         for magic, what in BINARY.items():
             if start.startswith(magic):
                 raise DataError(f"{path}: the file is {what}")
+        for pattern, what in WIDE.items():
+            if re.match(pattern, start, re.DOTALL):
+                raise DataError(f"{path}: the file is {what}; save it as UTF-8")
         after = 3 if start.startswith(b"\xef\xbb\xbf") else 0
         text.seek(after)
         first, number = None, 0
@@ -135,11 +144,11 @@ def _head(path: str, comments: str, empty: bool, sample: bool, later: str) -> Fi
                 reason = CARRIAGE if b"\r" in raw else TOO_LONG
                 raise DataError(f"{path}:{number}: {reason}")
             begin, after = after, after + len(raw)
-            line = _text(raw)
+            line = _text(raw, " " if sample else " \t")
             if "\r" in line:
                 raise DataError(f"{path}:{number}: got {shortened(line)!r}; {CARRIAGE}")
             first = line if first is None else first
-            if line and not _comment(line, comments):
+            if not _is_skipped(line, comments):
                 following = _following(text, later) if sample else []
                 return FileHead(first, line, number, begin, after, size, kind, raw.decode("latin-1"), following)
     if not number and not empty:
@@ -151,7 +160,7 @@ def lines_before(path: str, head: FileHead) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of the lines before the first line of data."""
     with unpacked(path, head.packing) as text:
         for number in range(1, head.number):
-            yield number, _text(text.readline(LONGEST)).removeprefix("\ufeff")
+            yield number, _text(text.readline(LONGEST), " ").removeprefix("\ufeff")
 
 
 def shortened(line: str) -> str:
@@ -167,14 +176,15 @@ def _following(text: IO[bytes], comments: str) -> list[str]:
         if len(raw) == LONGEST and raw[-1:] != b"\n":
             break
         rest -= len(raw)
-        line = _text(raw)
-        if line and not _comment(line, comments):
+        line = _text(raw, " ")
+        if "\r" not in line and not _is_skipped(line, comments):
             lines.append(line)
     return lines
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(" \t")
+def _text(raw: bytes, blanks: str) -> str:
+    """Return a line without its end, and without ``blanks`` around it; in a sample tabs may separate empty columns."""
+    return raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(blanks)
 
 
 def words_of(line: str) -> list[str]:
@@ -182,7 +192,13 @@ def words_of(line: str) -> list[str]:
     return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
-def _comment(line: str, comments: str) -> bool:
+def _is_skipped(line: str, comments: str) -> bool:
+    """Return True for an empty line and a comment."""
+    line = line.strip(" \t")
+    return not line or _is_comment(line, comments)
+
+
+def _is_comment(line: str, comments: str) -> bool:
     return line[0] in comments and (not line[0].isalpha() or len(line) == 1 or line[1] in " \t")
 
 
