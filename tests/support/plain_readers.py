@@ -97,19 +97,16 @@ def proportionate(n: int, edges: int) -> None:
         raise RefusedError
 
 
-def plain_list(content: bytes, passed=None, dense: int = 0):
-    """Read an edge list of any suffix; ``dense``: its number of columns, if ids are 0 … n-1."""
-    lines, delimiters = list(text_lines(content, "#%")), "" if dense else ",;"
-    words = [words_of(line) if dense else columns_of(line) for line in lines]
-    columns = dense or min(max(most(words), 2), 3)
-    edges = opened(
-        lines, words, delimiters, lambda some, rest: rows_of(some, columns, delimiters=delimiters, passed=rest), passed
-    )
-    if dense:
-        n = max(max(u, v) for u, v, _ in edges) + 1
-        proportionate(n, len(edges))
-        return True, range(n), edges
-    return True, None, edges
+def plain_fixed(content: bytes, passed=None, columns: int = 2):
+    """Read an edge list of a number of columns; ids are 0 … n-1."""
+    lines = list(text_lines(content, "#%"))
+    words = [words_of(line) for line in lines]
+    if lines and "\r" in content.decode("latin-1").partition(lines[0])[0].replace("\r\n", "") + lines[0]:
+        raise RefusedError
+    edges = opened(lines, words, "", lambda some, rest: rows_of(some, columns, passed=rest), passed)
+    n = max(max(u, v) for u, v, _ in edges) + 1
+    proportionate(n, len(edges))
+    return True, range(n), edges
 
 
 def opened(lines: list, words: list, delimiters: str, read, passed: list | None, ends=(0, 1)) -> list:
@@ -129,14 +126,6 @@ def opened(lines: list, words: list, delimiters: str, read, passed: list | None,
     if not edges:
         raise RefusedError
     return edges
-
-
-def most(words: list[list[str]]) -> int:
-    """Return the most common number of columns, the earlier one in a tie; a line of counts is ignored."""
-    if len(words) > 1 and counts_of(words[0]) and len(words) - 1 in counts_of(words[0])[1:]:
-        words = words[1:]
-    sizes = [len(each) for each in words] or [0]
-    return max(sizes, key=sizes.count)
 
 
 def counts_of(words: list[str]) -> list[int]:
@@ -172,10 +161,6 @@ def misplaced(names: list[str], ends=(0, 1)) -> None:
     sources, targets = ends_named(names)
     if len(sources) == len(targets) == 1 and (sources[0], targets[0]) != ends:
         raise RefusedError
-
-
-def columns_of(line: str) -> list[str]:
-    return [word for word in re.split(r"[ \t,;]+", line) if word]
 
 
 def plain_cedge(content: bytes, passed=None):
