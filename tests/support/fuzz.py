@@ -16,12 +16,11 @@ from pathlib import Path
 import numpy as np
 from fuzz_inputs import BYTES, ODD, broken, ldbc, packed_as, valid
 from loading import agreed, cleaned, figures, joined, share
-from plain_lists import plain_integers, plain_named
+from plain_lists import plain_fixed, plain_integers, plain_named
 from plain_readers import (
     RefusedError,
     plain_cedge,
     plain_dimacs,
-    plain_fixed,
     plain_galois,
     plain_gapbs,
     plain_metis,

@@ -18,8 +18,12 @@ from plain_readers import (
     ends_named,
     misplaced,
     not_most,
+    opened,
+    proportionate,
+    text_lines,
     words_of,
 )
+from plain_readers import rows_of as integers
 
 QUOTED = re.compile(r'(^|[\t,;| ])"(?:[^"]|"")*"(?=[\t,;| ]|$)')
 NUMBER = "0123456789+-."
@@ -256,6 +260,19 @@ def plain_integers(content: bytes, passed=None, tabs_first: bool = False):
         hides(line, separator, usual) for line in lines.later if line.lstrip(" \t")[0] in "#%" and "\r" not in line
     )
     return True, None, edges, hidden + hidden_before(lines.before, separator, usual, len(edges), high)
+
+
+def plain_fixed(content: bytes, passed=None, columns: int = 2):
+    """Read an edge list of a number of columns; ids are 0 … n-1."""
+    lines = lines_of(content)
+    data = list(text_lines(content, "#%"))
+    edges = opened(
+        data, [words_of(line) for line in data], "", lambda some, rest: integers(some, columns, passed=rest), passed
+    )
+    n = max(max(u, v) for u, v, _ in edges) + 1
+    proportionate(n, len(edges))
+    hidden = sum(hides(line, "", columns) for line in lines.later if line.lstrip(" \t")[0] in "#%" and "\r" not in line)
+    return True, range(n), edges, hidden + hidden_before(lines.before, "", columns, len(edges), n - 1)
 
 
 def plain_named(content: bytes, passed=None, tabs_first: bool = False):

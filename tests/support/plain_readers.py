@@ -97,18 +97,6 @@ def proportionate(n: int, edges: int) -> None:
         raise RefusedError
 
 
-def plain_fixed(content: bytes, passed=None, columns: int = 2):
-    """Read an edge list of a number of columns; ids are 0 … n-1."""
-    lines = list(text_lines(content, "#%"))
-    words = [words_of(line) for line in lines]
-    if lines and "\r" in content.decode("latin-1").partition(lines[0])[0].replace("\r\n", "") + lines[0]:
-        raise RefusedError
-    edges = opened(lines, words, "", lambda some, rest: rows_of(some, columns, passed=rest), passed)
-    n = max(max(u, v) for u, v, _ in edges) + 1
-    proportionate(n, len(edges))
-    return True, range(n), edges
-
-
 def opened(lines: list, words: list, delimiters: str, read, passed: list | None, ends=(0, 1)) -> list:
     """Return the edges that ``read(lines, passed)`` finds, without the first line if that is a header."""
     first, rest = words[0] if words else [], None if passed is None else []

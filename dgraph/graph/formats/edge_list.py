@@ -108,7 +108,8 @@ def _read_fixed(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, .
     )
     words, places = words_of(head.line), [kinds.index(kind) for kind in (SOURCE, TARGET)]
     named = options.header is None and bool(words) and not any(begins_number(word) for word in words)
-    names = tuple(words) if named or (options.header and not counts_of(words)) else ()
+    titles = split_fields(head.line, "\t" if "\t" in head.line else "")
+    names = tuple(titles) if named or (options.header and not counts_of(words)) else ()
     with comm.together():
         if names:
             check_names(path, head, names, places)
