@@ -51,7 +51,9 @@ def edge_columns(names: Sequence[str], what: str) -> list[int]:
             columns are named weight.
     """
     small = {name.strip().lower(): place for place, name in reversed(list(enumerate(names)))}
-    ends = [next((small[name] for name in known if name in small), None) for known in (SOURCES, TARGETS)]
+    ends: Sequence[int | None] = [
+        next((small[name] for name in known if name in small), None) for known in (SOURCES, TARGETS)
+    ]
     if ends[0] is None or ends[1] is None:
         if len(names) == 3 and are_unnamed(names):
             return [0, 1, 2]

@@ -90,8 +90,7 @@ def list_columns(path: str, head: FileHead, separator: str, options: LoadOptions
                 "weight; say which they are with --columns (columns=), or what separates them with --separator "
                 "(separator=)"
             )
-        places = (0, 1, 2) if usual > 2 else (0, 1)
-        return ListColumns(places, len(places), usual)
+        return ListColumns((0, 1, 2) if usual > 2 else (0, 1), 3 if usual > 2 else 2, usual)
     if not (options.columns is not None and are_names(options.columns)):
         check_names(path, head, names, chosen or (0, 1))
     if usual > max(len(names), 2) and not (chosen and options.header):
