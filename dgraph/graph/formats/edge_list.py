@@ -6,15 +6,15 @@ header, ``named_edges.py`` reads ends that are words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.counted_header import check_size, set_direction
+from dgraph.graph.formats.edge_form import edge_form
 from dgraph.graph.formats.first_line import (
     LARGEST,
     Counts,
@@ -29,7 +29,7 @@ from dgraph.graph.formats.named_edges import read_named
 from dgraph.graph.formats.packed import suffix_of
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
-from dgraph.graph.formats.separator import SPELLED, separator_of
+from dgraph.graph.formats.separator import separator_of
 from dgraph.graph.formats.sniff import FileHead, read_head, words_of
 from dgraph.graph.formats.text import Layout, Table, columns_read, fault_of, read_table, refuse_most
 
@@ -170,35 +170,3 @@ def _id_range(src: np.ndarray, dst: np.ndarray, comm: Comm) -> tuple[int, int]:
     ends = [end for end in (src, dst) if end.size]
     high = comm.largest(max((int(end.max()) for end in ends), default=-1))
     return -comm.largest(max((-int(end.min()) for end in ends), default=-LARGEST)), high
-
-
-@dataclass(frozen=True)
-class EdgeForm:
-    """Syntax of an edge list's lines, from the load options.
-
-    Attributes:
-        comments: characters that begin a comment line before the first line of data.
-        later: those that begin one in later lines, in files of names: those that the user gave.
-        separator: between columns; None: decided by the first lines.
-        decimal: the decimal mark of weights.
-    """
-
-    comments: str
-    later: str
-    separator: str | None
-    decimal: str
-
-
-def edge_form(options: LoadOptions) -> EdgeForm:
-    """Return the syntax that ``separator`` and ``comment`` describe.
-
-    Raises:
-        UsageError: one of them is invalid.
-    """
-    separator, comment = options.separator, options.comment
-    separator = separator if separator is None else SPELLED.get(separator.lower(), separator)
-    for name, mark in (("separator", separator), ("comment", comment or None)):
-        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "+-.\r\n"):
-            raise UsageError(f"{name} {mark!r}: give one character that no number holds, such as '|' or a tab")
-    comments = "#%" if comment is None else comment
-    return EdgeForm(comments, comment or "", separator and separator.strip(" "), options.decimal)

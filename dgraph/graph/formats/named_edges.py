@@ -28,7 +28,7 @@ from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
 
 if TYPE_CHECKING:
-    from dgraph.graph.formats.edge_list import EdgeForm
+    from dgraph.graph.formats.edge_form import EdgeForm
     from dgraph.graph.load_options import LoadOptions
 
 OR_HEADER = "; or, if it names columns or counts, say --header (header=True)"
