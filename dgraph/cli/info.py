@@ -56,11 +56,10 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
             "bytes": sum(file.stat().st_size for file in Path(spec).iterdir()),
         }
     elif not is_generator(spec):
-        reader = FORMATS[suffix_of(spec)]
-        found |= {
-            "format": f"{suffix_of(spec)}: {summary(reader).replace('``', '').removesuffix('.')}",
-            "bytes": os.path.getsize(spec),
-        }
+        suffix = suffix_of(spec, given.get("format"))
+        found["format"] = f"{suffix}: {summary(FORMATS[suffix]).replace('``', '').removesuffix('.')}"
+        if os.path.isfile(spec):
+            found["bytes"] = os.path.getsize(spec)
     found |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
     if "quick" not in given:
         found |= structure(graph)
@@ -107,7 +106,8 @@ def _text(found: dict[str, Any]) -> str:
     degree = found["degrees"]
     lines = [found["summary"]]
     if "format" in found:
-        lines.append(f"format {found['format']} · {found['bytes']:,} bytes")
+        size = f" · {found['bytes']:,} bytes" if "bytes" in found else ""
+        lines.append(f"format {found['format']}{size}")
     lines.append(f"fingerprint {found['fingerprint']}")
     lines.append(f"degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
     for at, count in enumerate(degree["histogram"]):

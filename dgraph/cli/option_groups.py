@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from dgraph.comm.watchdog import LIMIT, OFF
 from dgraph.engine.checkpoint import RESUME
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
-from dgraph.graph.load_options import EDGE_DATA, IDS, MERGES, ORDERS
+from dgraph.graph.load_options import DECIMALS, EDGE_DATA, FILE_FORMATS, IDS, MERGES, ORDERS
 from dgraph.report import STYLES
 from dgraph.testing import Options
-from launch.once import Switch
+from launch.once import Once, Switch
 
 RUN = (
     "policy", "build", "backend", "threads", "schedule", "gpus", "gpu_memory", "allow_gpu_sharing", "transport",
@@ -41,8 +42,21 @@ WIDEST_CHOICES = 40
 """Characters of choices that help shows in place of a metavar; longer lists go into the text."""
 
 
-def add_load_options(graph: Any) -> None:
-    """Add the options that are fields of :class:`~dgraph.graph.load_options.LoadOptions`."""
+class _FormatOption(Once):
+    """``--format``: the format of the file that is read (``format``), or of standard output (``style``)."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Store the word of one of the two; each may be given once."""
+        action = copy(self)
+        action.dest = "style" if values in STYLES else "format"
+        Once.__call__(action, parser, namespace, values, option)
+
+
+def add_load_options(graph: Any, styles: bool = False) -> None:
+    """Add the options that are fields of :class:`~dgraph.graph.load_options.LoadOptions`.
+
+    ``styles``: ``--format`` also takes the formats of standard output.
+    """
     directed = graph.add_mutually_exclusive_group()
     directed.add_argument("--directed", **flag(True), help="edges have a direction (default: as the input says)")
     directed.add_argument("--undirected", **flag(False, "directed"), help="take every edge in both directions")
@@ -73,8 +87,16 @@ def add_load_options(graph: Any) -> None:
         **flag(),
         help="drop and count malformed lines, unless they are most lines (default: refuse the file)",
     )
-    graph.add_argument("--separator", metavar="C", help="separator of edge-list columns (default: , ; and blanks)")
-    graph.add_argument("--comment", metavar="C", help="first character of comment lines (default: # and %%)")
+    graph.add_argument(
+        "--separator",
+        metavar="C",
+        help="separator of edge-list columns: one character, or tab (default: the tab, comma, semicolon, pipe or "
+        "blanks that fit the first lines)",
+    )
+    graph.add_argument(
+        "--comment", metavar="C", help="first character of comment lines; '': no line is a comment (default: # and %%)"
+    )
+    graph.add_argument("--decimal", choices=DECIMALS, help="decimal mark of weights in an edge list (default: .)")
     names = graph.add_mutually_exclusive_group()
     names.add_argument(
         "--header",
@@ -84,6 +106,17 @@ def add_load_options(graph: Any) -> None:
     names.add_argument("--no-header", **flag(False, "header"), help="the first line of an edge list is an edge")
     graph.add_argument(
         "--columns", metavar="S,T[,W]", help="columns of source, target and weight: names, or from 1 (default 1,2[,3])"
+    )
+    about = "format of the file, where its suffix does not say it: a suffix without its dot, such as txt"
+    if styles:
+        about += "; or output on stdout: table (default), json (one report a line), or the lines of the Graph500 or "
+        about += "GAP benchmark's programs"
+    graph.add_argument(
+        "--format",
+        action=_FormatOption,
+        choices=(*(STYLES if styles else ()), *FILE_FORMATS),
+        metavar="NAME",
+        help=about,
     )
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
@@ -175,7 +208,7 @@ def _add_input(group: Any) -> None:
         help="a file, known by its suffix, a store (a folder), or a generator NAME:SIZE[,key=value...] such as "
         f"rmat:20,seed=7; '{PROGRAM} list' names all (default: a small generated graph)",
     )
-    add_load_options(group)
+    add_load_options(group, styles=True)
 
 
 def _add_limits(group: Any, algorithm: Any) -> None:
@@ -266,12 +299,6 @@ def _add_output(group: Any) -> None:
         "lines); with several sources FILE.SOURCE.csv",
     )
     group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
-    group.add_argument(
-        "--format",
-        choices=tuple(STYLES),
-        help="output on stdout: table (default), json (one report a line), or the lines of the Graph500 or GAP "
-        "benchmark's programs",
-    )
     group.add_argument(
         "--record",
         metavar="WHAT[,WHAT]",

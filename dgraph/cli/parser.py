@@ -197,7 +197,7 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
         report=given.get("report"),
         quiet=given.get("quiet", False),
         command=(*program().split(), word, *words),
-        format=given.get("format"),
+        format=given.get("style"),
         definition=algorithm,
         target=Vertices.of("--target", given["target"], one=True) if "target" in given else None,
     )

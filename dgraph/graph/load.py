@@ -21,8 +21,11 @@ from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.order import by_degree
 from dgraph.graph.build.rows_from_file import RawRows, build_from_rows, check_mirrored
 from dgraph.graph.formats import FORMATS, NAMING, suffix_of
+from dgraph.graph.formats.foreign import advice_on_suffix, advice_on_url
+from dgraph.graph.formats.sniff import name_of
+from dgraph.graph.formats.spooled import spooled
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.load_options import FILE_FORMATS, LoadOptions
 
 LISTS = 1.5
 """Peak memory of a load in lists of both ends of all edges: one list, and the rows built from it."""
@@ -72,7 +75,7 @@ def refuse_names(spec: str, options: LoadOptions) -> None:
     """Raise a :class:`UsageError` if names of vertices are asked of an input that has none."""
     from dgraph.graph.generate import is_generator
 
-    if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) not in NAMING):
+    if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec, options.format)) not in NAMING):
         raise UsageError(
             f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …) and tables (.parquet, "
             ".arrow, .feather)"
@@ -83,20 +86,23 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.build.weights import check_rule
     from dgraph.graph.generate import generate, is_generator
 
+    reader = None if is_generator(spec) else FORMATS.get(suffix_of(spec, options.format))
     with comm.together():
+        if advice := advice_on_url(spec):
+            raise UsageError(f"{spec} is a URL; {advice}")
+        if reader is None and not is_generator(spec):
+            raise _not_a_graph(spec)
         refuse_names(spec, options)
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows
-    if is_generator(spec):
+    if reader is None:
         _refuse_too_large(spec, comm)
         raw = generate(spec, comm)
     else:
-        reader = FORMATS.get(suffix_of(spec))
-        with comm.together():
-            if reader is None:
-                raise _not_a_graph(spec)
-        raw = reader(spec, comm, options)
+        with spooled(spec, comm) as path:
+            raw = reader(path, comm, options)
+        raw.facts.name = name_of(spec)
     if options.weights is not None:
         raw.weights = None
     return raw
@@ -127,8 +133,11 @@ def _not_a_graph(spec: str) -> UsageError:
     if os.path.isdir(spec):
         return UsageError(f"{spec} is a folder without a manifest.json, so it is not a store; name a file or a store")
     if os.path.exists(spec):
+        if advice := advice_on_suffix(spec, suffix_of(spec)):
+            return UsageError(f"{spec}: dgraph does not read {suffix_of(spec)}; {advice}")
         return UsageError(
-            f"{spec}: the suffix of a file determines its format, and this one is unknown; known: {known}"
+            f"{spec}: the suffix of a file determines its format, and this one is unknown; rename the file, or say the "
+            f"format: --format txt (format='txt'); formats are {' '.join(FILE_FORMATS)}"
         )
     from dgraph.graph.generate import GENERATORS
 

@@ -15,6 +15,12 @@ IDS = ("integer", "string")
 ORDERS = ("original", "degree")
 MERGES = ("min", "max", "sum", "first", "count")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
+DECIMALS = (".", ",")
+FILE_FORMATS = (
+    "arrow", "cedge", "col", "csv", "edges", "el", "feather", "g500", "g500w", "gr", "graph", "mtx", "npz", "parquet",
+    "sg", "snap", "tsv", "txt", "wel", "wsg",
+)  # fmt: skip
+"""Formats of single files: their suffixes without the dot (``formats/``)."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +43,24 @@ class LoadOptions:
         order: internal numbering of vertices: "original", by id, or "degree", the largest degree first. Results keep
             original ids.
         lenient: skip and count lines of text that violate their format; a file with mostly such lines is refused.
-        separator: the character between columns of an edge list besides blanks; None: comma and semicolon.
-        comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
+        separator: the character between columns of an edge list (``"tab"``, or a blank for runs of blanks and tabs);
+            None: the one of tab, comma, semicolon, pipe and blanks that fits the first lines.
+        comment: the character that begins a comment line of an edge list, "" for none; None: ``#`` and ``%`` before
+            the first line of data, and anywhere in a file of integers.
+        decimal: the decimal mark of weights in an edge list, "." or ",".
         header: True if the first line of an edge list is a header (names of columns, or counts) rather than an edge;
             None: detected (``docs/guide/data.md`` has the rules).
         columns: columns SOURCE,TARGET[,WEIGHT] of an edge list: names in its header, such as ``"who,whom"``, or
             numbers from 1, such as ``"2,3"``, or a list of either; None: lines have two or three columns, in this
             order.
+        format: format of a file whose suffix does not say it, such as "txt" for KONECT's ``out.NAME`` and for pipes:
+            one of :data:`FILE_FORMATS`.
         edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
         verify: check a store against its checksums.
 
     Raises:
-        UsageError: an unknown ``ids``, ``order``, ``merge`` or ``edge_data``; or ``merge`` beside an option that leaves
-            it nothing to do.
+        UsageError: an unknown ``ids``, ``order``, ``merge``, ``format``, ``decimal`` or ``edge_data``; or ``merge``
+            beside an option that leaves it nothing to do.
     """
 
     directed: bool | None = None
@@ -64,8 +75,10 @@ class LoadOptions:
     lenient: bool = False
     separator: str | None = None
     comment: str | None = None
+    decimal: str = "."
     header: bool | None = None
     columns: str | None = None
+    format: str | None = None
     edge_data: str | None = None
     verify: bool = True
 
@@ -81,6 +94,10 @@ class LoadOptions:
             raise UsageError(f"merge={self.merge!r} merges parallel edges, and {other}; give one of the two")
         if self.edge_data not in (None, *EDGE_DATA):
             raise unknown("type of edge data", self.edge_data, EDGE_DATA)
+        if self.format not in (None, *FILE_FORMATS):
+            raise unknown("format of files", self.format, FILE_FORMATS)
+        if self.decimal not in DECIMALS:
+            raise unknown("decimal mark", self.decimal, DECIMALS)
 
 
 NAMES = tuple(field.name for field in fields(LoadOptions))

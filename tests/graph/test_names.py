@@ -48,7 +48,7 @@ def named(path, ranks, **options):
 def test_words_are_numbered_in_their_order(ranks, packing, name, separator, options, tmp_path, monkeypatch):
     monkeypatch.setattr("dgraph.graph.formats.lines.CHUNK", 40)
     lines = [separator.join(map(str, edge)) for edge in EDGES]
-    text = "\n".join(["# a comment", *(["u\tv\tw"] if "header" in options else []), *lines[:3], "", *lines[3:]])
+    text = "\n".join(["# a comment", *(["u\tv\tweight"] if "header" in options else []), *lines[:3], "", *lines[3:]])
     content = gzip.compress(text.encode()) if packing == "gzip" else text.encode()
     graph = named(written(tmp_path, name, content), ranks, **options)
     assert figures(graph) == cleaned(NUMBERED, True, vertices=range(len(WORDS)))
@@ -70,7 +70,7 @@ def world_of_one():
 REFUSED = [
     ("a b\nc\n", "a.txt:2: got 'c'; a column is missing"),
     ("a b\nc d e\n", "a.txt:2: got 'c d e'; it goes on after the last column"),
-    ("a b 1\nc d x\n", "a.txt:2: got 'c d x'; the weight is not a number"),
+    ("a b 1\nc d x\n", "a.txt:2: got 'c d x'; the weight 'x' is not a number"),
     ("a b 1\nc d 1e999\n", "does not fit a double"),
     ("a b\n'c' d\n", "a.txt:2: .*quotation"),
     ('a b\n"c d\n', "a.txt:2: .*not closed"),
@@ -147,7 +147,7 @@ def test_a_header_before_words(name, content, header, ranks, packing, tmp_path, 
 
 AMBIGUOUS = [
     ("from to\nanna ben\nben to\n", r"a\.txt:1: got 'from to', which reads like names .*--header .* or --no-header"),
-    ("anna ben years\nanna carl 1\nben carl 2\n", r"a\.txt:1: .*the weight is not a number; .* say --header"),
+    ("anna ben years\nanna carl 1\nben carl 2\n", r"a\.txt:1: got 'anna ben years', which reads like names .*--header"),
     ("anna ben carl\nben carl\ncarl ben\n", r"a\.txt:1: .*it goes on after .*say --header"),
 ]
 

@@ -19,8 +19,8 @@ def scanned(token: bytes, kind=scan.NUMBER):
     src, dst, integers, reals = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
     late = np.zeros((1, 4), np.int64)
     columns = np.array([scan.SOURCE, scan.TARGET, kind])
-    classes = scan.byte_classes("#", ",")
-    out = scan.scan(line, classes, 0, columns, 0, scan.LARGEST, False, src, dst, integers, reals, late)
+    classes = scan.byte_classes("#", "")
+    out = scan.scan(line, classes, 0, columns, 0, scan.LARGEST, False, 0, src, dst, integers, reals, late)
     _, _, lates, integral, _, wrong = out[:6]
     if wrong:
         return None, wrong
@@ -86,7 +86,7 @@ def test_ids_are_exact_to_63_bits(value, zeros):
     room = [np.zeros(1, np.int64) for _ in range(3)]
     columns = np.array([scan.SOURCE, scan.TARGET])
     out = scan.scan(
-        np.frombuffer(raw, np.uint8), scan.byte_classes("#", ""), 0, columns, 0, scan.LARGEST, False, *room,
+        np.frombuffer(raw, np.uint8), scan.byte_classes("#", ""), 0, columns, 0, scan.LARGEST, False, 0, *room,
         np.zeros(1), np.zeros((0, 4), np.int64),
     )  # fmt: skip
     if value < 1 << 63:

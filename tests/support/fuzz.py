@@ -16,18 +16,18 @@ from pathlib import Path
 import numpy as np
 from fuzz_inputs import BYTES, ODD, broken, ldbc, packed_as, valid
 from loading import agreed, cleaned, figures, joined, share
+from plain_lists import plain_fixed, plain_integers, plain_named
 from plain_readers import (
     RefusedError,
     plain_cedge,
     plain_dimacs,
     plain_galois,
     plain_gapbs,
-    plain_list,
     plain_metis,
     plain_mtx,
     plain_packed,
 )
-from plain_tables import GALOIS, plain_ldbc, plain_named, plain_npz, plain_table, text_of
+from plain_tables import GALOIS, plain_ldbc, plain_npz, plain_table, text_of
 from simulated import on_ranks
 
 from dgraph.errors import DgraphError, InternalError
@@ -35,10 +35,10 @@ from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
 
 TEXT = {
-    "a.txt": plain_list,
-    "a.csv": plain_list,
-    "a.el": lambda content, passed: plain_list(content, passed, 2),
-    "a.wel": lambda content, passed: plain_list(content, passed, 3),
+    "a.txt": plain_integers,
+    "a.csv": plain_integers,
+    "a.el": lambda content, passed: plain_fixed(content, passed, 2),
+    "a.wel": lambda content, passed: plain_fixed(content, passed, 3),
     "a.gr": plain_dimacs,
     "a.col": lambda content, passed: plain_dimacs(content, passed, ("edge", "col"), "e", 2),
     "a.cedge": plain_cedge,
@@ -99,7 +99,7 @@ def an_input(kind: str, rng: random.Random) -> Input:
 
 def expected(given: Input):
     """Return the plain reader's result: direction, vertices, arcs, count, dropped lines, names; None if it refuses."""
-    kind, passed = given.kind, [] if given.options.get("lenient") else None
+    kind, passed, hidden = given.kind, [] if given.options.get("lenient") else None, 0
     try:
         if kind in BINARY:
             content = given.files[given.name]
@@ -112,16 +112,16 @@ def expected(given: Input):
         else:
             text = text_of(given.files[given.name])
             if kind in NAMED:
-                directed, vertices, edges = plain_named(text, kind[1:], passed)
+                directed, vertices, edges, hidden = plain_named(text, passed, kind == "n.tsv")
             else:
-                directed, vertices, edges = TEXT[kind](text, passed)
+                directed, vertices, edges, hidden = (*TEXT[kind](text, passed), 0)[:4]
     except RefusedError:
         return None
     names = vertices if kind in NAMED or (kind in TABLES[1:] and vertices) else None
     vertices = range(len(names)) if names else vertices
     mirrored = not directed and kind in ("a.sg", "a.wsg", "a.graph")
     once = [(u, v, w) for u, v, w in edges if u <= v] if mirrored else edges
-    return directed, *cleaned(once, directed, vertices=vertices, keep_loops=True)[:3], len(passed or ()), names
+    return directed, *cleaned(once, directed, vertices=vertices, keep_loops=True)[:3], len(passed or ()) + hidden, names
 
 
 def found(path: Path, ranks: int, options: dict):

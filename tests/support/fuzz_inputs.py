@@ -38,14 +38,27 @@ def edges_of(rng: random.Random, top: int = 6) -> list:
 def valid(name: str, rng: random.Random) -> bytes:
     """Return a file of the format."""
     edges, n = edges_of(rng), 6
-    spell = rng.choice([str, lambda w: f"{w}.25", lambda w: f"{w}e-1", lambda w: f"-{w}", lambda w: f"{w << 40}"])
+    spell = rng.choice(
+        [str, lambda w: f"{w}.25", lambda w: f"{w}e-1", lambda w: f"-{w}", lambda w: f"{w << 40}", lambda w: f"{w},5"]
+    )
     words = rng.choice(["abcdef", ["x y", "y", "zz", "0", "#a", "\u00e9"]])
     listed = name.endswith((".txt", ".csv", ".tsv", ".el", ".wel", ".cedge"))
-    headers = ["", "", f"{n} {len(edges)}\n", f"{n} {n} {len(edges)}\n", "u v\n", "from to cost\n", "a b w\n"]
+    headers = [
+        "",
+        "",
+        f"{n} {len(edges)}\n",
+        f"{n} {n} {len(edges)}\n",
+        "u v\n",
+        "from to cost\n",
+        "a b w\n",
+        "source target weight\n",
+        "# 1 2\n",
+    ]
+    mark = rng.choice(",,;|")
     first = rng.choice(headers) if listed else ""
     lines = {
         "a.txt": lambda: first + "".join(f"{u}\t{v}\n" for u, v, _ in edges),
-        "a.csv": lambda: first.replace(" ", ",") + "".join(f"{u},{v},{spell(w)}\n" for u, v, w in edges),
+        "a.csv": lambda: first.replace(" ", mark) + "".join(f"{u}{mark}{v}{mark}{spell(w)}\n" for u, v, w in edges),
         "a.el": lambda: first + "".join(f"{u} {v}\n" for u, v, _ in edges),
         "a.wel": lambda: first + "".join(f"{u} {v} {spell(w)}\n" for u, v, w in edges),
         "a.gr": lambda: (
@@ -63,7 +76,9 @@ def valid(name: str, rng: random.Random) -> bytes:
         ),
         "a.graph": lambda: metis(n, list({(u, v): (u, v, w) for u, v, w in edges if u < v}.values()), "1"),
         "n.txt": lambda: "# c\n" + first + "".join(f"{'abcdef'[u]} {'abcdef'[v]}\n" for u, v, _ in edges),
-        "n.csv": lambda: first.replace(" ", ",") + "".join(f"{words[u]},{words[v]} ,{spell(w)}\n" for u, v, w in edges),
+        "n.csv": lambda: (
+            first.replace(" ", mark) + "".join(f"{words[u]}{mark}{words[v]} {mark}{spell(w)}\n" for u, v, w in edges)
+        ),
         "n.tsv": lambda: first.replace(" ", "\t") + "".join(f"{words[u]}\t{words[v]}\n" for u, v, _ in edges),
     }
     if name in lines:

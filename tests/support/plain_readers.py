@@ -97,21 +97,6 @@ def proportionate(n: int, edges: int) -> None:
         raise RefusedError
 
 
-def plain_list(content: bytes, passed=None, dense: int = 0):
-    """Read an edge list of any suffix; ``dense``: its number of columns, if ids are 0 … n-1."""
-    lines, delimiters = list(text_lines(content, "#%")), "" if dense else ",;"
-    words = [words_of(line) if dense else columns_of(line) for line in lines]
-    columns = dense or min(max(most(words), 2), 3)
-    edges = opened(
-        lines, words, delimiters, lambda some, rest: rows_of(some, columns, delimiters=delimiters, passed=rest), passed
-    )
-    if dense:
-        n = max(max(u, v) for u, v, _ in edges) + 1
-        proportionate(n, len(edges))
-        return True, range(n), edges
-    return True, None, edges
-
-
 def opened(lines: list, words: list, delimiters: str, read, passed: list | None, ends=(0, 1)) -> list:
     """Return the edges that ``read(lines, passed)`` finds, without the first line if that is a header."""
     first, rest = words[0] if words else [], None if passed is None else []
@@ -129,14 +114,6 @@ def opened(lines: list, words: list, delimiters: str, read, passed: list | None,
     if not edges:
         raise RefusedError
     return edges
-
-
-def most(words: list[list[str]]) -> int:
-    """Return the most common number of columns, the earlier one in a tie; a line of counts is ignored."""
-    if len(words) > 1 and counts_of(words[0]) and len(words) - 1 in counts_of(words[0])[1:]:
-        words = words[1:]
-    sizes = [len(each) for each in words] or [0]
-    return max(sizes, key=sizes.count)
 
 
 def counts_of(words: list[str]) -> list[int]:
@@ -172,10 +149,6 @@ def misplaced(names: list[str], ends=(0, 1)) -> None:
     sources, targets = ends_named(names)
     if len(sources) == len(targets) == 1 and (sources[0], targets[0]) != ends:
         raise RefusedError
-
-
-def columns_of(line: str) -> list[str]:
-    return [word for word in re.split(r"[ \t,;]+", line) if word]
 
 
 def plain_cedge(content: bytes, passed=None):

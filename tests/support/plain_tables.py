@@ -1,4 +1,4 @@
-"""Readers of the other formats without dgraph: compressed text, names, LDBC, scipy's .npz, Arrow tables.
+"""Readers of the other formats without dgraph: compressed text, LDBC, scipy's .npz, Arrow tables.
 
 They return the same as those of ``plain_readers.py``.
 """
@@ -16,11 +16,7 @@ from plain_readers import (
     RefusedError,
     a_weight,
     an_id,
-    counts_of,
-    ends_named,
     finite,
-    misplaced,
-    most,
     not_most,
     proportionate,
     rows_of,
@@ -54,83 +50,6 @@ def text_of(content: bytes) -> bytes:
     if content.startswith(MAGIC):
         raise RefusedError
     return content
-
-
-def plain_named(content: bytes, suffix: str, passed=None):
-    """Read edges between words; the vertices are all words in ascending order."""
-
-    def split(line):
-        return [word.strip(" \t") for word in line.split(separator)] if separator else words_of(line)
-
-    separator = {".csv": ",", ".tsv": "\t"}.get(suffix, "")
-    lines = [re.sub(r"\r\Z", "", raw.decode("latin-1")) for raw in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-    lines = [line for line in lines if line.strip(" \t") and line.lstrip(" \t")[0] not in "#%"]
-    words = [split(line.strip(" \t")) for line in lines]
-    columns = most(words)
-    if columns not in (2, 3):
-        raise RefusedError
-    first, rest = words[0], None if passed is None else []
-    sources, targets = ends_named(first)
-    titles = (0 in sources and 1 in targets) or numbered(first)
-    weight = first[2] if columns == 3 and len(first) > 2 else ""
-    titled = weight != "" and weight[0] not in "0123456789+-." and not weighs(weight)
-    if titles or titled:
-        misplaced(first)
-    edges = named_rows(lines[1:], split, columns, rest)
-    ends, lines_after = {end for u, v, _ in edges for end in (u, v)}, len(edges) + len(rest or ())
-    met = any(word in ends for word in first[:2])
-    n, *said = counts_of(first) or [0]
-    counts = lines_after and lines_after in said and n == len(ends)
-    if titles and met:
-        raise RefusedError
-    if not (titles or (titled and not met) or counts):
-        edges += named_rows(lines[:1], split, columns, rest)
-    if passed is not None:
-        passed += rest
-    not_most(passed, edges)
-    if not edges:
-        raise RefusedError
-    names = sorted({end for u, v, _ in edges for end in (u, v)})
-    number, reals = {name: at for at, name in enumerate(names)}, any(isinstance(w, float) for *_, w in edges)
-    edges = [(number[u], number[v], float(w) if reals else w) for u, v, w in edges]
-    return True, [name.encode("latin-1") for name in names], edges
-
-
-def named_rows(lines, split, columns: int, passed) -> list:
-    """Return edges between words."""
-    edges = []
-    for line in lines:
-        words = split(line)
-        try:
-            if len(words) != columns:
-                raise RefusedError
-            for word in words[:2]:
-                if not 1 <= len(word) <= 255 or word[0] in "\"'" or "\0" in word:
-                    raise RefusedError
-            edges.append((words[0], words[1], a_weight(words[2]) if columns == 3 else 1))
-        except RefusedError:
-            if passed is None:
-                raise
-            passed.append(line)
-    return edges
-
-
-def numbered(words: list[str]) -> bool:
-    """Return True if the words are numbered names, such as node1 and node2, or id_a and id_b."""
-    small = [re.sub("[^a-z0-9]", "", word.lower()) for word in words[:2]]
-    return len(small) == 2 and any(
-        small == [stem + one, stem + two]
-        for stem in ("node", "vertex", "id", "name")
-        for one, two in ("12", "ab", "01", "ij")
-    )
-
-
-def weighs(word: str) -> bool:
-    try:
-        a_weight(word)
-    except RefusedError:
-        return False
-    return True
 
 
 def plain_ldbc(files: dict[str, bytes], name: str, passed=None):

@@ -96,7 +96,8 @@ def _bounds(rule: str) -> tuple[int, int] | tuple[float, float]:
     ends = re.fullmatch(rf"({_NUMBER})\.\.({_NUMBER})", rule)
     if not ends:
         raise UsageError(
-            f"weights {rule!r}: not a rule; write unit, hash, dimacs, or LO..HI, such as 1..255 or 0.5..2.0"
+            f"weights {rule!r}: not a rule; write unit, hash, dimacs, or LO..HI, such as 1..255 or 0.5..2.0; a "
+            "column of weights is named by --columns SOURCE,TARGET,WEIGHT (columns=)"
         )
     whole = all(re.fullmatch("[-+]?[0-9]+", end) for end in ends.groups())
     low, high = (int(end) if whole else float(end) for end in ends.groups())

@@ -4,8 +4,6 @@ A reader is ``read(path, comm, options)`` and returns ``RawEdges``, or ``RawRows
 collective, and each rank gets its own share of the edges.
 """
 
-from pathlib import Path
-
 from dgraph.graph.formats.dimacs import read_col, read_gr
 from dgraph.graph.formats.edge_list import read_cedge, read_edge_list, read_el, read_wel
 from dgraph.graph.formats.gapbs import read_sg, read_wsg
@@ -13,7 +11,7 @@ from dgraph.graph.formats.graph500 import read_packed, read_wide
 from dgraph.graph.formats.ldbc import read_ldbc
 from dgraph.graph.formats.matrix_market import read_mtx
 from dgraph.graph.formats.metis_graph import read_metis
-from dgraph.graph.formats.packed import split_packing
+from dgraph.graph.formats.packed import suffix_of as suffix_of
 from dgraph.graph.formats.parquet import read_arrow, read_parquet
 from dgraph.graph.formats.scipy_npz import read_npz
 
@@ -48,8 +46,3 @@ TABLES = (read_parquet, read_arrow)
 
 NAMING = (read_edge_list, *TABLES)
 """Readers that read names of vertices."""
-
-
-def suffix_of(path: str) -> str:
-    """Return the suffix that determines a file's format, in lower case, without that of a compression."""
-    return Path(split_packing(path)[0]).suffix.lower()

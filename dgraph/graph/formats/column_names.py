@@ -105,7 +105,7 @@ def unused_columns(
     Returns:
         A note that names the columns; a warning for a column that is named like a weight.
     """
-    unused = [name for place, name in enumerate(names) if place not in places]
+    unused = [name for place, name in enumerate(names) if place not in places and name.strip()]
     if not unused:
         return [], []
     more = f" and {len(unused) - LISTED} more" if len(unused) > LISTED else ""

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dgraph.errors import DataError
-from dgraph.graph.formats.quoted import split_quoted
-from dgraph.graph.formats.sniff import FileHead, words_of
+from dgraph.graph.formats.sniff import FileHead
 
 OTHERWISE = "say --header (header=True) to pass over the line, or --no-header (header=False) to read it as an edge"
 LARGEST = 1 << 63
@@ -34,14 +33,6 @@ def most_columns(head: FileHead, split: Callable[[str], Sequence[str]], header: 
     if head.following and (header or (counts is not None and len(head.following) in counts.edges)):
         lines = lines[1:]
     return Counter(len(split(line)) for line in lines).most_common(1)[0][0]
-
-
-def names_in(line: str, delimiters: str) -> list[str]:
-    """Split a line into names of columns: at delimiters or tabs if it has any, else at blanks."""
-    if not any(mark in line for mark in (*delimiters, "\t")):
-        return split_quoted(line, "", words_of)
-    pattern = f"[{re.escape(delimiters)}\t]"
-    return split_quoted(line, delimiters, lambda text: [name.strip(" ") for name in re.split(pattern, text)])
 
 
 def names_ends(words: Sequence[str], places: Sequence[int]) -> bool:

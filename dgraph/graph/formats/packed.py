@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from dgraph.errors import DataError, UsageError
@@ -25,6 +26,16 @@ def split_packing(path: str) -> tuple[str, str]:
     """Split a path into the name without the suffix of its compression, and that suffix (or "")."""
     ending = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
     return path[: len(path) - len(ending)], ending
+
+
+def suffix_of(path: str, name: str | None = None) -> str:
+    """Return the suffix that determines a file's format, in lower case, without that of a compression.
+
+    Args:
+        path: the file.
+        name: the format's suffix without its dot, if the user named it.
+    """
+    return f".{name}" if name else Path(split_packing(path)[0]).suffix.lower()
 
 
 @contextmanager

@@ -7,12 +7,12 @@ read from any line on, so they cannot know whether a line break is inside quotes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.graph.formats.scan import BLANK, COMMENT, DELIMITER, OTHER, blank_end, ends_token
+from dgraph.graph.formats.scan import BLANK, COMMENT, DELIMITER, OTHER, PADDING, blank_end, ends_token
+from dgraph.graph.formats.sniff import words_of
 
 QUOTE = 34
 FAULT = (
@@ -20,28 +20,32 @@ FAULT = (
 )
 
 
-def split_quoted(line: str, separators: str, split: Callable[[str], Sequence[str]]) -> list[str]:
-    """Split a line by ``split``, which knows no quotes, at blanks and ``separators``; quoted fields stay whole."""
-    if '"' not in line or "\0" in line:
-        return list(split(line))
-    fields: list[str] = []
+def split_fields(line: str, separator: str) -> list[str]:
+    """Split a line at the separator, and strip blanks around fields; at runs of blanks and tabs if it is "".
 
-    def put(match: re.Match) -> str:
-        fields.append(match[2].replace('""', '"'))
-        return f"{match[1]}\0{len(fields) - 1}\0"
+    Quoted fields come without their marks.
+    """
+    if '"' not in line or separator == '"':
+        return [field.strip(" \t") for field in line.split(separator)] if separator else words_of(line)
+    if separator:
+        mark, pad = re.escape(separator), " *" if separator == "\t" else "[ \t]*"
+        pattern = rf'(?:^|{mark}){pad}(?:"((?:[^"]|"")*)"{pad}(?={mark}|$)|([^{mark}]*))'
+    else:
+        pattern = r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)'
+    return [
+        match[2].strip(" \t") if match[1] is None else match[1].replace('""', '"')
+        for match in re.finditer(pattern, line)
+    ]
 
-    ends = f"[{re.escape(separators)} \t]"
-    masked = re.sub(rf'(^|{ends})"((?:[^"]|"")*)"(?={ends}|$)', put, line)
-    return [re.sub("\0([0-9]+)\0", lambda match: fields[int(match[1])], word) for word in split(masked)]
 
-
-def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool) -> tuple[np.ndarray, int, int]:
-    """Return text in which quoted fields are words: marks become blanks, blanks and delimiters within become ``_``.
+def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool, inner_mark: int = 95) -> tuple[np.ndarray, int, int]:
+    """Return text in which quoted fields are words: marks become blanks, blanks within become ``_``.
 
     Args:
         text: whole lines, uint8.
         classes: of bytes, as ``byte_classes`` returns them.
         lenient: blank wrong lines and count them.
+        inner_mark: the byte that delimiters within quotes become.
 
     Returns:
         The text, of equal length; the start of the first wrong line, or the length; and the number of blanked lines.
@@ -49,11 +53,11 @@ def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool) -> tuple[np.n
     if not (text == QUOTE).any():
         return text, text.size, 0
     out = text.copy()
-    return out, *_unquote(text, classes, lenient, out)
+    return out, *_unquote(text, classes, lenient, inner_mark, out)
 
 
 @njit(cache=True)
-def _unquote(text, classes, lenient, out):
+def _unquote(text, classes, lenient, inner_mark, out):
     at, blanked = 0, 0
     while at < text.size:
         line, here = at, blank_end(text, classes, at)
@@ -75,11 +79,11 @@ def _unquote(text, classes, lenient, out):
                     wrong = wrong or not ends_token(text, classes, here + 1)
             elif inside:
                 if kind != OTHER:
-                    out[here] = 95
+                    out[here] = inner_mark if kind == DELIMITER else 95
             elif text[here] == QUOTE and begins:
                 inside, start, out[here] = True, here, 32
             else:
-                begins = kind in (BLANK, DELIMITER)
+                begins = kind in (BLANK, DELIMITER) or (begins and kind == PADDING)
             here += 1
         if inside or wrong:
             if not lenient:

@@ -15,11 +15,12 @@ SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)
 """Kinds of columns: ends of the edge (ids); a weight, integer or any number; an integer that is skipped; the rest of
 the line; one column of any kind that is skipped."""
 
-OK, TAG, MISSING, EMPTY, EXTRA, WORD, NEGATIVE, TOO_BIG, TOO_LOW, TOO_HIGH, FRACTION = range(11)
+OK, TAG, MISSING, EMPTY, EXTRA, WORD, NEGATIVE, TOO_BIG, TOO_LOW, TOO_HIGH, FRACTION, SPLIT, CARRIAGE = range(13)
 """Errors of a line."""
 
-OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN = range(7)
-"""Classes of bytes. A comment word (DIMACS' ``c``) begins a comment only before a blank or the line's end."""
+OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN, PADDING = range(8)
+"""Classes of bytes. A comment word (DIMACS' ``c``) begins a comment only before a blank or the line's end. Blanks
+separate columns; where a delimiter does, blanks around it are padding."""
 
 LARGEST = np.iinfo(np.int64).max
 EXACT = 1 << 53
@@ -30,13 +31,13 @@ POWERS = np.array([float(10**e) for e in range(23)])
 """Powers of ten that a double holds exactly. A mantissa up to 2^53, multiplied or divided by one, is rounded once."""
 
 
-def byte_classes(comments: str, delimiters: str) -> np.ndarray:
-    """Return the class of every byte, uint8 (256,)."""
+def byte_classes(comments: str, separator: str) -> np.ndarray:
+    """Return the class of every byte, uint8 (256,), where ``separator`` stands between columns; "": blanks and tabs."""
     classes = np.zeros(256, np.uint8)
-    classes[list(b" \t")] = BLANK
+    classes[list(b" \t")] = PADDING if separator else BLANK
     classes[ord("\n")], classes[ord("\r")] = LINE_FEED, RETURN
-    for mark in delimiters:
-        classes[ord(mark)] = DELIMITER
+    if separator:
+        classes[ord(separator)] = DELIMITER
     for mark in comments:
         classes[ord(mark)] = COMMENT_WORD if mark.isalpha() else COMMENT
     return classes
@@ -98,8 +99,8 @@ def _copy_tokens(text, spans, out):
 
 @njit(cache=True, forceinline=True)
 def blank_end(text, classes, at):
-    """Return the position of the first byte from ``at`` on that is not a blank."""
-    while at < text.size and classes[text[at]] == BLANK:
+    """Return the position of the first byte from ``at`` on that is neither blank nor padding."""
+    while at < text.size and (classes[text[at]] == BLANK or classes[text[at]] == PADDING):
         at += 1
     return at
 
@@ -114,11 +115,56 @@ def ends_line(text, classes, at):
 
 @njit(cache=True, forceinline=True)
 def ends_token(text, classes, at):
-    """Return True if a token ends at ``at``: blank, delimiter, or end of the line."""
+    """Return True if a token ends at ``at``: blank, padding, delimiter, or end of the line."""
+    return ends_field(text, classes, at) or classes[text[at]] == PADDING
+
+
+@njit(cache=True, forceinline=True)
+def ends_field(text, classes, at):
+    """Return True if a column ends at ``at``: blank, delimiter, or end of the line."""
     if at >= text.size:
         return True
     kind = classes[text[at]]
     return kind in (BLANK, DELIMITER) or ends_line(text, classes, at)
+
+
+@njit(cache=True, forceinline=True)
+def line_end(text, at):
+    r"""Return the position of the next line feed or the text's end; and True if a ``\r`` stands elsewhere before it."""
+    carriage = False
+    while at < text.size and text[at] != 10:
+        carriage = carriage or (text[at] == 13 and at + 1 < text.size and text[at + 1] != 10)
+        at += 1
+    return at, carriage
+
+
+@njit(cache=True)
+def hides_fields(line, classes, fields):
+    """Return True if a comment line has as many columns as the data, and so may be an edge.
+
+    Prose behind a mark and a blank is none in a file whose columns are separated by blanks; numbers are.
+
+    Args:
+        line: uint8, from the mark on.
+        classes: as :func:`byte_classes` returns them.
+        fields: columns of the data.
+    """
+    at = blank_end(line, classes, 1)
+    apart = at > 1 and classes[line[1]] == BLANK
+    count, numbers, begins = 0, True, True
+    while at < line.size and not ends_line(line, classes, at):
+        kind = classes[line[at]]
+        if kind == DELIMITER:
+            count += begins
+            begins = True
+        elif kind == BLANK:
+            begins = True
+        elif begins and kind != PADDING:
+            count += 1
+            begins = False
+            numbers = numbers and (np.uint8(48) <= line[at] <= np.uint8(57) or line[at] == 45)
+        at += 1
+    return count == fields and (not apart or numbers)
 
 
 @njit(cache=True, forceinline=True)
@@ -220,11 +266,18 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
         kind = columns[column]
         if kind == REST:
             return OK, 0, at, late_start, late_end, whole
+        delimited = False
         if column:
+            gap = at
             at = blank_end(text, classes, at)
-            if at < text.size and classes[text[at]] == DELIMITER:
+            delimited = at < text.size and classes[text[at]] == DELIMITER
+            if delimited:
                 at = blank_end(text, classes, at + 1)
+            elif at > gap and classes[text[gap]] == PADDING and not ends_line(text, classes, at):
+                return SPLIT, column - 1, gap, 0, 0, whole
         if ends_line(text, classes, at):
+            if kind == ANY and delimited:
+                continue
             return MISSING, column, at, 0, 0, whole
         if classes[text[at]] == DELIMITER:
             if kind == ANY:
@@ -232,7 +285,7 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
             return EMPTY, column, at, 0, 0, whole
         start = at
         if kind == ANY:
-            while not ends_token(text, classes, at):
+            while not ends_field(text, classes, at):
                 at += 1
         elif kind in (INTEGER, NUMBER):
             whole, integer, value, exact, at = number(text, at)
@@ -266,7 +319,7 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
 
 
 @njit(cache=True)
-def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, integers, reals, late):
+def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst, integers, reals, late):
     """Read lines until the text ends or a line is wrong.
 
     Args:
@@ -277,6 +330,7 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
         lowest: smallest valid id.
         highest: largest valid id.
         lenient: skip wrong lines, and count them.
+        fields: number of columns with which a comment line is counted as hidden; 0: none is.
         src: see :class:`ScanBuffers`.
         dst: see :class:`ScanBuffers`.
         integers: see :class:`ScanBuffers`.
@@ -285,9 +339,11 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
 
     Returns:
         Edges, lines, late numbers, True if every weight is an integer, lines skipped; then the error (``OK``), its
-        column, the line's start and the token's start. On error ``lines`` includes the wrong line.
+        column, the line's start and the token's start; then the number of hidden lines, and the number and the start
+        of the first of them. On error ``lines`` includes the wrong line.
     """
     edges, lines, lates, integral, dropped = 0, 0, 0, True, 0
+    hidden, hidden_line, hidden_start = 0, 0, 0
     at, last = 0, text.size - MARGIN  # before this position the fast path stays within the text
     while at < text.size:
         line = at
@@ -340,22 +396,30 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
             at = here + 1
             continue
         at = blank_end(text, classes, at)
-        if not ends_line(text, classes, at) and not _is_comment(text, classes, at):
+        end, carriage = line_end(text, at)
+        wrong, column, token, late_start, late_end = OK, 0, at, 0, 0
+        if carriage:
+            wrong = CARRIAGE
+        elif ends_line(text, classes, at) or _is_comment(text, classes, at):
+            if fields and at < end and hides_fields(text[at:end], classes, fields):
+                hidden_line, hidden_start = (hidden_line, hidden_start) if hidden else (lines, line)
+                hidden += 1
+            at = end + 1
+            continue
+        else:
             wrong, column, token, late_start, late_end, whole = _line(
                 text, classes, at, tag, columns, lowest, highest, edges, src, dst, integers, reals
             )
-            if wrong == OK:
-                integral = integral and whole
-                if late_end:
-                    late[lates, 0], late[lates, 1] = edges, lines
-                    late[lates, 2], late[lates, 3] = late_start, late_end
-                    lates += 1
-                edges += 1
-            elif lenient:
-                dropped += 1
-            else:
-                return edges, lines, lates, integral, dropped, wrong, column, line, token
-        while at < text.size and text[at] != 10:
-            at += 1
-        at += 1
-    return edges, lines, lates, integral, dropped, OK, 0, 0, 0
+        if wrong == OK:
+            integral = integral and whole
+            if late_end:
+                late[lates, 0], late[lates, 1] = edges, lines
+                late[lates, 2], late[lates, 3] = late_start, late_end
+                lates += 1
+            edges += 1
+        elif lenient:
+            dropped += 1
+        else:
+            return edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, hidden_line, hidden_start
+        at = end + 1
+    return edges, lines, lates, integral, dropped, OK, 0, 0, 0, hidden, hidden_line, hidden_start

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import IO
 
@@ -15,6 +16,12 @@ from dgraph.graph.formats.packed import packing, unpacked
 LONGEST = 1 << 20
 """Bytes in a line at most."""
 TOO_LONG = "got a line of more than a million bytes; an edge is shorter; is this a text file?"
+CARRIAGE = (
+    "a carriage return stands inside the line, and lines end in LF or CR LF; convert the line ends (for example: "
+    "tr -s '\\r' '\\n')"
+)
+SHOWN = 60
+"""Characters of a line that a message quotes."""
 SAMPLE = 1000
 """Lines after the first from which the number of columns of an edge list is inferred."""
 SAMPLE_BYTES = 1 << 18
@@ -24,11 +31,18 @@ BINARY = {
     b"BZh": "compressed by bzip2; unpack it with bunzip2 first",
     b"\xfd7zXZ": "compressed by xz; unpack it with unxz first",
     b"PK\x03\x04": "a zip archive; unpack it first",
+    b"\xff\xfe\0\0": "UTF-32 text; save it as UTF-8",
+    b"\0\0\xfe\xff": "UTF-32 text; save it as UTF-8",
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
     b"\x01\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
     b"\x02\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
 }
+WIDE = {
+    rb"[\t-~]\0\0\0[\t-~]|\0\0\0[\t-~]\0\0\0[\t-~]": "UTF-32 text",
+    rb"[\t-~]\0[\t-~]\0|\0[\t-~]\0[\t-~]": "UTF-16 text",
+}
+"""Beginnings of text without a byte order mark."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +99,18 @@ class FileHead:
         return DataStart(self.after, self.number + 1, self.size, self.packing)
 
 
-def read_head(path: str, comments: str, comm: Comm, empty: bool = False, sample: bool = False) -> FileHead:
+def read_head(
+    path: str, comments: str, comm: Comm, empty: bool = False, sample: bool = False, later: str | None = None
+) -> FileHead:
     """Read the head of a text file on rank 0 and broadcast it; collective.
 
     Args:
         path: the file.
-        comments: characters that begin a comment line.
+        comments: characters that begin a comment line before the data.
         comm: communicator of the ranks.
         empty: True if the file may be empty.
         sample: True to also return the lines that follow, at most :data:`SAMPLE` of them.
+        later: characters that begin a comment line after the first line of data; None: ``comments``.
 
     Raises:
         UsageError: no such file, or not a file.
@@ -102,11 +119,11 @@ def read_head(path: str, comments: str, comm: Comm, empty: bool = False, sample:
     fields = None
     with comm.together():
         if comm.rank == 0:
-            fields = asdict(_head(path, comments, empty, sample))
+            fields = asdict(_head(path, comments, empty, sample, comments if later is None else later))
     return FileHead(**comm.bcast_json(fields))
 
 
-def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
+def _head(path: str, comments: str, empty: bool, sample: bool, later: str) -> FileHead:
     size = file_size(path)
     with open(path, "rb") as file:
         kind = packing(file.read(8))
@@ -115,22 +132,40 @@ def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
         for magic, what in BINARY.items():
             if start.startswith(magic):
                 raise DataError(f"{path}: the file is {what}")
+        for pattern, what in WIDE.items():
+            if re.match(pattern, start, re.DOTALL):
+                raise DataError(f"{path}: the file is {what}; save it as UTF-8")
         after = 3 if start.startswith(b"\xef\xbb\xbf") else 0
         text.seek(after)
         first, number = None, 0
         while raw := text.readline(LONGEST):
             number += 1
             if len(raw) == LONGEST and raw[-1:] != b"\n":
-                raise DataError(f"{path}:{number}: {TOO_LONG}")
+                reason = CARRIAGE if b"\r" in raw else TOO_LONG
+                raise DataError(f"{path}:{number}: {reason}")
             begin, after = after, after + len(raw)
-            line = _text(raw)
+            line = _text(raw, " " if sample else " \t")
+            if "\r" in line:
+                raise DataError(f"{path}:{number}: got {shortened(line)!r}; {CARRIAGE}")
             first = line if first is None else first
-            if line and not _comment(line, comments):
-                following = _following(text, comments) if sample else []
+            if not _is_skipped(line, comments):
+                following = _following(text, later) if sample else []
                 return FileHead(first, line, number, begin, after, size, kind, raw.decode("latin-1"), following)
     if not number and not empty:
         raise DataError(f"{path}: the file is empty; is it the right one, and written to its end?")
     return FileHead(first or "", "", number + 1, after, after, size, kind)
+
+
+def lines_before(path: str, head: FileHead) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of the lines before the first line of data."""
+    with unpacked(path, head.packing) as text:
+        for number in range(1, head.number):
+            yield number, _text(text.readline(LONGEST), " ").removeprefix("\ufeff")
+
+
+def shortened(line: str) -> str:
+    """Return a line as messages quote it."""
+    return line if len(line) <= SHOWN else line[:SHOWN] + "…"
 
 
 def _following(text: IO[bytes], comments: str) -> list[str]:
@@ -141,14 +176,15 @@ def _following(text: IO[bytes], comments: str) -> list[str]:
         if len(raw) == LONGEST and raw[-1:] != b"\n":
             break
         rest -= len(raw)
-        line = _text(raw)
-        if line and not _comment(line, comments):
+        line = _text(raw, " ")
+        if "\r" not in line and not _is_skipped(line, comments):
             lines.append(line)
     return lines
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(" \t")
+def _text(raw: bytes, blanks: str) -> str:
+    """Return a line without its end, and without ``blanks`` around it; in a sample tabs may separate empty columns."""
+    return raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(blanks)
 
 
 def words_of(line: str) -> list[str]:
@@ -156,7 +192,13 @@ def words_of(line: str) -> list[str]:
     return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
-def _comment(line: str, comments: str) -> bool:
+def _is_skipped(line: str, comments: str) -> bool:
+    """Return True for an empty line and a comment."""
+    line = line.strip(" \t")
+    return not line or _is_comment(line, comments)
+
+
+def _is_comment(line: str, comments: str) -> bool:
     return line[0] in comments and (not line[0].isalpha() or len(line) == 1 or line[1] in " \t")
 
 

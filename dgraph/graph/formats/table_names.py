@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.clean import RawEdges
-from dgraph.graph.formats.named_edges import WIDEST
+from dgraph.graph.formats.named_lines import WIDEST
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
 

@@ -14,15 +14,15 @@ from dgraph.errors import DataError
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
+from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
+from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
-from dgraph.graph.formats.quoted import unquoted
-from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, file_size
+from dgraph.graph.formats.quoted import split_fields, unquoted
+from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, DataStart, file_size, shortened
 
 GROWTH = 1.5
 """Expected growth of a column, if the remaining size is unknown."""
-SHOWN = 60
-"""Characters of a bad line that a message quotes."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class Layout:
         example: a valid line, for messages.
         tag: the letter that begins every line, or "".
         comments: letters that begin a comment line.
-        delimiters: separators of columns besides blanks.
+        separator: the character between columns; "": blanks and tabs.
+        fields: number of columns with which a comment line is counted as hidden (``hidden_lines.py``); 0: none is.
+        decimal: the decimal mark of weights, "." or ",".
         lowest, highest: range of ids.
         limit: for messages, the reason for ``highest``.
         advice: for messages, other possible causes of a wrong line.
@@ -46,7 +48,9 @@ class Layout:
     example: str
     tag: str = ""
     comments: str = "#%"
-    delimiters: str = ""
+    separator: str = ""
+    fields: int = 0
+    decimal: str = "."
     lowest: int = 0
     highest: int = scan.LARGEST
     limit: str = "ids fit 63 bits"
@@ -64,6 +68,7 @@ class Table:
         dst: ids of targets; empty if the layout has none.
         weights: None if the layout has none.
         dropped: lines skipped on all ranks.
+        hidden: comment lines of this rank that may be edges.
         notes: remarks on the values for the load line.
     """
 
@@ -71,6 +76,7 @@ class Table:
     dst: np.ndarray
     weights: np.ndarray | None
     dropped: int = 0
+    hidden: HiddenLines = field(default_factory=HiddenLines)
     notes: list[str] = field(default_factory=list)
 
     def drop_first(self, comm: Comm) -> None:
@@ -163,14 +169,19 @@ class _Reader:
         lines: lines read so far, including the wrong one.
         dropped: lines skipped.
         fault: error of the last line; "" if there is none.
+        hidden: comment lines that may be edges.
+        fresh: those among ``lines``, numbered from the first of these.
     """
 
     def __init__(self, layout: Layout, lenient: bool):
         self.layout, self.lenient = layout, lenient
-        self.classes = scan.byte_classes(layout.comments, layout.delimiters)
+        self.classes = scan.byte_classes(layout.comments, layout.separator)
+        self.swap, self.inner_mark = decimal_swap(layout.decimal, layout.separator)
+        self.scanned = self.classes[self.swap]
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
+        self.hidden, self.fresh = HiddenLines(), HiddenLines()
         self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
         self.buffers = scan.ScanBuffers(0, self.weighted)
 
@@ -189,12 +200,16 @@ class _Reader:
         buffers, layout, original = self.buffers, self.layout, text
         whole, blanked = text.size, 0
         if layout.quoted:
-            text, whole, blanked = unquoted(text, self.classes, self.lenient)
+            text, whole, blanked = unquoted(text, self.classes, self.lenient, self.inner_mark)
             text = text[:whole]
-        edges, lines, lates, integral, dropped, wrong, column, line, token = scan.scan(
-            text, self.classes, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
-            buffers.src, buffers.dst, buffers.integers, buffers.reals, buffers.late,
+        if layout.decimal != ".":
+            text = self.swap[text]
+        edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, first, start = scan.scan(
+            text, self.scanned, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
+            layout.fields, buffers.src, buffers.dst, buffers.integers, buffers.reals, buffers.late,
         )  # fmt: skip
+        if hidden:
+            self.fresh.add(hidden, self.lines + first, _line(original, start))
         finite = None
         if self.weighted and not integral and lates:
             values = scan.correctly_rounded(text, buffers.late[:lates, 2:])
@@ -206,7 +221,7 @@ class _Reader:
             elif not self.lenient:
                 first = int(np.argmin(finite))
                 self.lines += int(buffers.late[first, 1])
-                quoted = _quote(text, buffers.late[first, 2])
+                quoted = repr(_token(original, buffers.late[first, 2], layout.separator))
                 self.fault = f"got weight {quoted}; it does not fit a double; write a smaller number"
                 return False
         self.lines += lines
@@ -215,7 +230,7 @@ class _Reader:
             return False
         if whole < original.size:
             self.lines += 1
-            self.fault = f"got {_quote(original, whole, whole=True)}; {QUOTES}; correct or remove this line"
+            self.fault = f"got {_line(original, whole)!r}; {QUOTES}; correct or remove this line"
             return False
         dropped += blanked
         kept: np.ndarray | slice = slice(0, edges)
@@ -231,11 +246,13 @@ class _Reader:
         return True
 
     def check(self, path: str, before: int, begin: DataStart) -> None:
-        """Raise the error of a wrong line; ``before`` is the number of the file's lines before those read here."""
+        """Raise the error of a wrong line; ``before`` is the number of the file's lines before ``lines``."""
         if self.fault:
             line = before + self.lines
             first = self.layout.first if line == begin.number else ""
             raise DataError(f"{path}:{line}: {self.fault}{first}")
+        self.hidden.add(self.fresh.count, before + self.fresh.line, self.fresh.text)
+        self.fresh = HiddenLines()
 
     def table(self, comm: Comm) -> Table:
         """Return all values, each column in one dtype on all ranks; collective."""
@@ -244,24 +261,32 @@ class _Reader:
         ids, weights = (int(v) for v in comm.allreduce(np.array(levels, np.int64), "max"))
         src, dst = self.src.finish(ids), self.dst.finish(ids)
         notes = [ROUNDED] if comm.total(self.rounded) else []
-        return Table(src, dst, self.weights.finish(weights) if self.weighted else None, comm.total(self.dropped), notes)
+        values = self.weights.finish(weights) if self.weighted else None
+        return Table(src, dst, values, comm.total(self.dropped), self.hidden, notes)
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:
-    quoted, got = _quote(text, line, whole=True), _quote(text, token)
+    word = _token(text, token, layout.separator)
+    mark = repr(layout.separator)
     reasons = {
         scan.TAG: f"it does not begin with {layout.tag!r}",
         scan.MISSING: f"column {column + 1} of {len(layout.columns)} is missing",
         scan.EMPTY: f"column {column + 1} is empty",
         scan.EXTRA: f"it goes on after column {column}",
-        scan.WORD: f"{got} in column {column + 1} is not a {_kind(layout, column)}",
-        scan.FRACTION: f"{got} in column {column + 1} is not a 64-bit integer",
-        scan.NEGATIVE: f"id {got} is negative",
-        scan.TOO_BIG: f"id {got} is above 2^63 - 1",
-        scan.TOO_LOW: f"id {got} is too low: ids here begin at {layout.lowest}",
-        scan.TOO_HIGH: f"id {got} is above {layout.highest}: {layout.limit}",
+        scan.WORD: f"{word!r} in column {column + 1} is not a {_kind(layout, column)}",
+        scan.FRACTION: f"{word!r} in column {column + 1} is not a 64-bit integer",
+        scan.NEGATIVE: f"id {word!r} is negative",
+        scan.TOO_BIG: f"id {word!r} is above 2^63 - 1",
+        scan.TOO_LOW: f"id {word!r} is too low: ids here begin at {layout.lowest}",
+        scan.TOO_HIGH: f"id {word!r} is above {layout.highest}: {layout.limit}",
+        scan.SPLIT: f"a blank follows column {column + 1}, and {mark} stands between the columns of this file",
+        scan.CARRIAGE: CARRIAGE,
     }
-    return f"got {quoted}; {reasons[wrong]}; a line is {layout.example!r}: correct or remove this one{layout.advice}"
+    hint = decimal_hint(word) if wrong == scan.WORD and layout.decimal == "." else ""
+    return (
+        f"got {_line(text, line)!r}; {reasons[wrong]}{hint}; a line is {layout.example!r}: correct or remove this "
+        f"one{layout.advice}"
+    )
 
 
 def _kind(layout: Layout, column: int) -> str:
@@ -269,9 +294,13 @@ def _kind(layout: Layout, column: int) -> str:
     return "number" if weight else "whole number"
 
 
-def _quote(text: np.ndarray, start: int, whole: bool = False) -> str:
-    """Quote the line or the token that begins at ``start``, shortened."""
+def _line(text: np.ndarray, start: int) -> str:
+    """Return the line that begins at ``start``, shortened."""
+    raw = bytes(text[start : start + 4 * SHOWN]).split(b"\n")[0].removesuffix(b"\r").decode(errors="replace")
+    return shortened(raw)
+
+
+def _token(text: np.ndarray, start: int, separator: str) -> str:
+    """Return the field that begins at ``start``, shortened."""
     raw = bytes(text[start : start + 4 * SHOWN]).split(b"\n")[0].rstrip(b"\r").decode(errors="replace")
-    if not whole:
-        raw = (raw.replace(",", " ").replace(";", " ").split() or [""])[0]
-    return repr(raw if len(raw) <= SHOWN else raw[:SHOWN] + "…")
+    return shortened((split_fields(raw, separator) or [""])[0])

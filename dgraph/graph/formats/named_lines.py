@@ -1,0 +1,265 @@
+"""Lines of an edge list whose ends are words: a reader that collects the words and weights of a rank's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.comm.base import Comm
+from dgraph.graph.formats import scan
+from dgraph.graph.formats.column import WEIGHTS, Column
+from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
+from dgraph.graph.formats.hidden_lines import HiddenLines
+from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
+from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
+
+WIDEST = 255
+"""Bytes in a name at most."""
+FEW, MANY, LONG, NUMBER, QUOTED, EMPTY, OPEN, RETURNS = range(1, 9)
+
+
+@dataclass(frozen=True)
+class NameForm:
+    """Syntax of lines with names.
+
+    Attributes:
+        comments: characters that begin a comment line after the first line of data.
+        fields: columns of most lines; a comment line with as many is counted as hidden.
+        decimal: the decimal mark of weights.
+        weighs: True if weights are read.
+        lenient: skip wrong lines, and count them.
+    """
+
+    comments: str
+    fields: int
+    decimal: str
+    weighs: bool
+    lenient: bool
+
+
+class NameReader:
+    """Reader of lines that stores the ends of every edge as indices into the distinct words.
+
+    Args:
+        places: positions, from 0, of source, target and, if there is one, weight.
+        count: columns of every line; 0: as many as ``places`` need, or more.
+        separator: between columns; "": blanks and tabs.
+        form: the rest of the syntax.
+    """
+
+    def __init__(self, places: Sequence[int], count: int, separator: str, form: NameForm):
+        self.form, self.last, self.strict = form, (count or max(places) + 1) - 1, count > 0
+        self.places = np.array([*places[:2], places[2] if len(places) > 2 and form.weighs else -1], np.int64)
+        self.spelled, self.separator = separator, ord(separator) if separator else 0
+        self.swap, _ = decimal_swap(form.decimal, "")
+        self.classes = scan.byte_classes(form.comments, separator)
+        self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
+        self.hidden, self.fresh = HiddenLines(), HiddenLines()
+        self.words: list[np.ndarray] = []
+        self.ends: list[np.ndarray] = []
+        self.distinct = 0
+        self.weights = Column(WEIGHTS)
+
+    def take(self, text: np.ndarray) -> None:
+        """Read whole lines; on error set ``fault``, and ``lines`` ends at the wrong line."""
+        capacity = int(np.count_nonzero(text == 10)) + 1
+        if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
+            self.lines, self.fault = self.lines + capacity, TOO_LONG
+            return
+        spans, reals = np.empty((2 * capacity, 2), np.int64), np.empty(capacity)
+        integers, late = np.empty(capacity, np.int64), np.empty((capacity, 2), np.int64)
+        doubled = np.zeros(2 * capacity, bool)
+        numbers = text if self.form.decimal == "." else self.swap[text]
+        edges, lines, dropped, whole, wrong, at, hidden, first, start = _find(
+            text, numbers, self.classes, self.separator, self.places, self.last, self.strict, self.form.lenient,
+            self.form.fields, spans, integers, reals, late, doubled,
+        )  # fmt: skip
+        if hidden:
+            self.fresh.add(hidden, self.lines + first, _line(text, start))
+        self.lines, self.dropped = self.lines + lines, self.dropped + dropped
+        if wrong:
+            self.fault = self._reason(wrong, _line(text, at))
+            return
+        kept = np.arange(edges)
+        if self.places[2] >= 0 and not whole:
+            inexact = np.flatnonzero(late[:edges, 1])
+            reals[inexact] = scan.correctly_rounded(numbers, late[inexact])
+            self.rounded = self.rounded or bool(scan.any_integer(numbers, late[inexact]))
+            fits = np.ones(edges, bool)
+            fits[inexact] = np.isfinite(reals[inexact])
+            kept = np.flatnonzero(fits)
+            if kept.size < edges and not self.form.lenient:
+                self.fault = "a weight at or before this line does not fit a double; write a smaller number"
+                return
+            self.dropped += edges - kept.size
+        if not kept.size:
+            return
+        flat = scan.tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
+        marks = doubled[: 2 * edges].reshape(-1, 2)[kept].reshape(-1)
+        if marks.any():
+            flat[marks] = np.char.replace(flat[marks], b'""', b'"')
+        words, which = np.unique(flat, return_inverse=True)
+        self.words.append(words)
+        self.ends.append((which + self.distinct).astype(np.int64).reshape(-1, 2))
+        self.distinct += words.size
+        if self.places[2] >= 0:
+            self.weights.extend((integers if whole else reals)[kept], 1.5)
+
+    def _reason(self, wrong: int, line: str) -> str:
+        """Return the error of a line."""
+        apart = repr(self.spelled) if self.spelled else "blanks"
+        reason = _REASONS[wrong].format(apart=apart)
+        fields = split_fields(line, self.spelled)
+        if wrong == NUMBER and len(fields) > self.places[2]:
+            word = fields[self.places[2]]
+            reason = f"the weight {shortened(word)!r} is not a number"
+            reason += decimal_hint(word) if self.form.decimal == "." else ""
+        return f"got {shortened(line)!r}; {reason}; correct or remove this line"
+
+    def settle(self, before: int) -> None:
+        """Count the hidden lines since the last call, which ``before`` lines of the file precede."""
+        self.hidden.add(self.fresh.count, before + self.fresh.line, self.fresh.text)
+        self.fresh = HiddenLines()
+
+    def holds(self, word: bytes) -> bool:
+        """Return True if an end of some edge is this word."""
+        return any(bool((words == word).any()) for words in self.words)
+
+    def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+        """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
+        words, places = np.unique(np.concatenate([np.empty(0, "S1"), *self.words]), return_inverse=True)
+        ends = np.concatenate([np.empty((0, 2), np.int64), *self.ends])
+        self.words, self.ends = [], []
+        ends = places[ends]
+        level = comm.largest(self.weights.level)
+        weights = self.weights.finish(level) if self.places[2] >= 0 else None
+        return ends[:, 0], ends[:, 1], weights, words
+
+
+_REASONS = {
+    FEW: "a column is missing; columns are separated by {apart} (--separator, separator=)",
+    MANY: "it goes on after the last column; say which columns to read with --columns (columns=)",
+    LONG: f"a name has more than {WIDEST} bytes",
+    NUMBER: "the weight is not a number",
+    QUOTED: "a name begins with an apostrophe or holds a zero byte; only double quotation marks quote: remove it",
+    OPEN: FAULT,
+    EMPTY: "a name is empty",
+    RETURNS: CARRIAGE,
+}
+
+
+@njit(cache=True)
+def _gap_end(text, at, end, separator):
+    """Return the position of the first byte from ``at`` on that is neither a blank nor a tab, or is the separator."""
+    while at < end and (text[at] == 32 or text[at] == 9) and text[at] != separator:
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _find(
+    text, numbers, classes, separator, places, last, strict, lenient, fields, spans, integers, reals, late, doubled
+):
+    """Find the words of every line. A line must have a column ``last``, and with ``strict`` none after it.
+
+    Returns:
+        Edges, lines, lines skipped, True if all weights are integers, the error of the last line, and its start; the
+        number of hidden lines, and the number and the start of the first of them.
+    """
+    edges, lines, dropped, whole, at = 0, 0, 0, True, 0
+    hidden, hidden_line, hidden_start = 0, 0, 0
+    while at < text.size:
+        line, lines = at, lines + 1
+        begin = scan.blank_end(text, classes, at)
+        end, carriage = scan.line_end(text, begin)
+        at = end + 1
+        if end > begin and text[end - 1] == 13:
+            end -= 1
+        if _gap_end(text, begin, end, 0) >= end and not carriage:
+            continue
+        if not carriage and classes[text[begin]] == scan.COMMENT:
+            if scan.hides_fields(text[begin:end], classes, fields):
+                hidden_line, hidden_start = (hidden_line, hidden_start) if hidden else (lines, line)
+                hidden += 1
+            continue
+        wrong, column, integral = RETURNS if carriage else 0, 0, True
+        late[edges, 0], late[edges, 1] = 0, 0
+        here = begin if not separator else line
+        while wrong == 0:
+            start = here
+            quoted = separator != QUOTE
+            low = _gap_end(text, here, end, separator) if quoted else here
+            quoted = quoted and low < end and text[low] == QUOTE
+            twice = False
+            if quoted:
+                low += 1
+                high = low
+                while high < end and (text[high] != QUOTE or (high + 1 < end and text[high + 1] == QUOTE)):
+                    twice = twice or text[high] == QUOTE
+                    high += 1 + (text[high] == QUOTE)
+                here = high + 1
+                gap = _gap_end(text, here, end, separator)
+                ends = gap >= end or (text[gap] == separator if separator else gap > here)
+                here = gap if separator else here
+                if high >= end or not ends:
+                    wrong = OPEN
+                    break
+            elif separator:
+                while here < end and text[here] != separator:
+                    here += 1
+            else:
+                while here < end and text[here] != 32 and text[here] != 9:
+                    here += 1
+            if not quoted:
+                low, high = start, here
+                while low < high and (text[low] == 32 or text[low] == 9):
+                    low += 1
+                while high > low and (text[high - 1] == 32 or text[high - 1] == 9):
+                    high -= 1
+            if column == places[0] or column == places[1]:
+                if low == high:
+                    wrong = EMPTY
+                elif high - low > WIDEST:
+                    wrong = LONG
+                elif text[low] == 39 and not quoted:
+                    wrong = QUOTED
+                for i in range(low, high):
+                    if text[i] == 0:
+                        wrong = QUOTED
+                slot = 2 * edges + (column == places[1])
+                spans[slot, 0], spans[slot, 1], doubled[slot] = low, high, twice
+            elif column == places[2]:
+                integral, integer, value, exact, stop = scan.number(numbers, low)
+                if low == high or stop != high:
+                    wrong = NUMBER
+                integers[edges], reals[edges] = integer, value
+                if not exact:
+                    late[edges, 0], late[edges, 1] = low, high
+            column += 1
+            if here >= end:
+                break
+            here += 1
+            if not separator:
+                here = scan.blank_end(text, classes, here)
+                if here >= end:
+                    break
+        if wrong == 0 and column <= last:
+            wrong = FEW
+        if wrong == 0 and strict and column > last + 1:
+            wrong = MANY
+        if wrong == 0:
+            whole = whole and integral
+            edges += 1
+        elif lenient:
+            dropped += 1
+        else:
+            return edges, lines, dropped, whole, wrong, line, hidden, hidden_line, hidden_start
+    return edges, lines, dropped, whole, 0, 0, hidden, hidden_line, hidden_start
+
+
+def _line(text: np.ndarray, start: int) -> str:
+    """Return the line that begins at ``start``, cut where messages end."""
+    return bytes(text[start : start + 4 * SHOWN]).split(b"\n")[0].removesuffix(b"\r").decode(errors="replace")
