@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.graph.formats.packed import packing, unpacked
+from dgraph.graph.formats.separator import MARKS
 from dgraph.service.front.limits.body_limits import PIECE, too_large
 from dgraph.service.front.limits.decoded_sizes import arrow_bytes, parquet_bytes
 from dgraph.service.front.problem_documents import Problem
@@ -55,7 +56,7 @@ def _csv(path: Path, limit: int) -> tuple[int, int]:
         size = len(line)
         while kind and size <= limit and (piece := text.read(PIECE)):
             size += len(piece)
-    return max(line.count(separator) for separator in (b",", b";", b"\t")) + 1, size
+    return max(line.count(mark.encode()) for mark in MARKS) + 1, size
 
 
 def _arrow(path: Path, limit: int) -> tuple[int, int]:

@@ -42,10 +42,12 @@ class LoadFields(Strict):
     ids: Literal["integer", "string"] = "integer"
     order: Literal["original", "degree"] = "original"
     lenient: bool = False
-    separator: str | None = Field(None, min_length=1, max_length=1)
-    comment: str | None = Field(None, min_length=1, max_length=1)
+    separator: str | None = Field(None, min_length=1, max_length=3, description="a character, or tab")
+    comment: str | None = Field(None, max_length=1, description='the mark of comment lines, "" for none')
+    decimal: Literal[".", ","] = "."
     header: bool | None = None
     columns: str | None = Field(None, max_length=512, description="SOURCE,TARGET[,WEIGHT]: names or numbers from 1")
+    format: str | None = Field(None, max_length=16, description="format of a file whose suffix does not say it")
     edge_data: Literal["int32", "int64", "float32", "float64"] | None = None
     policy: str | None = Field(None, max_length=64, description="partitioning policy")
 
