@@ -107,7 +107,7 @@ def unknown(kind: str, name: object, known) -> UsageError:
     import difflib
 
     known = sorted(known)
-    former = FORMER_COLUMNS.get(name) if isinstance(name, str) and kind.startswith("column") else None
+    former = FORMER_COLUMNS.get(name) if isinstance(name, str) and "column" in kind else None
     if former in known:
         return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")
     close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) and len(name) <= SHOWN else []

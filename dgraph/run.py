@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph._support import interrupts
+from dgraph._support.arguments import flag, instance, path
 from dgraph._support.callers import users_frame
 from dgraph.algorithms import Algorithm
 from dgraph.algorithms.on_replicas import solved
@@ -36,10 +37,16 @@ def run(
 ) -> Result:  # fmt: skip
     """Run an algorithm on every rank of the graph's communicator; ``run_dispatch.py`` describes the arguments."""
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
+    with comm.together():
+        flag("validate", validate)
+        instance("options", options, Options, "a dgraph.Options")
+        instance("previous", previous, Result, "the Result of an earlier call")
+        instance("trace", trace, Trace, "a dgraph.report.Trace")
+        instance("progress", progress, Progress, "a dgraph.report.Progress")
+        if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(path("checkpoint", checkpoint))
     lazily = trace is None and comm.size == 1
     trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
-    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-        checkpoint = Checkpoint(checkpoint)
     with comm.guarded(), listening(checkpoint is not None) as signals, ExitStack() as ending:
         with trace("init"):
             given = work = requested(algorithm, parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, shown
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 """Prefix → power of two."""
@@ -18,5 +18,8 @@ def parse_size(text: str) -> int:
     """
     found = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise UsageError(f"{text!r} is not a size; write bytes, or 16GiB")
-    return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
+        raise UsageError(f"{shown(text)} is not a size; write bytes, or 16GiB")
+    size = float(found[1]) * 2 ** UNITS[found[2].upper()]
+    if size >= 2**63:
+        raise UsageError(f"{shown(text)} is not a size that a machine has; write bytes, or 16GiB")
+    return int(size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dgraph._support.arguments import refused
 from dgraph.algorithms.base import ALGORITHMS, Algorithm, ProgramAlgorithm
 from dgraph.backend.schedule_options import CHOICES
 from dgraph.comm import Comm
@@ -47,6 +48,8 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) 
         return ALGORITHMS[algorithm](**parameters)
     if parameters:
         raise UsageError(f"{next(iter(parameters))}= belongs to an algorithm's name; this one was given its parameters")
+    if not isinstance(algorithm, (Program, Algorithm)):
+        raise refused("algorithm", algorithm, "", "a name, an Algorithm or a Program")
     return ProgramAlgorithm(algorithm) if isinstance(algorithm, Program) else algorithm
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dgraph._support.arguments import choice
 from dgraph.backend import backend, has_gpu
 from dgraph.backend.schedule_options import BUILDS, DEVICE, HOST
 from dgraph.comm import Comm, collective, communicator
 from dgraph.comm.hosts import ranks_here
-from dgraph.errors import OutOfMemory, UsageError, unknown
+from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.devices import Auto, Cuda, Device, described
 from dgraph.graph.generate import is_generator, recipe_of
 from dgraph.graph.load_options import LoadOptions
@@ -69,8 +70,7 @@ def built(
     Raises:
         UsageError: an unknown word, or "device" and GPUs cannot build the graph.
     """
-    if build not in BUILDS:
-        raise unknown("way to build", build, BUILDS)
+    choice("build", build, BUILDS, "way to build")
     if build == DEVICE:
         return _on_gpus(spec, comm, policy, device, options), (DEVICE, "asked for")
     if build == HOST or not is_generator(spec) or not isinstance(described(device), (Auto, Cuda)):

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, Protocol
 
+from dgraph._support.arguments import is_real
 from dgraph.comm import end_job
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, shown
 
 EXIT_CODE = 124
 
@@ -51,14 +52,14 @@ def allowed(given: float | str | None) -> float:
     Raises:
         UsageError: ``given`` is neither.
     """
-    if given is None or given == OFF:
+    if given is None or (isinstance(given, str) and given == OFF):
         return math.inf
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = math.nan
+    seconds = math.nan
+    if isinstance(given, str) or is_real(given):
+        with suppress(ValueError, OverflowError):
+            seconds = float(given)
     if not 0 <= seconds < math.inf:
-        raise UsageError(f"watchdog {given!r}: give seconds, such as 300, or {OFF} (also 0) for none")
+        raise UsageError(f"watchdog {shown(given)}: give seconds, such as 300, or {OFF} (also 0) for none")
     return seconds or math.inf
 
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
+from dgraph._support.arguments import choice, integer, text
 from dgraph.backend.schedule_options import parse_rounds, parse_schedule
 from dgraph.comm.watchdog import LIMIT, allowed
-from dgraph.errors import UsageError, unknown
 
 
 @dataclass(frozen=True)
@@ -46,18 +44,14 @@ class Options:
     SYNCS: ClassVar[Sequence[str]] = ("auto", "full")
 
     def __post_init__(self) -> None:
-        if self.direction not in self.DIRECTIONS:
-            raise unknown("direction", self.direction, self.DIRECTIONS)
-        if self.sync not in self.SYNCS:
-            raise unknown("sync mode", self.sync, self.SYNCS)
-        if self.max_rounds is not None and (
-            not isinstance(self.max_rounds, (int, np.integer))
-            or isinstance(self.max_rounds, bool)
-            or self.max_rounds < 1
-        ):
-            raise UsageError(f"max_rounds = {self.max_rounds!r} is not a number of rounds; give 1 or more, or None")
-        parse_schedule(self.schedule)
-        parse_rounds(self.rounds)
+        choice("direction", self.direction, self.DIRECTIONS)
+        choice("sync", self.sync, self.SYNCS, "sync mode")
+        if self.max_rounds is not None:
+            integer("max_rounds", self.max_rounds, 1, more=", or None")
+        if self.record is not None:
+            text("record", self.record, more=", or None")
+        parse_schedule(text("schedule", self.schedule))
+        parse_rounds(text("rounds", self.rounds))
         allowed(self.watchdog)
 
     def gpu_keywords(self) -> dict[str, Any]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dgraph._support.arguments import choice, flag, integer, real, text
 from dgraph._support.sizes import parse_size
 from dgraph.errors import UsageError, unknown
 
 ALLOCATORS = ("pool", "cupy")
 
 
-def _check_gpu(memory: float | str | None, allocator: str) -> None:
-    if memory is not None:
-        memory_limit(memory, 1)
-    if allocator not in ALLOCATORS:
-        raise unknown("allocator", allocator, ALLOCATORS)
+def _check_gpu(device: Cuda | Auto) -> None:
+    if device.memory is not None:
+        memory_limit(device.memory, 1)
+    if device.gpus is not None:
+        text("gpus", device.gpus, more=", or None")
+    text("transport", device.transport)
+    flag("share", device.share)
+    choice("allocator", device.allocator, ALLOCATORS)
 
 
 def memory_limit(memory: float | str, total: int) -> int:
@@ -30,14 +34,21 @@ def memory_limit(memory: float | str, total: int) -> int:
     """
     if isinstance(memory, float) and 0 < memory <= 1:
         return int(memory * total)
-    size = parse_size(memory) if isinstance(memory, str) else int(memory)
+    size = 0
+    if isinstance(memory, str):
+        try:
+            size = parse_size(text("memory", memory))
+        except UsageError as refused:
+            raise UsageError(f"memory: {refused}") from None
+    elif real("memory", memory, 0) < 2**63:
+        size = int(memory)
     if size < 1:
         raise UsageError(f"memory = {memory!r} is not a limit; give bytes, '20GiB', or a share such as 0.5")
     return size
 
 
 def _check_threads(threads: int | None) -> None:
-    if threads is not None and threads < 1:
+    if threads is not None and integer("threads", threads, more=", or None") < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads (threads=) out")
 
 
@@ -77,7 +88,7 @@ class Cuda:
     allocator: str = "pool"
 
     def __post_init__(self) -> None:
-        _check_gpu(self.memory, self.allocator)
+        _check_gpu(self)
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Auto:
 
     def __post_init__(self) -> None:
         _check_threads(self.threads)
-        _check_gpu(self.memory, self.allocator)
+        _check_gpu(self)
 
 
 DEVICES: dict[str, type] = {"auto": Auto, "cpu": Cpu, "cuda": Cuda}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import refused
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.build.clean import symmetrised
@@ -14,6 +15,7 @@ from dgraph.graph.build.simplify import simplified
 from dgraph.graph.inputs.edge_tables import is_table
 from dgraph.graph.inputs.matrices import is_matrix
 from dgraph.graph.inputs.networkx_graphs import is_networkx
+from dgraph.graph.load import graph_spec
 from dgraph.graph.stored_graph import Graph
 
 
@@ -37,12 +39,14 @@ def as_graph(value: Any, comm: Comm) -> Graph:
         )
     kind = next(iter(kinds), "no graph")
     if kind == "name":
-        return Graph.load(value, comm=comm)
+        return Graph.load(graph_spec(value), comm=comm)
     if kind == "networkx":
         return Graph.from_networkx(value, comm=comm)
     if kind == "matrix":
         return Graph.from_scipy(value, comm=comm)
     if kind == "table":
+        if hasattr(value, "to_list") or (hasattr(value, "to_pylist") and not hasattr(value, "column_names")):
+            raise refused("graph", value, "", "a table with the columns source and target; this is one column")
         return Graph.from_table(value, comm=comm)
     if isinstance(value, (list, tuple, np.ndarray)):
         raise UsageError(

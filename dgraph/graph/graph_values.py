@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from dgraph._support.arguments import flag, integer
+from dgraph._support.arguments import flag, integer, root_rank
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock, GraphFacts
-from dgraph.graph.build.array_input import host_array
 from dgraph.graph.build.rows_from_file import is_mirrored
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.change import change
@@ -20,7 +19,7 @@ from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
 from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
-from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column
+from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
 
@@ -120,6 +119,7 @@ class GraphValues:
         return self._edges_as(pandas_edges, root)
 
     def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
+        root = None if root is None else root_rank(root, self.comm.size, ", or None")
         columns, made = edge_columns(self.block, self.comm, root), None
         with self.comm.together():
             if root in (None, self.comm.rank):
@@ -227,12 +227,12 @@ class GraphValues:
             mask = self._chosen_vertices(keep)
         elif isinstance(keep, str):
             if keep not in self._columns:
-                raise unknown("column of the graph (with_columns adds one)", keep, self._columns)
+                raise unknown("column to keep by (with_columns adds one)", keep, self._columns)
             mask = self._columns.stored[keep]
         else:
             mask = read_column("keep", keep, block, self.comm)
         if mask.dtype != bool:
-            raise UsageError(f"the values that choose vertices are {mask.dtype}; give bool, such as a comparison")
+            raise UsageError(f"keep: the values that choose vertices are {mask.dtype}; give bool, such as a comparison")
         return self._subgraph(mask, None, "chosen by vertex")
 
     @collective
@@ -263,7 +263,7 @@ class GraphValues:
             UsageError: a vertex that the graph does not have, or none.
         """
         with self.comm.together():
-            given = host_array(vertices, "vertices")
+            given = vertex_array("vertices", vertices)
         block = self.block
         return self._subgraph(rows_of(block, gids_of("vertices", given, block, self.comm), self.comm), None, "induced")
 
@@ -281,10 +281,10 @@ class GraphValues:
         """
         with self.comm.together():
             radius, undirected = integer("radius", radius, 0), flag("undirected", undirected)
-            centers = np.atleast_1d(host_array(center, "center"))
+            centers = vertex_array("center", center)
         block = self.block
         searched = self.undirected().block if undirected else block  # type: ignore[attr-defined]
-        mask = within(searched, gids_of("center", centers, block, self.comm), int(radius), self.comm)
+        mask = within(searched, gids_of("center", centers, block, self.comm), radius, self.comm)
         if searched is not block:
             mask = rows_of(block, np.flatnonzero(mask) + searched.first, self.comm)
         return self._subgraph(mask, None, f"within {radius} edges")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dgraph._support.arguments import choice
+from dgraph._support import arguments
 from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
@@ -61,6 +61,10 @@ class SharedAttribute:
 
     def __set__(self, graph: Any, value: Any) -> None:
         graph._shared[self.name] = value
+
+
+MOST_CHUNKS = 1 << 20
+"""Pieces of a store that its index lists."""
 
 
 class Graph(Constructors, GraphValues):
@@ -131,7 +135,7 @@ class Graph(Constructors, GraphValues):
         """
         other = copy.copy(self)
         if policy is not None:
-            other.policy = policy
+            other.policy = arguments.text("policy", policy)
         if device is not None:
             described(device)
             other.device = device
@@ -192,7 +196,8 @@ class Graph(Constructors, GraphValues):
             UsageError: an option that is unknown or does not fit the input.
             DataError: the file is not of its format; the text names file and line.
         """
-        comm, spec = communicator(comm), graph_spec(spec)
+        comm, spec = communicator(comm), graph_spec(spec, "spec")
+        arguments.text("build", build)
         if build != "device" and comm.bcast_json(is_store(spec)):
             return cls.open(spec, policy=policy, device=device, comm=comm, **options)
         described(device)
@@ -225,7 +230,7 @@ class Graph(Constructors, GraphValues):
             DataError: the folder is not a store, or not as it was written: the text names the file and the block.
         """
         described(device)
-        return Graph.opener(path, communicator(comm), options_of(options)).on(policy, device)
+        return Graph.opener(arguments.path("path", path), communicator(comm), options_of(options)).on(policy, device)
 
     @collective
     def save_store(
@@ -258,10 +263,19 @@ class Graph(Constructors, GraphValues):
         import partitioning
         from dgraph.graph.stored.write import write
 
+        folder = arguments.path("path", path)
+        if policy is not None:
+            arguments.text("policy", policy, more=", or None")
+        for name, count in (("parts", parts), ("chunks", chunks)):
+            if count is not None:
+                arguments.integer(name, count, 1, more=", or None")
+                if count > MOST_CHUNKS:
+                    raise UsageError(f"{name} = {count} files are too many; give at most {MOST_CHUNKS:,}")
+        arguments.flag("overwrite", overwrite)
         placement = self.planned(policy or self.policy, parts or self.comm.size)
         figures = partitioning.quality(self.block, placement, self.comm)
         written = write(
-            Path(path), self.block, placement, self.comm,
+            Path(folder), self.block, placement, self.comm,
             fingerprint=self.fingerprint(), quality=figures, chunks=chunks, overwrite=overwrite,
         )  # fmt: skip
         if policy is None and parts is None:
@@ -301,7 +315,7 @@ class Graph(Constructors, GraphValues):
         try:
             return partitioning.plan(policy, self.block, parts, self.comm)
         except partitioning.PolicyError as refused:
-            raise UsageError(str(refused)) from refused
+            raise UsageError(f"policy: {refused}") from refused
 
     def _changed(self, made: Changed, version: Version, arc_sum: int | None) -> Graph:
         """Return the graph of a changed partition, with this handle's policy and device."""
@@ -395,7 +409,7 @@ class Graph(Constructors, GraphValues):
             UsageError: another rule; or a rule for an undirected graph with parallel edges.
         """
         if merge is not None:
-            choice("merge", merge, MERGES, "rule to merge parallel edges")
+            arguments.choice("merge", merge, MERGES, "rule to merge parallel edges")
         facts = self.facts
         if not self.directed:
             if merge is not None and facts.duplicates_kept and facts.duplicates:

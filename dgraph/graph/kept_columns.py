@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support import arguments
 from dgraph.comm.base import Comm
-from dgraph.errors import FORMER_COLUMNS, UsageError, unknown
+from dgraph.errors import FORMER_COLUMNS, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array
 from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
@@ -89,11 +90,19 @@ def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarr
     Raises:
         UsageError: not one value a vertex, values of other types, a vertex that the graph does not have.
     """
+    if hasattr(given, "collect_schema") and hasattr(given, "collect"):
+        raise UsageError(f"{name} is a LazyFrame of Polars; give {name}.collect()")
     if isinstance(getattr(given, "columns", None), Mapping):
         given = _pair(name, given, comm)
     with comm.together():
-        vertices, values = _parts(name, given)
-        values = _plain(name, values)
+        try:
+            vertices, values = _parts(name, given)
+            values = _plain(name, values)
+        except UsageError:
+            raise
+        except Exception as refusal:  # of pandas, Polars, Arrow, NumPy or SciPy
+            why = f"{type(refusal).__name__}: {refusal}"
+            raise UsageError(f"{name} = {shown(given)} cannot be made a column: {why}; convert it") from refusal
         if vertices is not None and vertices.shape != values.shape:
             raise UsageError(f"{name} has {values.size} values for {vertices.size} vertices; give one for each")
     values = _alike(name, values, comm)
@@ -113,6 +122,18 @@ def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarr
     else:
         gids = gids_of(name, vertices, block, comm)
     return placed(name, gids, values, block, comm)
+
+
+def vertex_array(what: str, vertices: Any) -> np.ndarray:
+    """Return a vertex, or several, as an array for :func:`gids_of`.
+
+    Raises:
+        UsageError: other values than ids and names.
+    """
+    if isinstance(vertices, np.ndarray):
+        return np.atleast_1d(host_array(vertices, what))
+    listed = arguments.vertices(what, vertices, weights=False)
+    return np.array(listed, object if any(isinstance(each, str) for each in listed) else np.int64)
 
 
 def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
@@ -154,7 +175,7 @@ def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
         if name not in given.columns:
             raise unknown("column of the data frame", name, map(str, given.columns))
         given = given[name]
-    if hasattr(given, "index") and hasattr(given, "dtype"):
+    if hasattr(given, "index") and hasattr(given, "to_numpy") and hasattr(given, "hasnans"):
         nulls = given.dtype.kind in "iuf" and given.hasnans
         return given.index.to_numpy(), given.to_numpy(np.float64, na_value=np.nan) if nulls else given.to_numpy()
     return None, host_array(given, name)
@@ -195,7 +216,10 @@ def _encoded(name: str, values: np.ndarray) -> np.ndarray:
             piece = np.where(empty.astype(bool), "", piece)
             if not set(map(type, piece.tolist())) <= {str}:
                 raise UsageError(f"{name} has values of several types; a column has numbers, bool or text; convert it")
-        out.append(np.char.encode(piece.astype(str), *ENCODING))
+        try:
+            out.append(np.char.encode(piece.astype(str), *ENCODING))
+        except UnicodeEncodeError as wrong:
+            raise UsageError(f"{name} has text without bytes in UTF-8: {shown(wrong.object)}; correct it") from None
     return np.concatenate(out) if out else np.zeros(0, "S1")
 
 

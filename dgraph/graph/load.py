@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dgraph._support.arguments import path, refused
 from dgraph.comm.base import Comm
 from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
@@ -31,15 +32,19 @@ LISTS = 1.5
 """Peak memory of a load in lists of both ends of all edges: one list, and the rows built from it."""
 
 
-def graph_spec(graph: object) -> str:
+def graph_spec(graph: object, name: str = "graph") -> str:
     """Return the text that names a graph, from a string or a path.
+
+    Args:
+        graph: the value of an argument.
+        name: of the argument.
 
     Raises:
         UsageError: any other type.
     """
     if not isinstance(graph, (str, os.PathLike)):
-        raise UsageError(f"graph={graph!r} is not a graph; give a file, a generator NAME:SIZE, or a dgraph.Graph")
-    return os.fsdecode(graph)
+        raise refused(name, graph, "", "a file, a generator NAME:SIZE, or a dgraph.Graph")
+    return path(name, graph)
 
 
 def load(spec: str, comm: Comm, options: LoadOptions | None = None) -> EdgeBlock:

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dgraph._support.arguments import is_integer
+from dgraph._support.arguments import choice, flag, integer, is_integer, text
 from dgraph.errors import UsageError, shown, unknown
 
 IDS = ("integer", "string")
 ORDERS = ("original", "degree")
 MERGES = ("min", "max", "sum", "first", "count")
+FLAGS = ("keep_loops", "keep_parallel", "sparse_ids", "lenient", "verify")
+TEXTS = ("weights", "separator", "comment", "columns")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 DECIMALS = (".", ",")
 FILE_FORMATS = (
@@ -59,8 +61,8 @@ class LoadOptions:
         verify: check a store against its checksums.
 
     Raises:
-        UsageError: an unknown ``ids``, ``order``, ``merge``, ``format``, ``decimal`` or ``edge_data``; or ``merge``
-            beside an option that leaves it nothing to do.
+        UsageError: a value of another type; an unknown ``ids``, ``order``, ``merge``, ``format``, ``decimal`` or
+            ``edge_data``; or ``merge`` beside an option that leaves it nothing to do.
     """
 
     directed: bool | None = None
@@ -83,21 +85,26 @@ class LoadOptions:
     verify: bool = True
 
     def __post_init__(self) -> None:
-        if self.ids not in IDS:
-            raise unknown("kind of ids", self.ids, IDS)
-        if self.order not in ORDERS:
-            raise unknown("order", self.order, ORDERS)
-        if self.merge not in MERGES:
-            raise unknown("rule to merge parallel edges", self.merge, MERGES)
+        for name in FLAGS:
+            flag(name, getattr(self, name))
+        for name in ("directed", "header"):
+            if getattr(self, name) is not None:
+                flag(name, getattr(self, name), more=", or None")
+        for name in TEXTS:
+            if getattr(self, name) is not None:
+                text(name, getattr(self, name), more=", or None")
+        integer("seed", self.seed)
+        choice("ids", self.ids, IDS, "kind of ids")
+        choice("order", self.order, ORDERS)
+        choice("merge", self.merge, MERGES, "rule to merge parallel edges")
         if self.merge != "min" and (self.keep_parallel or self.weights is not None):
             other = "keep_parallel keeps parallel edges" if self.keep_parallel else "weights replaces the weights"
             raise UsageError(f"merge={self.merge!r} merges parallel edges, and {other}; give one of the two")
-        if self.edge_data not in (None, *EDGE_DATA):
-            raise unknown("type of edge data", self.edge_data, EDGE_DATA)
-        if self.format not in (None, *FILE_FORMATS):
-            raise unknown("format of files", self.format, FILE_FORMATS)
-        if self.decimal not in DECIMALS:
-            raise unknown("decimal mark", self.decimal, DECIMALS)
+        choice("decimal", self.decimal, DECIMALS, "decimal mark")
+        if self.edge_data is not None:
+            choice("edge_data", self.edge_data, EDGE_DATA, "type of edge data")
+        if self.format is not None:
+            choice("format", self.format, FILE_FORMATS, "format of files")
 
 
 NAMES = tuple(field.name for field in fields(LoadOptions))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import DgraphError, UsageError, unknown
+from dgraph.errors import DgraphError, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array
 from partitioning.arrays import arcs
@@ -55,14 +55,15 @@ def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str,
 
     def column(name: str) -> np.ndarray:
         if name not in kinds:
-            raise unknown(f"column of {what}", name, kinds)
+            raise unknown(f"column of {what} that keep reads", name, kinds)
         read.append(name)
         return np.empty(0, kinds[name])
 
     with comm.together():
         if not callable(predicate):
             raise UsageError(
-                f"{predicate!r} is not a predicate; give a function of arrays, such as lambda e: e.weight < 10"
+                f"keep = {shown(predicate)} is not a predicate; give a function of arrays, such as "
+                "lambda e: e.weight < 10"
             )
         chosen(predicate, Rows(column, 0), what)
     return sorted({name for names in comm.allgather_json(read) for name in names})
@@ -81,16 +82,16 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
     except Exception as error:
         if isinstance(error, ValueError) and "truth value" in str(error):
             raise UsageError(
-                "the predicate asks whether an array is true, as `and`, `or`, `not` and a < b < c do; combine "
+                "the predicate keep asks whether an array is true, as `and`, `or`, `not` and a < b < c do; combine "
                 "conditions by &, | and ~, each in parentheses: (a < b) & (b < c)"
             ) from error
         raise UsageError(
-            f"the predicate failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
+            f"the predicate keep failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
             "it receives arrays, also empty ones, and returns one bool for each of their values"
         ) from error
     if found.dtype != bool or found.shape != (len(rows),):
         raise UsageError(
-            f"the predicate returned {found.dtype} of shape {found.shape} for {len(rows)} {what}; "
+            f"the predicate keep returned {found.dtype} of shape {found.shape} for {len(rows)} {what}; "
             "return an array with one bool for each (a & b, a | b and ~a combine conditions)"
         )
     return found
@@ -104,7 +105,7 @@ def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str]
             return columns[name]
         if name in kinds:
             raise UsageError(f"the predicate reads {name} for some {what} only; let it read {name} on every call")
-        raise unknown(f"column of {what}", name, kinds)
+        raise unknown(f"column of {what} that keep reads", name, kinds)
 
     return Rows(column, size)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, wraps
 from typing import Any
 
 import networkx as nx
 from networkx.utils.backends import _registered_algorithms
+
+from dgraph.networkx_backend.nodes_given import NotANode
 
 NETWORKX = tuple(map(int, nx.__version__.split(".")[:2]))
 """Version of NetworkX, by which the types of some results differ."""
@@ -18,6 +20,9 @@ FUNCTIONS: dict[str, Callable] = {}
 
 WEIGHTS = ("weight", "distance")
 """Parameters that name an edge attribute, or are a function of an edge, which the engine cannot call."""
+
+BUNCHES = ("nbunch", "nodes", "sources", "v")
+"""Parameters that hold several nodes; an iterator is listed, since NetworkX's function may read it after ours."""
 
 _declines: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}
 _signatures: dict[str, inspect.Signature] = {}
@@ -41,7 +46,10 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
             reason = _reason(name, given)
             if reason:
                 raise NotImplementedError(reason)
-            return function(**given)
+            try:
+                return function(**given)
+            except NotANode:
+                return _theirs(name, given)
 
         FUNCTIONS[name] = called
         _signatures[name] = inspect.signature(function)
@@ -67,13 +75,23 @@ def not_given(*names: str) -> Callable[[Mapping[str, Any]], str | None]:
     return check
 
 
+def _theirs(name: str, given: Mapping[str, Any]) -> Any:
+    """Return what NetworkX's function returns, or raise what it raises."""
+    function = _registered_algorithms[name].orig_func
+    theirs, _ = _parameters(function)
+    arguments = {key: value for key, value in given.items() if key in theirs}
+    return function(**arguments | {"G": given["G"].original()})
+
+
 def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments by name, with NetworkX's defaults for parameters that dgraph's function has too."""
     theirs, defaults = _parameters(_registered_algorithms[name].orig_func)
     ours = _signatures[name].parameters
     given = {**defaults, **dict(zip(theirs, args, strict=False)), **kwargs}
     return {
-        key: value for key, value in given.items() if key in ours or key not in defaults or value is not defaults[key]
+        key: list(value) if key in BUNCHES and isinstance(value, Iterator) else value
+        for key, value in given.items()
+        if key in ours or key not in defaults or value is not defaults[key]
     }
 
 

@@ -6,16 +6,19 @@ can follow both. NetworkX keeps converted graphs in ``G.__networkx_cache__`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, repeat
 from operator import methodcaller
 from typing import Any
+from weakref import ref
 
 import networkx as nx
 import numpy as np
 
 from dgraph.comm.serial import SerialComm
+from dgraph.errors import DataError, UsageError
 from dgraph.graph.devices import Cpu
 from dgraph.graph.stored_graph import Graph
 from dgraph.networkx_backend.service_graphs import is_gone, service_graph
@@ -25,6 +28,9 @@ SMALL = 20_000
 
 EXACT = 2.0**53
 """From this size on a float64 cannot hold every integer."""
+
+LARGEST = {"i": 2.0**62, "f": float(np.finfo(np.float64).max)}
+"""Kind of weights → largest length of a path that the engine adds up."""
 
 MOST_NODES = 2**32 - 2
 
@@ -61,6 +67,7 @@ class ConvertedGraph:
         self.nodes, self.offsets, self.targets, self.values = nodes, offsets, targets, dict(values)
         self.source, self._directed, self._multigraph = source, directed, multigraph
         self._engines: dict[tuple, Any] = {}
+        self._original: Callable[[], nx.Graph | None] = type(None)
 
     def is_directed(self) -> bool:
         """Return True if edges have a direction."""
@@ -157,6 +164,8 @@ class ConvertedGraph:
             raise NotImplementedError(
                 f"the edge {u!r} → {v!r} has {attribute} {found[wrong[0]]}; dgraph takes finite weights of 0 or more"
             )
+        if found.size and float(found.max()) * len(self) > LARGEST[found.dtype.kind]:
+            raise NotImplementedError(f"the {attribute} of a path's edges may sum to more than {found.dtype} holds")
         return found
 
     def engine(self, attribute: str | None = None, *, backwards: bool = False, parallel: bool = False) -> Graph:
@@ -199,6 +208,15 @@ class ConvertedGraph:
         made.add_edges_from((u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, data, strict=False))
         return made
 
+    def original(self) -> nx.Graph:
+        """Return the graph that was converted, or :meth:`as_networkx` if it no longer exists."""
+        graph = self._original()
+        return self.as_networkx() if graph is None else graph
+
+    def __getstate__(self) -> dict:
+        """Leave out the reference to the graph, which cannot be pickled; NetworkX pickles its cache with a graph."""
+        return self.__dict__ | {"_original": type(None)}
+
     def _once(self) -> np.ndarray:
         """Return a mask of one arc for each undirected edge, where it comes first in NetworkX's order."""
         return self.sources <= self.targets
@@ -219,9 +237,20 @@ def engine_graph(offsets, targets, weights, *, directed: bool, parallel: bool) -
     device = nx.config.backends.dgraph.device
     if device == "auto" and len(targets) < SMALL:
         device = Cpu(threads=1)
-    return Graph.from_csr(
-        offsets, targets, weights, directed=directed, device=device, comm=_comm, keep_loops=True, keep_parallel=parallel
-    )
+    with declining():
+        return Graph.from_csr(
+            offsets, targets, weights, directed=directed, device=device, comm=_comm, keep_loops=True,
+            keep_parallel=parallel,
+        )  # fmt: skip
+
+
+@contextmanager
+def declining() -> Iterator[None]:
+    """Raise ``NotImplementedError``, upon which NetworkX turns to the next backend, for what the engine refuses."""
+    try:
+        yield
+    except (DataError, UsageError) as refused:
+        raise NotImplementedError(f"{refused} (vertices are positions of nodes in the graph)") from refused
 
 
 def reversed_rows(offsets, targets, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -287,7 +316,7 @@ def convert_from_nx(
         nodes, offsets, targets, values, directed=graph.is_directed(), multigraph=multigraph,
         source=graph if preserve_edge_attrs or preserve_node_attrs else None,
     )  # fmt: skip
-    made.numbered = numbered
+    made.numbered, made._original = numbered, ref(graph)
     if not numbered:
         made.index = index
     return made

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from dgraph.errors import ConvergenceWarning, DataError, NegativeCycle, UsageError
+from dgraph.errors import ConvergenceWarning, NegativeCycle
 from dgraph.graph.stored_graph import Graph
 from dgraph.networkx_backend import calls
-from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, declining, engine_graph
 from dgraph.networkx_backend.visit_order import visit_order
 from dgraph.result.columns import UNREACHED
 from dgraph.result.result import Result
@@ -61,12 +61,9 @@ def solve(algorithm: str, graph: Graph, **parameters: Any) -> Result:
         NotImplementedError: the engine refuses the data or the parameters; NetworkX then turns to the next backend.
     """
     calls[algorithm] += 1
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # NetworkX's exception reports it
-            return run(algorithm, graph, **parameters)
-    except (DataError, UsageError) as refused:
-        raise NotImplementedError(f"{refused} (vertices are positions of nodes in the graph)") from refused
+    with declining(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # NetworkX's exception reports it
+        return run(algorithm, graph, **parameters)
 
 
 def depth(cutoff: float | None) -> int | None:

@@ -21,8 +21,6 @@ from dgraph.networkx_backend.unweighted_paths import (
     single_target_shortest_path,
 )
 from dgraph.networkx_backend.weighted_paths import (
-    BELLMAN,
-    MISSING,
     all_pairs_dijkstra_path,
     all_pairs_dijkstra_path_length,
     bellman_ford_path,
@@ -59,12 +57,12 @@ def shortest_path(G: ConvertedGraph, source=None, target=None, weight=None, meth
     if source is None:
         if weight is None:
             return single_target_shortest_path(G, target)
-        last = position(G, target, _missing(method))
+        last = position(G, target)
         return all_paths(G, search(G, [last], weight, backwards=True), backwards=True)
     if target is None:
         if weight is None:
             return single_source_shortest_path(G, source)
-        return all_paths(G, search(G, [position(G, source, _missing(method))], weight))
+        return all_paths(G, search(G, [position(G, source)], weight))
     if weight is None:
         return bidirectional_shortest_path(G, source, target)
     if method == "dijkstra":
@@ -81,14 +79,13 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
             return all_pairs_shortest_path_length(G)
         return all_pairs_dijkstra_path_length(G, weight=weight)
     if source is None:
-        text = "Source {} is not in G" if weight is None else _missing(method)
-        return lengths(G, search(G, [position(G, target, text)], weight, backwards=True))
+        return lengths(G, search(G, [position(G, target)], weight, backwards=True))
     if target is None:
         if weight is None:
             return single_source_shortest_path_length(G, source)
-        return lengths(G, search(G, [position(G, source, _missing(method))], weight))
+        return lengths(G, search(G, [position(G, source)], weight))
     if weight is None:
-        first, last = position(G, source, "Source {} is not in G"), position(G, target, "Target {} is not in G")
+        first, last = position(G, source), position(G, target)
         found = distances(G, [first], None)
         if found.values[last] < 0:
             raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
@@ -122,6 +119,7 @@ def average_shortest_path_length(G: ConvertedGraph, weight=None, method=None) ->
 @answers(declines=_no_pred_of_bellman_ford)
 def all_shortest_paths(G: ConvertedGraph, source, target, weight=None, method="dijkstra") -> Iterator[list]:
     """Return an iterator over all shortest paths from source to target."""
+    position(G, target)
     return enumerate_paths(_predecessors(G, source, weight, method), source, target)
 
 
@@ -142,10 +140,6 @@ def all_pairs_all_shortest_paths(G: ConvertedGraph, weight=None, method="dijkstr
 def _check(method: str) -> None:
     if method not in ("dijkstra", "bellman-ford"):
         raise ValueError(f"method not supported: {method}")
-
-
-def _missing(method: str) -> str:
-    return MISSING if method == "dijkstra" else BELLMAN
 
 
 def _predecessors(G: ConvertedGraph, source, weight, method: str) -> dict:

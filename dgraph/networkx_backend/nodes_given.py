@@ -1,27 +1,50 @@
-"""Positions of the nodes that a function was given, or NetworkX's exception for a node that the graph lacks."""
+"""Positions of the nodes that a call names; a call with another node is NetworkX's to answer, see :class:`NotANode`."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
-import networkx as nx
+from collections.abc import Hashable, Iterable
 
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 
 
-def position(graph: ConvertedGraph, node: Hashable, text: str, error: type[Exception] = nx.NodeNotFound) -> int:
+class NotANode(Exception):
+    """A node that the graph lacks, or a value that is no node: NetworkX's function then raises its own exception."""
+
+
+def position(graph: ConvertedGraph, node: Hashable) -> int:
     """Return a node's position.
 
-    Args:
-        graph: where to look.
-        node: a node of the NetworkX graph.
-        text: NetworkX's message, with ``{}`` for the node.
-        error: NetworkX's exception.
+    Raises:
+        NotANode: the graph lacks it, or it is not hashable.
+    """
+    if node not in graph:
+        raise NotANode
+    return graph.index[node]
+
+
+def bunch(graph: ConvertedGraph, nodes: Iterable[Hashable]) -> list:
+    """Return the nodes among ``nodes``, as NetworkX reads ``nbunch``: it leaves out what the graph lacks.
 
     Raises:
-        TypeError: the node is not hashable.
+        NotANode: ``nodes`` is not iterable, or one of them is not hashable.
     """
-    found = graph.index.get(node)
-    if found is None:
-        raise error(text.format(node))
-    return found
+    try:
+        return [node for node in nodes if node in graph.index]
+    except TypeError:
+        raise NotANode from None
+
+
+def positions(graph: ConvertedGraph, nodes: Iterable[Hashable]) -> list[int]:
+    """Return the positions of several nodes.
+
+    Raises:
+        NotANode: ``nodes`` is not iterable, or :func:`position` refuses one.
+    """
+    if not isinstance(nodes, Iterable):
+        raise NotANode
+    return [position(graph, node) for node in nodes]
+
+
+def are_nodes(graph: ConvertedGraph, nodes: object) -> bool:
+    """Return True if the graph has all of these nodes."""
+    return isinstance(nodes, Iterable) and all(node in graph for node in nodes)

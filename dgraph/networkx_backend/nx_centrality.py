@@ -8,19 +8,19 @@ import numpy as np
 from dgraph.networkx_backend.answers import NETWORKX, answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import distances, solve
+from dgraph.networkx_backend.nodes_given import position
 
 
 @answers(declines=not_given("sp"))
 def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True, *, sp=None):
     """Return node → inverse mean distance to it, or that of one node."""
-    if u is not None and u not in G:
-        raise nx.NodeNotFound(f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
+    chosen = range(len(G)) if u is None else [position(G, u)]
     n, scores = len(G), []
     if u is None and n:
         weighted = G.lengths(distance) is not None
         run = solve("closeness", G.engine(distance), wf_improved=bool(wf_improved), weighted=weighted)
         return dict(zip(G.nodes, run.columns["closeness"].tolist(), strict=True))
-    for k in range(n) if u is None else [G.index[u]]:
+    for k in chosen:
         found = distances(G, [k], distance, backwards=True)
         total, others = found.total(), found.reached.size - 1.0
         score = others / total if total > 0.0 and n > 1 else 0.0
@@ -41,7 +41,7 @@ def betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=No
     if not len(G):
         return {}
     asked = _sources(G, k, seed) | {"normalized": bool(normalized), "endpoints": bool(endpoints)}
-    found = solve("bc", G.engine(weight), weighted=G.weights(weight) is not None, **asked)
+    found = solve("bc", G.engine(weight), weighted=G.lengths(weight) is not None, **asked)
     return dict(zip(G.nodes, found.columns["bc"].tolist(), strict=True))
 
 
@@ -57,7 +57,7 @@ def edge_betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weig
     n = len(G)
     if not n:
         return {}
-    asked = _sources(G, k, seed) | {"normalized": bool(normalized), "weighted": G.weights(weight) is not None}
+    asked = _sources(G, k, seed) | {"normalized": bool(normalized), "weighted": G.lengths(weight) is not None}
     found = solve("edge_bc", G.engine(weight), **asked)
     if found.edges is None:
         raise NotImplementedError("a service returns values of vertices, not of edges")

@@ -11,7 +11,7 @@ import numpy as np
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import components, hops, hops_both_ways, strong_components
-from dgraph.networkx_backend.nodes_given import position
+from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, position
 from dgraph.networkx_backend.visit_order import leave_order
 
 POINTLESS = "Connectivity is undefined for the null graph."
@@ -42,7 +42,7 @@ def is_connected(G: ConvertedGraph) -> bool:
 @answers
 def node_connected_component(G: ConvertedGraph, n) -> set:
     """Return the nodes of a node's component."""
-    at = position(G, n, "{!r}", KeyError)
+    at = position(G, n)
     labels = components(G)
     return set(G.names(np.flatnonzero(labels == labels[at])))
 
@@ -71,9 +71,11 @@ def strongly_connected_components(G: ConvertedGraph) -> Iterator[set]:
     return iter(_strong(G))
 
 
-@answers(declines=lambda given: None if given.get("source") is None else "source= changes the order only")
+@answers(declines=lambda given: "source= changes the order only" if given.get("source") in given["G"] else None)
 def kosaraju_strongly_connected_components(G: ConvertedGraph, source=None) -> Iterator[set]:
     """Return what :func:`strongly_connected_components` returns."""
+    if source is not None:
+        raise NotANode
     return iter(_strong(G))
 
 
@@ -184,7 +186,11 @@ def is_bipartite(G: ConvertedGraph) -> bool:
     return True
 
 
-@answers(declines=lambda given: None if given.get("top_nodes") is None else "top_nodes= leaves nothing to compute")
+def _sets_given(given) -> str | None:
+    return "top_nodes= leaves nothing to compute" if are_nodes(given["G"], given.get("top_nodes")) else None
+
+
+@answers(declines=_sets_given)
 def sets(G: ConvertedGraph, top_nodes=None) -> tuple[set, set]:
     """Return the two sets of nodes of a connected bipartite graph.
 
@@ -192,6 +198,8 @@ def sets(G: ConvertedGraph, top_nodes=None) -> tuple[set, set]:
         AmbiguousSolution: the graph is not connected.
         NetworkXError: the graph is not bipartite.
     """
+    if top_nodes is not None:
+        raise NotANode
     if not is_connected(G):
         raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
     found = color(G)

@@ -12,6 +12,7 @@ from dgraph.networkx_backend.answers import answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import Distances, all_distances, from_each
 from dgraph.networkx_backend.generic_paths import shortest_path_length
+from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, positions
 
 
 def _on_nodes(*names: str):
@@ -24,7 +25,7 @@ def _on_nodes(*names: str):
 def eccentricity(G: ConvertedGraph, v=None, sp=None, weight=None):
     """Return node → largest distance from it, or that of one node."""
     one = v in G
-    chosen = G.nodes if v is None else _bunch(G, v)
+    chosen = G.nodes if v is None else [v] if one else bunch(G, v)
     found = dict(zip(chosen, _farthest(G, [G.index[node] for node in chosen], weight), strict=True))
     return found[v] if one else found
 
@@ -127,27 +128,26 @@ def floyd_warshall(G: ConvertedGraph, weight="weight") -> dict:
 
 @answers(declines=_on_nodes())
 def floyd_warshall_numpy(G: ConvertedGraph, nodelist=None, weight="weight") -> np.ndarray:
-    """Return the distances of all pairs as a matrix, infinite where no path leads.
-
-    Raises:
-        NetworkXError: ``nodelist`` is not a list of all nodes.
-    """
-    if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
-        raise nx.NetworkXError(
-            "nodelist must contain every node in G with no repeats."
-            "If you wanted a subgraph of G use G.subgraph(nodelist)"
-        )
-    found = all_distances(G, weight)
+    """Return the distances of all pairs as a matrix in the order of ``nodelist``, infinite where no path leads."""
     if nodelist is None:
-        return found
-    order = [G.index[node] for node in nodelist]
-    return found[np.ix_(order, order)]
+        return all_distances(G, weight)
+    order = positions(G, nodelist)
+    if not len(order) == len(G) == len(set(order)):
+        raise NotANode
+    return all_distances(G, weight)[np.ix_(order, order)]
 
 
-@answers(declines=not_given("sources"))
+def _sources_given(given) -> str | None:
+    nodes, graph = given.get("sources"), given["G"]
+    return not_given("sources")(given) if nodes in graph or are_nodes(graph, nodes) else None
+
+
+@answers(declines=_sources_given)
 def harmonic_centrality(G: ConvertedGraph, nbunch=None, distance=None, sources=None) -> dict:
     """Return node → sum of inverse distances to it."""
-    chosen = G.nodes if nbunch is None else list(dict.fromkeys(_bunch(G, nbunch)))
+    if sources is not None:
+        raise NotANode
+    chosen = G.nodes if nbunch is None else list(dict.fromkeys([nbunch] if nbunch in G else bunch(G, nbunch)))
     found = from_each(G, [G.index[node] for node in chosen], distance, backwards=True)
     return {node: _inverses(each) for node, each in zip(chosen, found, strict=True)}
 
@@ -166,18 +166,6 @@ def global_efficiency(G: ConvertedGraph) -> float:
     """Return the mean efficiency of all pairs."""
     pairs = len(G) * (len(G) - 1)
     return sum(_inverses(found) for found in _everywhere(G, None)) / pairs if pairs else 0
-
-
-def _bunch(G: ConvertedGraph, nbunch) -> list:
-    """Return the nodes of a node or of an iterable of nodes; others are left out, as NetworkX does."""
-    if nbunch in G:
-        return [nbunch]
-    try:
-        return [node for node in nbunch if node in G.index]
-    except TypeError as wrong:
-        raise nx.NetworkXError(
-            f"Node {nbunch} is not in the graph, nor is it an iterable of hashable nodes."
-        ) from wrong
 
 
 def _everywhere(G: ConvertedGraph, weight) -> Iterator[Distances]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import networkx as nx
 
+from dgraph._support.arguments import is_real
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
+from dgraph.networkx_backend.nodes_given import NotANode
 
 LANCZOS = 100
 """Iterations of the engine for each of NetworkX's with ``"svd"``, whose Lanczos method takes far fewer."""
@@ -47,6 +50,8 @@ def pagerank(
         return {}
     jumps: dict[str, Any] = {}
     if personalization is not None:
+        if not isinstance(personalization, Mapping) or not all(map(is_real, personalization.values())):
+            raise NotANode
         found = {G.index[node]: float(value) for node, value in personalization.items() if node in G}
         if sum(found.values()) == 0:
             raise ZeroDivisionError

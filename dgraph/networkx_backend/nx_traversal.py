@@ -10,9 +10,7 @@ import numpy as np
 from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import depth, hops, reached_from_each, search
-from dgraph.networkx_backend.nodes_given import position
-
-ABSENT = "The node {} is not in the graph."
+from dgraph.networkx_backend.nodes_given import position, positions
 
 
 def _unordered(given) -> str | None:
@@ -73,8 +71,8 @@ def bfs_layers(G: ConvertedGraph, sources) -> Iterator[list]:
     """Return an iterator over the lists of nodes at each distance from the sources."""
     if sources in G:
         sources = [sources]
-    starts = dict.fromkeys(sources) if NETWORKX < (3, 5) else set(sources)
-    first = [position(G, source, ABSENT, nx.NetworkXError) for source in starts]
+    starts = positions(G, sources)
+    first = list(dict.fromkeys(starts)) if NETWORKX < (3, 5) else [position(G, node) for node in set(sources)]
     if not first:
         return iter(())
     found = search(G, first)
@@ -86,7 +84,7 @@ def bfs_layers(G: ConvertedGraph, sources) -> Iterator[list]:
 @answers
 def descendants_at_distance(G: ConvertedGraph, source, distance) -> set:
     """Return the nodes at a distance from the source."""
-    first = position(G, source, ABSENT, nx.NetworkXError)
+    first = position(G, source)
     found = hops(G, [first]).values if distance != 0 else hops(G, [first], cutoff=0).values
     return set(G.names(np.flatnonzero((found == distance) & (found >= 0))))
 
@@ -120,12 +118,12 @@ def transitive_closure(G: ConvertedGraph, reflexive=False) -> nx.Graph:
 
 
 def _reachable(G: ConvertedGraph, source, backwards: bool) -> set:
-    first = position(G, source, ABSENT, nx.NetworkXError)
+    first = position(G, source)
     return set(G.names(hops(G, [first], backwards=backwards).reached[1:]))
 
 
 def _search(G: ConvertedGraph, source, depth_limit):
-    return search(G, [position(G, source, ABSENT, nx.NetworkXError)], cutoff=depth(depth_limit))
+    return search(G, [position(G, source)], cutoff=depth(depth_limit))
 
 
 def _tree(G: ConvertedGraph, source, depth_limit) -> tuple[list, list]:

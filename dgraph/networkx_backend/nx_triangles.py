@@ -8,6 +8,7 @@ import numpy as np
 from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
+from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, position
 
 
 def _closed_given(given) -> str | None:
@@ -46,7 +47,7 @@ def transitivity(G: ConvertedGraph) -> float:
 
 
 def _set_given(given) -> str | None:
-    if given.get("nodes"):
+    if given.get("nodes") and are_nodes(given["G"], given["nodes"]):
         return "nodes= are given, which the engine's set need not contain"
     graph = given["G"]
     if graph.is_directed():
@@ -57,6 +58,8 @@ def _set_given(given) -> str | None:
 @answers(declines=_set_given)
 def maximal_independent_set(G: ConvertedGraph, nodes=None, seed=None) -> set | list:
     """Return the nodes of a maximal independent set: the same one for every seed."""
+    if nodes:
+        raise NotANode
     found = G.names(np.flatnonzero(solve("mis", G.engine()).columns["in_set"] == 1))
     return found if NETWORKX < (3, 7) else set(found)
 
@@ -77,10 +80,6 @@ def _of(G: ConvertedGraph, nodes, values: list):
     """Return node → value for ``nodes`` as NetworkX reads them (None: all), or the value of a single node."""
     if nodes is None:
         return dict(zip(G.nodes, values, strict=True))
-    try:
-        at = G.index.get(nodes)
-    except TypeError:
-        at = None
-    if at is not None:
-        return values[at]
-    return {node: values[G.index[node]] for node in nodes if node in G.index}
+    if nodes in G:
+        return values[position(G, nodes)]
+    return {node: values[G.index[node]] for node in bunch(G, nodes)}

@@ -16,13 +16,13 @@ from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, leng
 @answers
 def single_source_shortest_path_length(G: ConvertedGraph, source, cutoff=None) -> dict:
     """Return node → hops from the source."""
-    return _lengths(G, position(G, source, "Source {} is not in G"), cutoff, False)
+    return _lengths(G, position(G, source), cutoff, False)
 
 
 @answers
 def single_target_shortest_path_length(G: ConvertedGraph, target, cutoff=None) -> dict | Iterator:
     """Return node → hops to the target."""
-    found = _lengths(G, position(G, target, "Target {} is not in G"), cutoff, True)
+    found = _lengths(G, position(G, target), cutoff, True)
     return iter(found.items()) if NETWORKX < (3, 5) else found
 
 
@@ -36,13 +36,13 @@ def all_pairs_shortest_path_length(G: ConvertedGraph, cutoff=None) -> Iterator:
 @answers
 def single_source_shortest_path(G: ConvertedGraph, source, cutoff=None) -> dict:
     """Return node → path from the source."""
-    return _paths(G, position(G, source, "Source {} not in G"), cutoff, False)
+    return _paths(G, position(G, source), cutoff, False)
 
 
 @answers
 def single_target_shortest_path(G: ConvertedGraph, target, cutoff=None) -> dict:
     """Return node → path to the target."""
-    return _paths(G, position(G, target, "Target {} not in G"), cutoff, True)
+    return _paths(G, position(G, target), cutoff, True)
 
 
 @answers
@@ -55,8 +55,8 @@ def all_pairs_shortest_path(G: ConvertedGraph, cutoff=None) -> Iterator:
 @answers
 def bidirectional_shortest_path(G: ConvertedGraph, source, target) -> list:
     """Return a path of fewest edges from source to target."""
-    first = position(G, source, "Source {} is not in G")
-    last = position(G, target, "Target {} is not in G")
+    first = position(G, source)
+    last = position(G, target)
     found = search(G, [first])
     if found.values[last] < 0:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
@@ -66,7 +66,7 @@ def bidirectional_shortest_path(G: ConvertedGraph, source, target) -> list:
 @answers
 def predecessor(G: ConvertedGraph, source, target=None, cutoff=None, return_seen=None):
     """Return node → all its predecessors on paths of fewest edges."""
-    first = position(G, source, "Source {} not in G")
+    first = position(G, source)
     limit = max(depth(cutoff) or 1, 1) if cutoff else None
     found = search(G, [first], cutoff=limit)
     above = all_predecessors(G, found, None)

@@ -12,10 +12,8 @@ import networkx as nx
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import distances, has_negative_cycle, search, signed_distances
-from dgraph.networkx_backend.nodes_given import position
+from dgraph.networkx_backend.nodes_given import NotANode, position, positions
 from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
-
-MISSING, BELLMAN = "Node {} not found in graph", "Source {} not in G"
 
 
 @answers
@@ -28,10 +26,10 @@ def multi_source_dijkstra_path_length(G: ConvertedGraph, sources, cutoff=None, w
 def multi_source_dijkstra(G: ConvertedGraph, sources, target=None, cutoff=None, weight="weight"):
     """Return distances and paths from the nearest source, or those of the target."""
     first = _sources(G, sources)
-    if target in sources:
-        return 0, [target]
     if target is None:
         return _both(G, first, cutoff, weight)
+    if position(G, target) in first:
+        return 0, [target]
     return _pair(G, first, target, cutoff, weight, "No path to {}.")
 
 
@@ -68,15 +66,14 @@ def dijkstra_path(G: ConvertedGraph, source, target, weight="weight") -> list:
 @answers
 def dijkstra_path_length(G: ConvertedGraph, source, target, weight="weight"):
     """Return the distance from source to target."""
-    return _length(G, source, target, weight, MISSING, "Node {} not reachable from {}")
+    return _length(G, source, target, weight, "Node {} not reachable from {}")
 
 
 @answers
 def bidirectional_dijkstra(G: ConvertedGraph, source, target, weight="weight") -> tuple:
     """Return the distance and a shortest path from source to target."""
-    first = position(G, source, "Source {} is not in G")
-    position(G, target, "Target {} is not in G")
-    if source == target:
+    first = position(G, source)
+    if first == position(G, target):
         return 0, [source]
     return _pair(G, [first], target, None, weight, f"No path between {source} and {{}}.")
 
@@ -90,23 +87,22 @@ def _guided(given) -> str | None:
 @answers(declines=_guided)
 def astar_path(G: ConvertedGraph, source, target, heuristic=None, weight="weight", *, cutoff=None) -> list:
     """Return a shortest path from source to target, without a heuristic."""
-    first = position(G, source, "Source {} is not in G")
-    position(G, target, "Target {} is not in G")
+    first = position(G, source)
+    position(G, target)
     return _pair(G, [first], target, None, weight, f"Node {{}} not reachable from {source}")[1]
 
 
 @answers(declines=_guided)
 def astar_path_length(G: ConvertedGraph, source, target, heuristic=None, weight="weight", *, cutoff=None):
     """Return the distance from source to target, without a heuristic."""
-    if source not in G or target not in G:
-        raise nx.NodeNotFound(f"Either source {source} or target {target} is not in G")
-    return _length(G, source, target, weight, MISSING, "Node {} not reachable from {}")
+    position(G, target)
+    return _length(G, source, target, weight, "Node {} not reachable from {}")
 
 
 @answers
 def dijkstra_predecessor_and_distance(G: ConvertedGraph, source, cutoff=None, weight="weight") -> tuple[dict, dict]:
     """Return node → all its predecessors on shortest paths, and node → distance."""
-    first = position(G, source, "Node {} is not found in the graph")
+    first = position(G, source)
     found = search(G, [first], weight, cutoff=cutoff)
     return all_predecessors(G, found, G.lengths(weight)), lengths(G, found)
 
@@ -144,24 +140,23 @@ def bellman_ford_path(G: ConvertedGraph, source, target, weight="weight") -> lis
 @answers
 def bellman_ford_path_length(G: ConvertedGraph, source, target, weight="weight"):
     """Return the distance from source to target."""
-    text = MISSING if source == target else BELLMAN
-    if source != target and G.signed(weight):
-        found = lengths(G, signed_distances(G, position(G, source, text), weight))
-        if target not in found:
+    if G.signed(weight) and position(G, source) != position(G, target):
+        first, last = position(G, source), position(G, target)
+        found = signed_distances(G, first, weight)
+        if last not in found.reached:
             raise nx.NetworkXNoPath(f"node {target} not reachable from {source}")
-        return found[target]
-    return _length(G, source, target, weight, text, "node {} not reachable from {}")
+        return found.values[last].item()
+    return _length(G, source, target, weight, "node {} not reachable from {}")
 
 
 @answers
 def single_source_bellman_ford(G: ConvertedGraph, source, target=None, weight="weight"):
     """Return distances and paths from the source, or those of the target."""
-    if source == target:
-        position(G, source, "Node {} is not found in the graph")
-        return 0, [source]
-    first = position(G, source, BELLMAN)
+    first = position(G, source)
     if target is None:
         return _both(G, [first], None, weight)
+    if first == position(G, target):
+        return 0, [source]
     return _pair(G, [first], target, None, weight, "Target {} cannot be reached from given sources")
 
 
@@ -174,7 +169,7 @@ def single_source_bellman_ford_path(G: ConvertedGraph, source, weight="weight") 
 @answers
 def single_source_bellman_ford_path_length(G: ConvertedGraph, source, weight="weight") -> dict:
     """Return node → distance from the source."""
-    first = position(G, source, BELLMAN)
+    first = position(G, source)
     found = signed_distances(G, first, weight) if G.signed(weight) else distances(G, [first], weight)
     return lengths(G, found)
 
@@ -200,9 +195,10 @@ def negative_edge_cycle(G: ConvertedGraph, weight="weight", heuristic=True) -> b
 
 
 def _sources(G: ConvertedGraph, sources) -> list[int]:
-    if not sources:
-        raise ValueError("sources must not be empty")
-    return [position(G, source, MISSING) for source in sources]
+    first = positions(G, sources)
+    if not first:
+        raise NotANode
+    return list(dict.fromkeys(first))
 
 
 def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, dict]:
@@ -212,19 +208,20 @@ def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, 
 
 def _pair(G: ConvertedGraph, sources: list[int], target: Hashable, cutoff, weight, text: str) -> tuple:
     """Return distance and path of the target; ``text`` is NetworkX's message if there is no path."""
+    last = position(G, target)
     found = search(G, sources, weight, cutoff=cutoff)
-    last = G.index.get(target)
-    if last is None or found.values[last] < 0:
+    if found.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target))
     return found.values[last].item(), path_to(G, found.parent, last)
 
 
-def _length(G: ConvertedGraph, source, target, weight, missing: str, text: str):
-    first = position(G, source, missing)
-    if source == target:
+def _length(G: ConvertedGraph, source, target, weight, text: str):
+    first = position(G, source)
+    last = position(G, target)
+    if first == last:
         return 0
-    found, last = distances(G, [first], weight), G.index.get(target)
-    if last is None or found.values[last] < 0:
+    found = distances(G, [first], weight)
+    if found.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target, source))
     return found.values[last].item()
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgraph.errors import UsageError
+import numpy as np
+
+from dgraph.errors import UsageError, shown
 
 
 class TraceError(UsageError):
@@ -158,8 +160,12 @@ For floats it is ±infinity. ``v.level == INF`` means that ``v`` has no value ye
 """
 
 
-def lift(value: Any) -> Expr:
+def lift(value: Any, name: str = "value") -> Expr:
     """Return an expression unchanged and a Python or NumPy number as a constant.
+
+    Args:
+        value: the expression or number.
+        name: of the argument, for the message.
 
     Raises:
         TraceError: not a number, or an integer of more than 63 bits.
@@ -170,13 +176,15 @@ def lift(value: Any) -> Expr:
         return Expr("const", (value,), "bool")
     if isinstance(value, int):
         if value.bit_length() > 63:
-            raise TraceError(f"the constant {value} does not fit 64 bits")
+            raise TraceError(f"{name}: the constant {shown(value)} does not fit 64 bits")
         return Expr("const", (value,), "int", value.bit_length())
     if isinstance(value, float):
         return Expr("const", (value,), "weak")
-    if hasattr(value, "item"):
-        return lift(value.item())
-    raise TraceError(f"got {value!r}, which is not a number; a program computes with numbers, fields and globals")
+    if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
+        return lift(value.item(), name)
+    raise TraceError(
+        f"{name}: got {shown(value)}, which is not a number; a program computes with numbers, fields and globals"
+    )
 
 
 def load(nodes: dict, role: str, name: str, kind: str, bits: int) -> Expr:
@@ -195,20 +203,20 @@ def where(condition: Any, a: Any, b: Any) -> Expr:
     Raises:
         TraceError: ``condition`` is not a condition.
     """
-    condition, a, b = lift(condition), lift(a), lift(b)
-    _need("bool", "where", condition)
+    condition, a, b = lift(condition, "condition"), lift(a, "a"), lift(b, "b")
+    _need("bool", "where(condition, a, b)", condition)
     return _node("where", (condition, a, b), _join(a, b), max(a.bits, b.bits))
 
 
 def minimum(a: Any, b: Any) -> Expr:
     """Return the smaller of two expressions or numbers, in their common type."""
-    a, b = lift(a), lift(b)
+    a, b = lift(a, "a"), lift(b, "b")
     return _node("min", (a, b), _join(a, b), max(a.bits, b.bits))
 
 
 def maximum(a: Any, b: Any) -> Expr:
     """Return the larger of two expressions or numbers, in their common type."""
-    a, b = lift(a), lift(b)
+    a, b = lift(a, "a"), lift(b, "b")
     return _node("max", (a, b), _join(a, b), max(a.bits, b.bits))
 
 
@@ -226,14 +234,14 @@ def mixed(x: Any, seed: Any = 0) -> Expr:
 
     Reference: SplitMix64 [Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014].
     """
-    x, seed = lift(x), lift(seed)
-    _need("int", "mixed", x, seed)
+    x, seed = lift(x, "x"), lift(seed, "seed")
+    _need("int", "mixed(x, seed)", x, seed)
     return _node("mixed", (x, seed), "int", 63)
 
 
 def sqrt(x: Any) -> Expr:
     """Return the square root of an expression or number, rounded correctly, as a float; NaN below 0."""
-    x = lift(x)
+    x = lift(x, "x")
     return _node("sqrt", (x,), x.kind if x.kind in ("f32", "f64") else "f64")
 
 
@@ -243,7 +251,7 @@ def bit_count(x: Any) -> Expr:
     Raises:
         TraceError: not an integer.
     """
-    x = lift(x)
+    x = lift(x, "x")
     _need("int", "bit_count", x)
     return _node("bit_count", (x,), "int", 7)
 

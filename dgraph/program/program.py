@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dgraph.errors import UsageError, unknown
+from dgraph._support.arguments import flag, real, refused
+from dgraph.errors import UsageError, shown, unknown
 from dgraph.program.monoids import ADD, MAX, MIN, OR, Monoid
 from dgraph.program.row_reducers import RowReducer
 from dgraph.program.traversal import Traversal
@@ -36,6 +39,18 @@ DTYPES = ("bool", "uint8", "int32", "uint32", "int64", "float32", "float64")
 
 CHANGED, ALL = "changed", "all"
 """Values of :attr:`Program.domain`."""
+
+
+def dtype_name(kind: str, dtype: Any, choices: Sequence[str]) -> str:
+    """Return NumPy's name of a dtype, which must be one of several."""
+    name = ""
+    with warnings.catch_warnings(), suppress(TypeError, ValueError, DeprecationWarning):
+        warnings.simplefilter("error", DeprecationWarning)  # an old alias is no name of these
+        if isinstance(dtype, (str, type, np.dtype)):
+            name = np.dtype(dtype).name
+    if name not in choices:
+        raise UsageError(f"dtype: {kind} cannot be {name or shown(dtype)}; known dtypes are {', '.join(choices)}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -74,15 +89,17 @@ class Field:
     hidden: bool = False
 
     def __post_init__(self):
-        name = np.dtype(self.dtype).name
-        if name not in DTYPES:
-            raise UsageError(f"a field cannot be {name}; known dtypes are {', '.join(DTYPES)}")
+        name = dtype_name("a field", self.dtype, DTYPES)
+        if not isinstance(self.reduce, (Monoid, RowReducer, type(None))):
+            raise refused("reduce", self.reduce, "", "MIN, MAX, ADD, OR, a row reducer or None")
+        flag("given", self.given)
         if name == "uint8" and self.reduce:
             raise UsageError("a field of uint8 does not combine proposals, as few values fit; use int32")
         if name != "int64" and isinstance(self.reduce, RowReducer):
             raise UsageError(f"{self.reduce!r} folds keys of 64 bits, got a field of {name}; use int64")
-        if self.nullable not in (None, False) and not _holds(name, self.nullable):
-            raise UsageError(f"nullable = {self.nullable!r} is not a value that a field of {name} can spare for none")
+        flag("hidden", self.hidden)
+        if self.nullable is not None and self.nullable is not False and not _holds(name, self.nullable):
+            raise refused("nullable", self.nullable, f"a field of {name}", "a value that it can spare for none")
         object.__setattr__(self, "dtype", name)
 
     @property
@@ -143,11 +160,11 @@ class Global:
     keep: bool = False
 
     def __post_init__(self):
-        name = np.dtype(self.dtype).name
-        if name not in ("int64", "float64"):
-            raise UsageError(f"a global cannot be {name}; int64 and float64 are known")
-        if self.reduce not in (None, ADD, MIN, MAX):
-            raise UsageError(f"a global reduces with ADD, MIN, MAX or not at all, got {self.reduce!r}")
+        name = dtype_name("a global", self.dtype, ("int64", "float64"))
+        flag("keep", self.keep)
+        real("init", self.init)
+        if not any(self.reduce is each for each in (None, ADD, MIN, MAX)):
+            raise UsageError(f"reduce: a global reduces with ADD, MIN, MAX or not at all, got {shown(self.reduce)}")
         if self.reduce in (MIN, MAX) and name != "int64":
             raise UsageError(f"a global reduces with {self.reduce!r} in int64, got {name}; floats can only be added up")
         if self.reduce in (MIN, MAX) and self.keep:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dgraph._support.arguments import path as path_of
+from dgraph._support.arguments import root_rank
 from dgraph.comm import Comm, collective
 from dgraph.graph.names import Names, decode_names
 from dgraph.result.files.save import save_in_order
@@ -44,7 +46,7 @@ class EdgeValues:
 
         Names of vertices are str (dtype object).
         """
-        out = {}
+        out, root = {}, root_rank(root, self.comm.size)
         for name, mine in (("source", self.source), ("target", self.target), (self.name, self.values)):
             parts = [mine if rank == root else mine[:0] for rank in range(self.comm.size)]
             out[name] = np.concatenate(self.comm.alltoallv(parts))
@@ -63,6 +65,7 @@ class EdgeValues:
             UsageError: an unknown suffix, or pyarrow is not installed.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
+        path_of("path", path)
         ends = self.source, self.target
         if self.names is not None:
             ends = self.names.words(self.source, self.comm), self.names.words(self.target, self.comm)

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dgraph._support import arguments
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.names import Names
 from dgraph.result.files.matrix_file import save_matrix
+from dgraph.result.named_columns import vertex_number
 
 PART = 1 << 22
 """Entries whose summary is found at a time."""
@@ -110,6 +112,7 @@ class DistanceMatrix:
     @collective
     def gather(self, root: int = 0) -> np.ndarray | None:
         """Return the whole matrix (n, n) on ``root``, which needs memory for it; None on the other ranks."""
+        root = arguments.root_rank(root, self.comm.size)
         mine = np.ascontiguousarray(self.here).ravel()
         parts = self.comm.alltoallv([mine if r == root else mine[:0] for r in range(self.comm.size)])
         return np.concatenate(parts).reshape(self.shape) if self.comm.rank == root else None
@@ -121,7 +124,7 @@ class DistanceMatrix:
         Raises:
             UsageError: not a vertex.
         """
-        at = self._places(vertices)
+        at = self._places("vertices", list(arguments.vertices("vertices", vertices, weights=False)))
         mine = (at >= self.first) & (at < self.first + len(self.here))
         owned = np.concatenate(self.comm.allgatherv(np.flatnonzero(mine)))
         parts = self.comm.allgatherv(np.ascontiguousarray(self.here[at[mine] - self.first]).ravel())
@@ -136,7 +139,7 @@ class DistanceMatrix:
         Raises:
             UsageError: not a vertex.
         """
-        u, v = self._places([source, target]).tolist()
+        u, v = int(self._places("source", [source])[0]), int(self._places("target", [target])[0])
         return float(self._entry(u, v))
 
     @collective
@@ -149,7 +152,7 @@ class DistanceMatrix:
         Raises:
             UsageError: not a vertex.
         """
-        u, v = self._places([source, target]).tolist()
+        u, v = int(self._places("source", [source])[0]), int(self._places("target", [target])[0])
         to = np.concatenate(self.comm.allgatherv(np.ascontiguousarray(self.here[:, v]))).astype(np.float64)
         if not np.isfinite(to[u]):
             return []
@@ -170,6 +173,7 @@ class DistanceMatrix:
             UsageError: an unknown suffix, or pyarrow is not installed.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
+        arguments.path("path", path)
         if self.path_of_file is None or os.path.realpath(path) != os.path.realpath(self.path_of_file):
             save_matrix(path, self.here, self.ids, self.first, self.comm, self.names)
 
@@ -206,17 +210,12 @@ class DistanceMatrix:
         mine = self.here[max(u - self.first, 0) : u - self.first + 1, v] if u >= self.first else self.here[:0, v]
         return np.concatenate(self.comm.allgatherv(np.ascontiguousarray(mine)))[0]
 
-    def _places(self, vertices: Sequence[int | str]) -> np.ndarray:
+    def _places(self, argument: str, vertices: Sequence[int | str]) -> np.ndarray:
         """Return the rows of vertices; collective."""
-        if self.names is not None:
-            wanted = np.array(self.names.find([str(each) for each in vertices], self.comm), np.int64)
-        else:
-            wrong = [each for each in vertices if isinstance(each, bool) or not isinstance(each, (int, np.integer))]
-            if wrong:
-                raise UsageError(f"{wrong[0]!r} is not an integer, and the vertices of this graph are; pass ids")
-            wanted = np.array(vertices, np.int64)
+        wanted = np.array([vertex_number(argument, each, self.names, self.comm) for each in vertices], np.int64)
         at = np.searchsorted(self.ids, wanted)
         known = self.ids[np.minimum(at, max(len(self.ids) - 1, 0))] == wanted if len(self.ids) else wanted != wanted
         if not known.all():
-            raise UsageError(f"{vertices[int(np.argmin(known))]!r} is not a vertex of the graph; pass one of its ids")
+            first = vertices[int(np.argmin(known))]
+            raise UsageError(f"{argument}: {first!r} is not a vertex of the graph; pass one of its ids")
         return at

@@ -5,12 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from dgraph._support import arguments
 from dgraph.comm import Comm
+from dgraph.errors import UsageError, shown
 from dgraph.graph.names import Names, decode_names
 from dgraph.result.columns import Column, Columns
+
+
+def vertex_number(argument: str, value: Any, names: Names | None, comm: Comm) -> int:
+    """Return the number of a vertex that an argument names; collective.
+
+    Args:
+        argument: name of the argument, for the message.
+        value: id, or name.
+        names: names of the vertices; None: they are integers.
+        comm: the ranks.
+
+    Raises:
+        UsageError: not a vertex, or one of another kind.
+    """
+    vertex = arguments.vertex(argument, value)
+    if names is not None:
+        try:
+            return names.find([str(vertex)], comm)[0]
+        except UsageError as refused:
+            raise UsageError(f"{argument}: {refused}") from None
+    if isinstance(vertex, str):
+        why = "is not an integer, and the vertices of this graph are; pass one of its ids"
+        raise UsageError(f"{argument} {shown(vertex)} {why}")
+    return vertex
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import refused
 from dgraph._support.extras import extra
 from dgraph.errors import UsageError
 from dgraph.graph.names import decode_names
@@ -33,10 +34,12 @@ def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str]
     if given is None:
         graph.add_nodes_from(nodes)
     else:
+        if not isinstance(given, networkx.Graph):
+            raise refused("G", given, "", "a NetworkX graph, or None")
         unknown = set(nodes).difference(graph)
         if unknown:
             raise UsageError(
-                f"{len(unknown)} of {len(nodes)} vertices of the result are not nodes of the graph, such as "
+                f"{len(unknown)} of {len(nodes)} vertices of the result are not nodes of the graph G, such as "
                 f"{next(iter(unknown))!r}; pass the graph of the run, with the same ids, or none for a new graph"
             )
     for name, values in columns.items():

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import choice, integer, root_rank
+from dgraph._support.arguments import path as path_of
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
-from dgraph.errors import FORMER_COLUMNS, UsageError, unknown
+from dgraph.errors import FORMER_COLUMNS, UsageError
 from dgraph.graph.names import decode_names, exchange_bytes
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
@@ -25,7 +27,7 @@ from dgraph.result.files import save
 from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
-from dgraph.result.named_columns import NamedColumns
+from dgraph.result.named_columns import NamedColumns, vertex_number
 from dgraph.result.networkx_attributes import with_attributes
 from dgraph.result.paths import followed, refuse_without_predecessors
 
@@ -164,6 +166,7 @@ class Result:
         """Call ``make(columns, nullable, …)`` on this rank's rows, or on ``root`` with all rows."""
         if root is None:
             return make(self._here(), self.nullable, *more)
+        root = root_rank(root, self.comm.size, ", or None")
         return self._made_on(root, make, *more)
 
     @collective
@@ -186,8 +189,7 @@ class Result:
         Raises:
             UsageError: there is no such column, or it holds names.
         """
-        if name not in self.columns:
-            raise unknown(f"column of {self.algorithm}", name, self.columns)
+        name = choice("name", name, self.columns, f"name of a column of {self.algorithm}")
         if self.named is not None and name in self.named.words:
             raise UsageError(f"column {name} holds names, which arrays of a device cannot hold; use to_arrow()")
         columns = self._numbers
@@ -204,11 +206,11 @@ class Result:
             UsageError: no predecessors in the result; ``target`` is not a vertex; or a limit ended the run before the
                 path was complete.
         """
+        end = self._number("target", target)
         refuse_without_predecessors(self.algorithm, self.columns)
-        end = self._number(target)
         path = followed(self._numbers, end, self.comm)
         if path is None:
-            raise UsageError(f"{target!r} is not a vertex of the graph; pass one of its ids")
+            raise UsageError(f"target {target!r} is not a vertex of the graph; pass one of its ids")
         source = self.summary.get("source", path[0])
         names = self.named.names.of(np.array(path), self.comm).tolist() if self.named else path
         if names[0] == source:
@@ -230,24 +232,20 @@ class Result:
         Raises:
             UsageError: not a vertex or not a column.
         """
-        name, number = self._column(column), self._number(vertex)
+        name, number = self._column(column), self._number("vertex", vertex)
         ids = self._numbers["vertex"]
         row = int(np.searchsorted(ids, number))
         found = row < ids.size and ids[row] == number
         here = rows_at(self._numbers, name, np.arange(row, row + found))
         cells = np.concatenate(self.comm.allgatherv(here))
         if not cells.size:
-            raise UsageError(f"{vertex!r} is not a vertex of the graph; pass one of its ids")
+            raise UsageError(f"vertex {vertex!r} is not a vertex of the graph; pass one of its ids")
         shown = _decoded(self._with_names({name: cells}))[name]
         return shown[0] if shown.dtype == object else shown[0].item()
 
-    def _number(self, vertex: int | str) -> int:
-        """Return the number of a vertex, given by its id or name; collective."""
-        if self.named is not None:
-            return self.named.names.find([str(vertex)], self.comm)[0]
-        if isinstance(vertex, bool) or not isinstance(vertex, (int, np.integer)):
-            raise UsageError(f"{vertex!r} is not an integer, and the vertices of this graph are; pass one of its ids")
-        return int(vertex)
+    def _number(self, argument: str, vertex: int | str) -> int:
+        """Return the number of a vertex; collective."""
+        return vertex_number(argument, vertex, None if self.named is None else self.named.names, self.comm)
 
     def first_rows(self, count: int) -> dict[str, np.ndarray]:
         """Return this rank's first rows, names as bytes; columns on a GPU stay there. Not collective."""
@@ -273,6 +271,7 @@ class Result:
         ``root`` needs memory for the whole answer. The arrays are new, except that on one rank numbers of vertices are
         a read-only view of ``columns["vertex"]``.
         """
+        root = root_rank(root, self.comm.size)
         rows = self._copied() if self.comm.size == 1 else self._gathered(root)
         return _decoded(rows) if self.comm.rank == root else None
 
@@ -307,7 +306,7 @@ class Result:
 
         Rows without a value (unreached, infinite, not a number) are left out, so there may be fewer than ``k``.
         """
-        name = self._column(column)
+        name, k = self._column(column), integer("k", k, 0)
         rows = largest_rows(self._numbers, name, k, arrow_tables.null_of(name, self.nullable))
         vertex, values = (
             np.concatenate(self.comm.allgatherv(np.ascontiguousarray(rows_at(self._numbers, key, rows))))
@@ -334,13 +333,14 @@ class Result:
             DataError: a name is not UTF-8, in ``.parquet`` and ``.arrow``.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
-        if self.matrix is not None and column is None and os.path.splitext(path)[1] in SUFFIXES:
+        spelt = path_of("path", path)
+        if self.matrix is not None and column is None and os.path.splitext(spelt)[1] in SUFFIXES:
             self.matrix.save(path)
             return
         if self.edges is not None and column is None:
             self.edges.save(path)
             return
-        names = [self._column(column)] if column or os.fspath(path).endswith(".txt") else list(self.columns)
+        names = [self._column(column)] if column is not None or spelt.endswith(".txt") else list(self.columns)
         chosen = {name: self._numbers[name] for name in ["vertex", *names]}
         save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable, self.threads)
 
@@ -374,9 +374,7 @@ class Result:
             raise UsageError(f"{self.algorithm} has no column beside vertex: all fields of the program are hidden")
         if name is None:
             return values[0]
-        if name not in values:
-            raise unknown(f"column of {self.algorithm}", name, values)
-        return name
+        return choice("column", name, values, f"column of {self.algorithm}")
 
 
 def _decoded(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -174,11 +174,11 @@ def test_a_closed_graph_is_refused_by_name():
 
 
 def test_a_checkpoint_is_checked_when_it_is_made(tmp_path):
-    with pytest.raises(UsageError, match="checkpoint interval 'soon'"):
+    with pytest.raises(UsageError, match="every = 'soon'"):
         dgraph.Checkpoint(tmp_path, every="soon")
     with pytest.raises(UsageError, match="'perhaps'"):
         dgraph.Checkpoint(tmp_path, resume="perhaps")
-    with pytest.raises(UsageError, match="is not a path"):
+    with pytest.raises(UsageError, match="folder = 3 is not valid: give a path"):
         dgraph.Checkpoint(3)
     assert dgraph.bfs(path(), 0, checkpoint=tmp_path).converged
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import is_int64
 from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint.checkpoint_file import manifests, read, write
@@ -21,7 +22,7 @@ from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.return_state import State
 from dgraph.engine.rounds.timings import Trace, plain
-from dgraph.errors import Checkpointed, DataError, OutputError, UsageError
+from dgraph.errors import Checkpointed, DataError, OutputError, UsageError, shown
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 
@@ -45,9 +46,12 @@ def interval(text: str | int | None) -> tuple[int | None, float | None]:
     """
     if text is None:
         return None, None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)|(\d+)", str(text))
+    word = str(text) if isinstance(text, str) or is_int64(text) else ""
+    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)(s|m|h)|(\d{1,18})", word)
     if not found or not float(found[1] or found[3]):
-        raise UsageError(f"checkpoint interval {text!r}: write rounds such as 100, or a time such as 300s, 10m, 1h")
+        raise UsageError(
+            f"checkpoint interval every = {shown(text)}: write rounds such as 100, or a time such as 300s, 10m, 1h"
+        )
     if found[3]:
         return int(found[3]), None
     return None, float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from dgraph._support.arguments import choice, path
 from dgraph.engine.checkpoint.manager import RESUME, interval
-from dgraph.errors import UsageError, unknown
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,7 @@ class Checkpoint:
     resume: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.folder, (str, os.PathLike)):
-            raise UsageError(f"checkpoint folder {self.folder!r} is not a path; give a string or a Path")
-        if self.resume is not None and self.resume not in RESUME:
-            raise unknown("way to resume", self.resume, RESUME)
+        path("folder", self.folder)
+        if self.resume is not None:
+            choice("resume", self.resume, RESUME, "way to resume")
         interval(self.every)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import refused
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import host_array
@@ -50,6 +51,8 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
         DataError: a value that is missing or wrong, with its row.
     """
     with comm.together():
+        if weights is not None and (not hasattr(weights, "__len__") or isinstance(weights, (str, bytes))):
+            raise refused("weights", weights, "", "one number for each edge to add, or None")
         ends, numbers = _columns(what, given, weights)
         for column in ends:
             if column.size and (column.kind == "strings") != named:

@@ -202,7 +202,7 @@ def check(path: str | os.PathLike, suffixes: Collection[str] = WRITERS) -> None:
     """Raise early what :func:`save` would raise: an unknown suffix, or a folder that cannot be written."""
     path = Path(path)
     if path.suffix not in suffixes and not path.is_dir():
-        raise unknown("output format", path.suffix or path.name, suffixes)
+        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
     if path.suffix in (".parquet", ".arrow", ".feather"):
         extra("pyarrow", f"a {path.suffix} file")
     check_writable(path)

@@ -181,7 +181,7 @@ class RemoteResult(Result):
         if name in self._rows and "vertex" in self._rows:
             return super().value(vertex, column)
         text = _is_text(self._rows.types["vertex"])
-        found = self._rows.of([str(vertex) if text else self._number(vertex)])[name][0]
+        found = self._rows.of([str(vertex) if text else self._number("vertex", vertex)])[name][0]
         kind = self._rows.types[name]
         return found if found is not None or _is_text(kind) else self._rows.null(name)
 

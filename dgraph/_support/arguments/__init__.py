@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments.value_kinds import INT64, encodable, is_collection, is_int64, is_integer, is_real
 from dgraph.errors import UsageError, shown, unknown
 
-INT64 = range(-(2**63), 2**63)
-"""Integers that arrays hold."""
+__all__ = [
+    "INT64", "choice", "encodable", "flag", "instance", "integer", "is_collection", "is_int64", "is_integer", "is_real",
+    "path", "real", "refused", "root_rank", "text", "vertex", "vertices",
+]  # fmt: skip
+
+LONGEST_NAME, LONGEST_PATH = 255, 4096
+"""Bytes of a file's name, and of a path with its end, that Linux takes."""
 
 
 def integer(name: str, value: Any, least: int | None = None, of: str = "", more: str = "") -> int:
@@ -31,7 +37,7 @@ def integer(name: str, value: Any, least: int | None = None, of: str = "", more:
         of: function that takes it, for the message.
         more: end of the message, such as ", or None".
     """
-    if not is_integer(value) or int(value) not in INT64:
+    if not is_int64(value):
         raise refused(name, value, of, f"an integer of 64 bits{_bound(least)}{more}")
     if least is not None and value < least:
         raise refused(name, value, of, f"an integer{_bound(least)}{more}")
@@ -44,7 +50,7 @@ def real(name: str, value: Any, least: float | None = None, of: str = "", more: 
     Arguments are those of :func:`integer`.
     """
     number: int | float = math.nan
-    if is_integer(value) and int(value) in INT64:
+    if is_int64(value):
         number = int(value)
     elif is_real(value):
         with suppress(OverflowError):  # an integer above 1.8e308
@@ -59,6 +65,13 @@ def flag(name: str, value: Any, of: str = "", more: str = "") -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise refused(name, value, of, f"True or False{more}")
     return bool(value)
+
+
+def root_rank(value: Any, size: int, more: str = "") -> int:
+    """Return the argument ``root``, a rank of ``size`` ranks."""
+    if not is_int64(value) or not 0 <= int(value) < size:
+        raise refused("root", value, "", f"a rank, 0 to {size - 1}{more}")
+    return int(value)
 
 
 def text(name: str, value: Any, of: str = "", more: str = "") -> str:
@@ -87,13 +100,15 @@ def path(name: str, value: Any) -> str:
     """Return a path that the system can open: text or an ``os.PathLike``, not empty and without a NUL."""
     spelt = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if isinstance(spelt, str) and spelt and "\0" not in spelt and encodable(spelt):
-        return spelt
+        if len(os.fsencode(spelt)) < LONGEST_PATH and max(map(len, os.fsencode(spelt).split(b"/"))) <= LONGEST_NAME:
+            return spelt
+        raise refused(name, value, "", f"names of at most {LONGEST_NAME} bytes in a path below {LONGEST_PATH}")
     raise refused(name, value, "", "a path, a string or a Path")
 
 
 def vertex(name: str, value: Any) -> int | str:
     """Return a vertex: an integer of 64 bits, or a name."""
-    if is_integer(value) and int(value) in INT64:
+    if is_int64(value):
         return int(value)
     if isinstance(value, str) and encodable(value):
         return str(value)
@@ -130,35 +145,23 @@ def vertices(name: str, value: Any, weights: bool) -> list[int | str] | dict[int
     return sorted(listed, key=lambda each: (isinstance(each, str), each)) if isinstance(value, Set) else listed
 
 
+def instance(name: str, value: Any, kind: type, wanted: str) -> Any:
+    """Return an object of a class, or None.
+
+    Args:
+        name: of the argument.
+        value: of the argument.
+        kind: the class.
+        wanted: description for the message, such as "a dgraph.Options".
+    """
+    if value is None or isinstance(value, kind):
+        return value
+    raise refused(name, value, "", f"{wanted}, or None")
+
+
 def refused(name: str, value: Any, of: str, wanted: str) -> UsageError:
     """Make the error for a value of another kind."""
     return UsageError(f"{name} = {shown(value)} is not valid{of and f' for {of}'}: give {wanted}")
-
-
-def is_collection(value: Any) -> bool:
-    """Return True for a collection of one dimension that is not text or bytes: a list, a set, an array, a Series."""
-    if not isinstance(value, Collection) or isinstance(value, (str, bytes, bytearray, memoryview)):
-        return False
-    return getattr(value, "ndim", 1) == 1
-
-
-def is_integer(value: Any) -> bool:
-    """Return True for Python's and NumPy's integers, booleans left out."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-
-
-def is_real(value: Any) -> bool:
-    """Return True for Python's and NumPy's integers and floats, booleans left out."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
-
-
-def encodable(word: str) -> bool:
-    """Return True if a text has bytes: UTF-8, or those of a name or path that is not, as Python escapes them."""
-    try:
-        word.encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _bound(least: float | None) -> str:

@@ -1,0 +1,104 @@
+"""Nodes and weights that the engine cannot take: NetworkX's exception, its answer, or a call that declines."""
+
+import inspect
+import pickle
+import warnings
+
+import networkx as nx
+import pytest
+from cases import CASES
+from test_answers import MODULES, filled, made, plain, same
+
+pytestmark = pytest.mark.mpi_skip
+
+NODES = ("source", "target", "u", "v", "n", "nodes", "nbunch", "sources", "nodelist", "personalization")
+NOT_NODES = (
+    99, "absent", [0], ["a", [0]], [], {}, {"a": 1}, {0}, float("nan"), ((1, 2), [0]), [99], ["a", 99], [0, 0, "a"],
+    object, b"x", 2**70, {99: 1}, {"a": "x"}, [None],
+)  # fmt: skip
+WEIGHTS = (float("nan"), float("inf"), -float("inf"), -1, "x", None, [1], 2**62, 2**70, 1e308, 1j)
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    nx.config.warnings_to_ignore.add("cache")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def function(name):
+    return next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
+
+
+def outcome(name, graph, arguments, **more):
+    try:
+        return plain(function(name)(graph, **arguments, **more))
+    except Exception as error:
+        return type(error), str(error)
+
+
+def is_error(value):
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], type)
+
+
+def node_parameters():
+    for name in CASES:
+        parameters = inspect.signature(function(name)).parameters if function(name) else {}
+        yield from ((name, parameter) for parameter in parameters if parameter in NODES)
+
+
+@pytest.mark.parametrize(("name", "parameter"), list(node_parameters()))
+def test_nodes_that_are_not_in_the_graph(name, parameter):
+    kinds, variants = CASES[name]
+    for kind in sorted(kinds)[:2]:
+        graph = made(kind, 1, "int", True)
+        fitting = {key: filled(value, list(graph)) for key, value in variants[0].items()}
+        for node in NOT_NODES:
+            arguments = fitting | {parameter: node}
+            want = outcome(name, graph, arguments)
+            answer = outcome(name, graph, arguments, backend="dgraph")
+            if is_error(want):
+                assert answer == want, arguments
+            elif not (is_error(answer) and answer[0] is NotImplementedError):
+                assert same(name, graph, arguments, answer, want), arguments
+
+
+@pytest.mark.parametrize("name", list(filter(function, CASES)))
+def test_weights_that_are_not_numbers(name):
+    kinds, variants = CASES[name]
+    for weight in WEIGHTS:
+        for arcs in (1, None):
+            graph = made(sorted(kinds)[0], 1, "int", True)
+            nx.set_edge_attributes(graph, dict.fromkeys(list(graph.edges)[:arcs], weight), "weight")
+            for variant in variants[-2:]:
+                arguments = {key: filled(value, list(graph)) for key, value in variant.items()}
+                answer = outcome(name, graph, arguments, backend="dgraph")
+                if not (is_error(answer) and answer[0] is NotImplementedError):
+                    want = outcome(name, graph, arguments)
+                    same_error = is_error(want) and is_error(answer) and answer[0] is want[0]
+                    assert same_error or same_numbers(name, graph, arguments, answer, want), (weight, arguments)
+
+
+def same_numbers(name, graph, arguments, answer, want):
+    return repr(answer) == repr(want) or same(name, graph, arguments, answer, want)
+
+
+@pytest.mark.parametrize("name", ["betweenness_centrality", "edge_betweenness_centrality", "pagerank"])
+def test_networkx_answers_what_is_declined(name):
+    graph = nx.Graph([(0, 1, {"weight": float("nan")}), (1, 2, {"weight": 2.0})])
+    with pytest.raises(NotImplementedError):
+        function(name)(graph, weight="weight", backend="dgraph")
+    with nx.config(backend_priority=["dgraph"]), nx.config.backends.dgraph(min_edges=0):
+        answer = outcome(name, graph, {"weight": "weight"})
+    assert repr(answer) == repr(outcome(name, graph, {"weight": "weight"}))
+
+
+def test_converted_graphs_raise_it_too():
+    from dgraph.networkx_backend import from_networkx
+
+    converted = from_networkx(nx.path_graph(3))  # the graph itself is gone
+    for node, error in (([0], TypeError), (9, nx.NodeNotFound)):
+        with pytest.raises(error):
+            nx.dijkstra_path(pickle.loads(pickle.dumps(converted)), node, 2)
+    assert nx.multi_source_dijkstra_path_length(converted, [0, 0, 2]) == {0: 0, 2: 0, 1: 1}
