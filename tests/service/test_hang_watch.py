@@ -31,7 +31,7 @@ def test_a_stopped_rank_is_given_up_and_one_that_goes_on_is_not():
     assert "rank 1 (process 77) was stopped" in why
 
 
-@pytest.mark.parametrize("op", ["run", "load", "table", "open", "change", "path"])
+@pytest.mark.parametrize("op", ["run", "load", "table", "open", "change"])
 def test_a_cancelled_request_has_a_grace_and_others_have_none(op):
     ticks = Ticks()
     ticks.watch.sent(1, op)

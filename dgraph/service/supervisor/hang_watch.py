@@ -28,7 +28,10 @@ HEARTBEAT_S = 15.0
 HEARTBEAT = "memory"
 """Operation of that request: a short one of all ranks."""
 
-LIMITS = {HEARTBEAT: 60.0, "release": 60.0, "drop": 60.0, "top": 60.0, "lookup": 60.0, "estimate": 600.0, "rows": 600.0}
+LIMITS = {
+    **dict.fromkeys((HEARTBEAT, "release", "drop", "top", "lookup"), 60.0),
+    **dict.fromkeys(("estimate", "rows", "path"), 600.0),
+}
 """Operation → seconds that it may take once the requests before it were answered."""
 
 
