@@ -248,7 +248,9 @@ def test_a_load_that_fills_the_disk_fails_and_leaves_nothing(tmp_path, disk, ran
     with service(tmp_path, ranks, state=disk.folder / "state") as one:
         path = one.folder / "data" / "large.el"
         path.write_text("".join(f"{k % 99991} {k * 7919 % 99989}\n" for k in range(2_000_000)))
-        if not disk.mounted:
+        if disk.mounted:
+            (disk.folder / "filler").write_bytes(bytes(8 << 20))  # the history has room, the graph has not
+        else:
             disk.fill(one, one.rank_pids())
         one.ask("POST", "/v1/graphs", {"name": "large", "source": "large.el"})
         failed = one.settled("large")
