@@ -39,7 +39,7 @@ def test_numbers_at_the_edges_of_ranges(name):
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(
     "value",
-    [{1: 10**400}, {10**400: 1}, {1: 1e308, 2: 1e308}, {1: "x"}, {1: None}, {1: [2]}, {"x": 1}, {1: float("nan")}, {},
+    [{1: 10**400}, {10**400: 1}, {1: "x"}, {1: None}, {1: [2]}, {"x": 1}, {1: float("nan")}, {},
      [10**400], [None], {1: 0}, {1: -1, 2: 2}, {2**63: 1}, {-(2**63): 1}],
     ids=lambda value: repr(value)[:30],
 )  # fmt: skip

@@ -88,7 +88,7 @@ def test_both_arcs_of_each_edge_count_once(edges, ranks, rule, by_format):
 def test_a_log_of_calls_sums_both_directions(tmp_path):
     path = written(tmp_path, "calls.csv", "who,whom,minutes\n" + "".join(f"{u},{v},{w}\n" for u, v, w in CALLS))
     for ranks in (1, 3):
-        graph = loaded(path, ranks, ids="string", directed=False, merge="sum")
+        graph = loaded(path, ranks, ids="string", directed=False, merge="sum", columns="who,whom,minutes")
         assert graph.arcs == [(0, 1, 12), (0, 2, 1), (1, 0, 12), (2, 0, 1)]
         assert graph.facts.duplicates == 2
         assert "2 parallel edges merged by sum" in describe_of(graph)
