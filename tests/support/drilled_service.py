@@ -14,6 +14,9 @@ import time
 from children import environment
 from ranks_served import alive
 
+DEVICE = os.environ.get("DGRAPH_TEST_DEVICE", "cpu")
+"""Where the ranks compute: cpu, or cuda, with a GPU for each."""
+
 LOOP = """
     import signal, sys
 
@@ -61,7 +64,7 @@ class Drilled:
     def start(self):
         path = os.pathsep.join([str(self.folder), environment()["PYTHONPATH"]])
         argv = [sys.executable, "-m", "dgraph", "serve", "--state-dir", self.state, "--data-root", self.folder / "data"]
-        argv += ["--no-tcp", "--device", "cpu", "--ranks", str(self.ranks), *self.words]
+        argv += ["--no-tcp", "--device", DEVICE, "--ranks", str(self.ranks), *self.words]
         with (self.folder / "service.log").open("ab") as log:
             self.process = subprocess.Popen(
                 list(map(str, argv)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
