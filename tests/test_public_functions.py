@@ -62,7 +62,7 @@ CONSTANTS = ("ADD", "ALL", "CHANGED", "INF", "MAX", "MIN", "OR")
     ("reachability", {"sources": 2**70}),
     ("bfs", {"source": [0]}),
     ("bfs", {"depth_limit": 2**64}),
-    ("Graph.load", {"columns": [1, 3]}),
+    ("Graph.load", {"columns": [1, 3.0]}),
     ("Graph.load", {"merge": {}}),
     ("Graph.ego", {"radius": "1"}),
     ("Graph.save_store", {"chunks": 2**63 - 1}),

@@ -11,16 +11,28 @@ import subprocess
 import time
 
 import pytest
-from drilled_service import Drilled
+from battery import EVERYTHING
+from drilled_service import DEVICE, Drilled
 from ranks_served import alive, until
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.exhaustive, pytest.mark.starts_children]
 
 GRAPH = "rmat:8"
 GRACE_S = 2.0
-RANKS = pytest.mark.parametrize("ranks", [1, 2])
+LARGE = "rmat:21" if DEVICE == "cpu" else "rmat:25"
+"""Graph whose load takes seconds."""
+
 HANG = {"stop": signal.SIGSTOP, "loop": signal.SIGUSR2}
-HANGS = pytest.mark.parametrize("how", HANG)
+
+
+def pairs(name, values):
+    """Parametrise a drill by ranks and ``values``: 1 with the first and 2 with the last; all if everything is asked."""
+    both = [(ranks, value) for ranks in (1, 2) for value in values]
+    return pytest.mark.parametrize(("ranks", name), both if EVERYTHING else [both[0], both[-1]])
+
+
+RANKS = pytest.mark.parametrize("ranks", [1, 2] if EVERYTHING else [2])
+HANGS = pairs("how", HANG)
 
 
 @contextlib.contextmanager
@@ -45,7 +57,6 @@ def back(one, graph="web"):
     assert (status, answer["state"]) == (200, "done"), answer
 
 
-@RANKS
 @HANGS
 def test_a_job_on_ranks_that_hang_fails_at_its_time_limit(tmp_path, ranks, how):
     with service(tmp_path, ranks) as one:
@@ -61,7 +72,6 @@ def test_a_job_on_ranks_that_hang_fails_at_its_time_limit(tmp_path, ranks, how):
         one.terminate()
 
 
-@RANKS
 @HANGS
 def test_delete_ends_a_job_on_ranks_that_hang(tmp_path, ranks, how):
     with service(tmp_path, ranks) as one:
@@ -72,11 +82,10 @@ def test_delete_ends_a_job_on_ranks_that_hang(tmp_path, ranks, how):
         back(one)
 
 
-@RANKS
 @HANGS
 def test_a_load_on_ranks_that_hang_ends(tmp_path, ranks, how):
     with service(tmp_path, ranks) as one:
-        assert one.ask("POST", "/v1/graphs", {"name": "large", "source": "rmat:21"})[0] == 202
+        assert one.ask("POST", "/v1/graphs", {"name": "large", "source": LARGE})[0] == 202
         time.sleep(1)
         hang(one, how)
         if how == "loop":
@@ -105,7 +114,6 @@ def test_a_rank_that_is_stopped_for_a_moment_goes_on(tmp_path, ranks):
         assert one.ask("GET", "/readyz") == (200, {"status": "ready", "ranks": "up", "restarts": 0})
 
 
-@RANKS
 @HANGS
 def test_sigterm_while_a_rank_hangs(tmp_path, ranks, how):
     with service(tmp_path, ranks) as one:
@@ -137,13 +145,12 @@ def test_sigterm_under_load_and_what_was_accepted_is_there_afterwards(tmp_path, 
         ends = [one.state_of(job, "done", "failed", "cancelled")["state"] for job in jobs]
         assert ends == ["cancelled", *["done"] * 5]
         assert one.settled("late")["state"] == "ready"
-        one.ask("POST", "/v1/graphs", {"name": "large", "source": "rmat:21"})
+        one.ask("POST", "/v1/graphs", {"name": "large", "source": LARGE})
         time.sleep(1)
         one.terminate()
 
 
-@RANKS
-@pytest.mark.parametrize("stopped", [False, True])
+@pairs("stopped", [False, True])
 def test_kill_9_of_the_front_leaves_no_rank_and_loses_nothing(tmp_path, ranks, stopped):
     with service(tmp_path, ranks) as one:
         done = one.job("web", "?wait=60", parameters={"source": 1})[1]["id"]
@@ -204,14 +211,17 @@ class Disk:
             subprocess.run(["umount", "-l", self.folder], check=True)
 
 
-@pytest.fixture(params=["mounted", "limited"])
-def disk(request, tmp_path):
-    one = Disk(tmp_path / "disk", request.param == "mounted")
+DISKS = ("mounted", "limited")
+
+
+@pytest.fixture
+def disk(kind, tmp_path):
+    one = Disk(tmp_path / "disk", kind == "mounted")
     yield one
     one.end()
 
 
-@RANKS
+@pairs("kind", DISKS)
 def test_a_full_disk(tmp_path, disk, ranks):
     with service(tmp_path, ranks, state=disk.folder / "state") as one:
         kept = one.job("web", "?wait=60", parameters={"source": 1})[1]["id"]
@@ -243,7 +253,7 @@ def test_a_full_disk(tmp_path, disk, ranks):
         assert {job["id"]: job["state"] for job in one.ask("GET", "/v1/jobs")[1]["jobs"]} == records
 
 
-@RANKS
+@pairs("kind", DISKS)
 def test_a_load_that_fills_the_disk_fails_and_leaves_nothing(tmp_path, disk, ranks):
     with service(tmp_path, ranks, state=disk.folder / "state") as one:
         path = one.folder / "data" / "large.el"
