@@ -35,8 +35,7 @@ RANK_TESTS = "test_the_rank_tests["
 STARTS_PROCESSES = "test_the_tests_that_start_processes"
 """Name of the test that stands for all tests that start processes."""
 
-FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
-"""Files of the rank tests that the session collected."""
+_FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 
 TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
 """Ranks → sixths of each test's parameters that run on them; together all run."""
@@ -94,7 +93,7 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("--with-mpi"):
         leave_out(config, items, lambda item: least_ranks(item) > ranks)
     yield
-    config.stash[FILES_OF_RANK_TESTS] = {item.path for item in items if "mpi" in item.keywords}
+    config.stash[_FILES_OF_RANK_TESTS] = {item.path for item in items if "mpi" in item.keywords}
     if any(item.name.startswith(RANK_TESTS) for item in items):
         leave_out(config, items, lambda item: "mpi" in item.keywords)
     if any(item.name == STARTS_PROCESSES for item in items):
@@ -210,6 +209,12 @@ def ahead(request, tmp_path_factory):
     ahead = Ahead(asked, tmp_path_factory.mktemp, selection)
     yield ahead
     ahead.end()
+
+
+@pytest.fixture
+def files_of_rank_tests(request):
+    """Return the files of the rank tests that the session collected."""
+    return request.config.stash[_FILES_OF_RANK_TESTS]
 
 
 @pytest.fixture(autouse=True)

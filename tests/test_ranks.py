@@ -8,7 +8,6 @@ import textwrap
 
 import pytest
 from children import RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
-from conftest import FILES_OF_RANK_TESTS
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -33,9 +32,8 @@ def test_the_tests_that_start_processes(request, ahead):
     assert started.alive() == []
 
 
-def test_no_file_of_rank_tests_is_missed(request):
-    marked = request.config.stash[FILES_OF_RANK_TESTS]
-    assert marked <= set(files_with(r"mark\.mpi\b"))
+def test_no_file_of_rank_tests_is_missed(files_of_rank_tests):
+    assert files_of_rank_tests <= set(files_with(r"mark\.mpi\b"))
 
 
 def begun(folder, body, *, ranks=2, options=()):

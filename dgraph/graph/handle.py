@@ -435,7 +435,7 @@ class Graph(Constructors, GraphValues):
 
         It is made once. A graph that has neither, by its facts, is its own simple form. Columns are left out.
         """
-        form = removable(self.facts, arguments.flag("loops", loops), arguments.flag("parallel", parallel))
+        form = removable(self.facts, loops, parallel)
         if not any(form):
             return self
         if form not in self._simple:

@@ -51,7 +51,8 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
         DataError: a value that is missing or wrong, with its row.
     """
     with comm.together():
-        if weights is not None and (not hasattr(weights, "__len__") or isinstance(weights, (str, bytes))):
+        lengthless = not hasattr(weights, "__len__") or isinstance(weights, (str, bytes))
+        if weights is not None and (lengthless or getattr(weights, "ndim", 1) != 1):
             raise refused("weights", weights, "", "one number for each edge to add, or None")
         ends, numbers = _columns(what, given, weights)
         for column in ends:
@@ -124,8 +125,8 @@ def _columns(what: str, given: Any, weights: Any) -> tuple[list[VertexColumn], n
         columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(found[:2], found.titles, strict=False)]
     else:
         pairs = host_array(given, what)
-        if pairs.dtype.kind == "U" and isinstance(given, (list, tuple)):  # NumPy makes text of the integers among names
-            pairs = np.array([list(pair) for pair in given], object)
+        if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(given, (list, tuple)):
+            pairs = np.array([list(pair) for pair in given], object)  # NumPy makes text of the integers among names
         if not pairs.size:
             pairs = np.zeros((0, 2), np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
