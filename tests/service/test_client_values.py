@@ -27,7 +27,7 @@ def rome(client):
 @pytest.mark.parametrize("name", ["timeout", "patience"])
 @pytest.mark.parametrize("value", [*BAD_NUMBERS, -1, 2e9, "5", None, 1j], ids=lambda value: repr(value)[:9])
 def test_times_of_a_connection(name, value):
-    with pytest.raises(UsageError, match=f"got {name}=.*; give seconds, from 0"):
+    with pytest.raises(UsageError, match=f"{name} ?= ?.*give (a number|seconds, from 0)"):
         dgraph.connect("unix:/nothing.sock", **{name: value})
 
 

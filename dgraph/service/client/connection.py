@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from dgraph._support.arguments import real, text
+from dgraph._support.arguments import text
 from dgraph._support.extras import extra
 from dgraph.errors import UsageError
 from dgraph.service.client.http_link import ARROW, CSV, Link, place
@@ -44,9 +43,6 @@ def connect(
     text("address", address)
     if token is not None:
         text("token", token, more=", or None")
-    if not 0 < real("timeout", timeout) <= threading.TIMEOUT_MAX:
-        raise UsageError(f"timeout = {timeout!r} is not a time to wait; give seconds above 0")
-    real("patience", patience, 0)
     service = Service(Link(address, token or os.environ.get(TOKEN) or None, timeout, patience))
     service.graphs()
     return service

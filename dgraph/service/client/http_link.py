@@ -16,12 +16,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from numbers import Real
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
 
+from dgraph._support.arguments import real
 from dgraph._support.version import __version__
 from dgraph.errors import OutputError, UsageError
 from dgraph.service.client.problems import error_of
@@ -79,10 +79,8 @@ class Link:
     """
 
     def __init__(self, address: str, token: str | None, timeout: float, patience: float = 0.0):
-        for name, value, least in (("timeout", timeout, 0.001), ("patience", patience, 0.0)):
-            if not isinstance(value, Real) or not least <= value <= LONGEST_S:
-                raise UsageError(f"got {name}={value!r:.60}; give seconds, from {least:g} to {LONGEST_S:g}")
-        self.address, self.patience, self._timeout = address, float(patience), float(timeout)
+        self.address = address
+        self._timeout, self.patience = _seconds("timeout", timeout, 0.001), _seconds("patience", patience, 0.0)
         self._headers = {"User-Agent": f"dgraph/{__version__}"}
         if token is not None:
             _check_token(token)
@@ -220,6 +218,14 @@ def _path_of(address: str) -> str | None:
         f"{address!r} is not the address of a service; give unix:/PATH.sock, http://HOST:PORT or https://HOST:PORT, "
         "without a path"
     )
+
+
+def _seconds(name: str, value: Any, least: float) -> float:
+    """Return a time as a float; raise :class:`UsageError` for what is none."""
+    seconds = float(real(name, value))
+    if not least <= seconds <= LONGEST_S:
+        raise UsageError(f"got {name}={value!r:.60}; give seconds, from {least:g} to {LONGEST_S:g}")
+    return seconds
 
 
 def _check_token(token: object) -> None:
