@@ -238,10 +238,10 @@ def engine_graph(offsets, targets, weights, *, directed: bool, parallel: bool) -
     if device == "auto" and len(targets) < SMALL:
         device = Cpu(threads=1)
     with declining():
-        return Graph.from_csr(
-            offsets, targets, weights, directed=directed, device=device, comm=_comm, keep_loops=True,
-            keep_parallel=parallel,
-        )  # fmt: skip
+        graph = Graph.from_csr(
+            offsets, targets, weights, directed=directed, comm=_comm, keep_loops=True, keep_parallel=parallel
+        )
+    return graph.on(device=device)
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def test_refusals():
         (lambda: dgraph.bfs(grown, 1, previous=found), "answer with source=0"),
         (lambda: dgraph.cc(grown, previous=found), "previous is a result of bfs"),
         (lambda: dgraph.run("kcore", grown, previous=found), "kcore cannot start"),
-        (lambda: dgraph.bfs(grown, 0, previous=3), "not a result"),
+        (lambda: dgraph.bfs(grown, 0, previous=3), "previous = 3 is not valid"),
         (lambda: dgraph.bfs(grown, 0, previous=found, checkpoint="x"), "writes no checkpoints"),
     ):
         with pytest.raises(UsageError, match=text):

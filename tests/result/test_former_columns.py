@@ -30,7 +30,7 @@ def test_label_is_labels(algorithm, tmp_path):
         lambda: kept.filter_vertices(lambda v: v.label == 0),
     ]
     for place in places:
-        with pytest.raises(UsageError, match=r"unknown column.* 'label': it is called 'labels'$"):
+        with pytest.raises(UsageError, match=r"unknown .*column.* 'label': it is called 'labels'$"):
             place()
     with pytest.raises(AttributeError, match=r"read columns\['labels'\]"):
         result.label  # noqa: B018

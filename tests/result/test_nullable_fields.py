@@ -138,7 +138,7 @@ def test_the_value_that_stands_for_none(field, null):
 
 def test_another_dtype_has_another_value():
     assert Spread().retype(hops="float64").fields["hops"].null == np.inf
-    with pytest.raises(UsageError, match="nullable = -1 is not a value that a field of uint32"):
+    with pytest.raises(UsageError, match="nullable = -1 is not valid for a field of uint32"):
         Spread().retype(tag="uint32")
 
 
@@ -155,7 +155,7 @@ def test_another_dtype_has_another_value():
     ],
 )
 def test_a_value_that_the_dtype_does_not_have(dtype, value):
-    with pytest.raises(UsageError, match="is not a value that a field"):
+    with pytest.raises(UsageError, match=r"nullable = .* is not valid for a field"):
         Field(dtype, nullable=value)
 
 

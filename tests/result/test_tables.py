@@ -231,7 +231,7 @@ def test_networkx_graphs_get_attributes():
         assert distances[u] + G[u][v]["weight"] == distances[v]
     ranks = dgraph.pagerank(dgraph.Graph.load("path:5", comm=SerialComm()))
     assert nx.get_node_attributes(ranks.to_networkx(), "pagerank")[2] == ranks.columns["pagerank"][2]
-    with pytest.raises(UsageError, match="1 of 5 vertices of the result are not nodes of the graph, such as 4"):
+    with pytest.raises(UsageError, match="1 of 5 vertices of the result are not nodes of the graph G, such as 4"):
         ranks.to_networkx(nx.path_graph(4))
 
 

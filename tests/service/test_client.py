@@ -58,7 +58,7 @@ def local():
 def pair(client):
     """Return a graph whose vertices have names, at the service and here."""
     frame = pandas.DataFrame(CALLS)
-    there = client.put("calls", frame, directed=False, merge="sum")
+    there = client.put("calls", frame, columns="who,whom,minutes", directed=False, merge="sum")
     return there, dgraph.Graph.from_pandas(frame, "who", "whom", "minutes", directed=False, merge="sum")
 
 

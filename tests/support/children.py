@@ -221,7 +221,7 @@ def rank_tests(ranks: int, folder: Path, selection: str) -> Children:
 
 def tests_that_start_processes(folder: Path, selection: str) -> Children:
     """Start the tests that start processes of a selection, "exhaustive" or "not exhaustive"."""
-    argv = [*SESSION, "-m", f"starts_children and {selection}", *files_with("starts_children")]
+    argv = [*SESSION, "-m", f"starts_children and not mpi and {selection}", *files_with("starts_children")]
     return Children(argv, folder, cwd=ROOT)
 
 

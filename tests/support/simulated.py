@@ -14,8 +14,8 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.ids import ConsecutiveIds
 
-TIMEOUT = 10
-"""Seconds after which ranks give up waiting for a rank that failed."""
+TIMEOUT = 60
+"""Seconds after which ranks give up waiting for a rank that failed; a rank may compile meanwhile."""
 
 
 class ThreadComm(Comm):

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from dgraph._support.arguments import text
 from dgraph._support.extras import extra
 from dgraph.errors import UsageError
 from dgraph.service.client.http_link import ARROW, CSV, Link, place
@@ -40,9 +39,6 @@ def connect(
             refuses it.
         OutputError: nothing answers there.
     """
-    text("address", address)
-    if token is not None:
-        text("token", token, more=", or None")
     service = Service(Link(address, token or os.environ.get(TOKEN) or None, timeout, patience))
     service.graphs()
     return service
