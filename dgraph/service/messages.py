@@ -114,10 +114,13 @@ EXTERNAL, SOCKET = "DGRAPH_SERVICE_RANKS", "DGRAPH_SERVICE_SOCKET"
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
 """Prefixes of variables that launchers of MPI jobs set for ranks."""
 
+SETTINGS = ("OMPI_MCA_plm", "OMPI_MCA_plm_rsh_agent")
+"""Variables with such a prefix that users set: how Open MPI starts processes, on machines without ssh."""
+
 
 def without_launcher() -> dict[str, str]:
     """Return this environment without launchers' variables, for a child that is no rank of this MPI job."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    return {name: value for name, value in os.environ.items() if name in SETTINGS or not name.startswith(LAUNCHERS)}
 
 
 @contextmanager

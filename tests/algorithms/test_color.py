@@ -223,7 +223,7 @@ def test_colors_are_colors_by_networkx():
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(("parameters", "told"), [
     ({"variant": "degree", "switch_round": 3}, "switch_round is for the variant hybrid, and this one is degree"),
-    ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is not a number of rounds"),
+    ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is not valid for color: give an integer, 0 or more"),
     ({"random_state": 2**63}, "random_state = 9223372036854775808 is not valid for color: give an integer of 64 bits"),
     ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
 ])  # fmt: skip

@@ -130,7 +130,7 @@ def test_text_of_64_bit_weights(ids, ranks, tmp_path):
 
 UNIT = [
     ("a.txt", "0 1 nan\n1 2 1e999\n2 0 99999999999999999999\n", "0 1 3\n1 2\n2 0 1\n"),
-    ("a.csv", "0,1,?\n1,2,1e999\n2,0,x-y\n", "0,1,3\n1,2,\n2,0,1\n"),
+    ("a.csv", "0,1,?\n1,2,1e999\n2,0,x-y\n", "0,1,3\n1,2\n2,0,1\n"),
     ("a.wel", "0 1 nan\n1 2 x\n2 0 5\n", "0 1 3\n1 2\n2 0 1\n"),
     ("a.gr", "p sp 3 3\na 1 2 nan\na 2 3 ?\na 3 1 1\n", "p sp 3 2\na 1 2 3\na 2 3\n"),
     ("a.mtx", "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 1.5\n2 3 x\n",

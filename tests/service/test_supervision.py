@@ -12,6 +12,7 @@ from children import environment, mpiexec
 from live_service import started
 from ranks_served import Served, alive, until
 
+from dgraph.service.supervisor import rank_process
 from dgraph.service.supervisor.supervisor import RanksDied
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
@@ -63,6 +64,14 @@ def kill_and_reopen(served, rank):
     assert not any(alive(each) for each in started)
     served.reopen("web")
     assert served.run("web", "cc")["converged"]
+
+
+def test_ranks_get_the_user_s_settings_of_open_mpi_but_no_rank_of_another_job(monkeypatch):
+    monkeypatch.setenv("OMPI_MCA_plm", "isolated")
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    passed = rank_process.environment()
+    assert passed["OMPI_MCA_plm"] == "isolated"
+    assert "OMPI_COMM_WORLD_RANK" not in passed
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
