@@ -14,6 +14,7 @@ import random
 import shutil
 import signal
 import statistics
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -246,7 +247,8 @@ COUNTED = ("right", "wrong", "lost", "without an end", "connections lost", "refu
 
 
 def measure(device: str | None, ranks: int, seconds: float, clients: int, folder: Path) -> None:
-    """Run the soak, and write ``service-soak.json`` and ``service-soak.md``, or ``service-soak-gpu…``.
+    """Run the soak, and write ``service-soak.json`` and ``service-soak.md``, or ``service-soak-gpu…``,
+    with ``-N-ranks`` for several ranks.
 
     Args:
         device: "cuda" or "cpu"; None: "cuda" where there is a GPU.
@@ -256,7 +258,12 @@ def measure(device: str | None, ranks: int, seconds: float, clients: int, folder
         folder: of the results.
     """
     device = device or ("cuda" if shutil.which("nvidia-smi") else "cpu")
-    document: dict = {"circumstances": record.circumstances(("scipy", "fastapi", "uvicorn")), "device": device}
+    where = record.circumstances(("scipy", "fastapi", "uvicorn"))
+    if device == "cuda":
+        where["gpu"] = subprocess.check_output(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", "0"], text=True
+        ).strip()
+    document: dict = {"circumstances": where, "device": device}
     rng = np.random.default_rng(7)
     drawn = rng.integers(0, VERTICES, (VERTICES * DEGREE // 2, 2))
     lonely = np.setdiff1d(np.arange(VERTICES), drawn)  # ids without an edge are not vertices of a file's graph
@@ -271,7 +278,8 @@ def measure(device: str | None, ranks: int, seconds: float, clients: int, folder
             oracles[name] = Oracle(edges, rng)
         figures = asyncio.run(Soak(service, oracles, seconds).run(clients))
     document |= {"ranks": ranks, **figures}
-    record.write(folder, "service-soak" + "-gpu" * (device == "cuda"), document, _table(document))
+    name = "service-soak" + "-gpu" * (device == "cuda") + f"-{ranks}-ranks" * (ranks > 1)
+    record.write(folder, name, document, _table(document))
     bad = [name for name in ("wrong", "lost", "without an end") if figures["counts"][name]]
     if bad or not figures["ready_in_time"]:
         raise SystemExit(f"the soak failed: {bad or 'not ready in time'} {json.dumps(figures['faults'], indent=1)}")

@@ -90,6 +90,8 @@ FORMER_COLUMNS = {"label": "labels"}
 
 def shown(value: object) -> str:
     """Return a value as a message shows it: one line of at most ``SHOWN`` characters."""
+    if type(value).__module__ == "numpy" and not getattr(value, "shape", True):
+        value = value.item()  # type: ignore[attr-defined]
     text = " ".join(repr(value).split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 

@@ -45,7 +45,7 @@ MISTAKES = {
         "bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "known are auto, cvc, fennel, hash, hvc, iec, ldg"]
     ),
     "unknown generator": Mistake("bfs pth:9", 2, ["unknown generator 'pth'", "did you mean 'path'", "rmat"]),
-    "unknown format": Mistake("bfs a.xyz", 2, ["a.xyz", "known", ".gr", ".mtx"], {"a.xyz": "0 1\n"}),
+    "unknown format": Mistake("bfs a.xyz", 2, ["a.xyz", "unknown", "--format txt", "gr", "mtx"], {"a.xyz": "0 1\n"}),
     "unknown output": Mistake("bfs path:9 -o a.xyz", 2, ["unknown output format '.xyz'", ".npz", ".txt"]),
     "unknown rule": Mistake("sssp path:9 --weights heavy", 2, ["heavy", "unit", "hash"]),
     "watchdog before it began": Mistake("bfs path:9 --watchdog -1", 2, ["watchdog '-1'", "seconds", "off"]),

@@ -258,12 +258,12 @@ REFUSED_VALUES = [
 ]
 REFUSED = [
     (lambda g: g.with_columns(vertex=[1, 2, 3, 4]), "cannot be called vertex"),
-    (lambda g: g.filter_vertices(lambda v: v.age > 1), "unknown column of vertices 'age'"),
-    (lambda g: g.filter_vertices("age"), "no column 'age'"),
+    (lambda g: g.filter_vertices(lambda v: v.age > 1), "unknown column of vertices that keep reads 'age'"),
+    (lambda g: g.filter_vertices("age"), "unknown column to keep by .* 'age'"),
     (lambda g: g.filter_vertices(lambda v: v.out_degree > 99), "none of the 4 vertices was chosen"),
     (lambda g: g.filter_vertices(lambda v: True), "returned bool of shape ()"),
     (lambda g: g.filter_vertices(lambda v: v.out_degree), "returned int64"),
-    (lambda g: g.filter_vertices(lambda v: v.out_degree.nothing), "the predicate failed .* AttributeError"),
+    (lambda g: g.filter_vertices(lambda v: v.out_degree.nothing), "the predicate keep failed .* AttributeError"),
     (lambda g: g.filter_edges(lambda e: e.color == 1), "unknown .*'color'.*known are source, target, weight"),
     (lambda g: g.filter_edges(lambda e: e.weight > 0 if not len(e) else e.source > 0), "reads source for some edges"),
     (lambda g: g.filter_edges(7), "7 is not a predicate"),
@@ -272,7 +272,7 @@ REFUSED = [
     (lambda g: g.induced([]), "none of the 4 vertices"),
     (lambda g: g.induced([5, 6]), "vertices: 6 is not a vertex"),
     (lambda g: g.induced(["5"]), "this graph's are integers"),
-    (lambda g: g.ego(5, -1), "radius=-1 is negative"),
+    (lambda g: g.ego(5, -1), "radius = -1 is not valid"),
 ]  # fmt: skip
 
 

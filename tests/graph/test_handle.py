@@ -82,8 +82,8 @@ BAD_EDGES = [
     (([0.5, 1], [1, 2]), {}, UsageError, "src: got an array of float64; ids are integers"),
     (([0, 1], [1]), {}, UsageError, "dst has 1 values, src 2"),
     (([0, 1], [1, 2], [1]), {}, UsageError, "weights has 1 values, src 2"),
-    (([[0, 1]], [1]), {}, UsageError, r"src: got shape \(1, 2\)"),
-    (([0], [1], ["a"]), {}, UsageError, "weights: got an array of <U1"),
+    (([[0, 1]], [1]), {}, UsageError, "src: got values of list"),
+    (([0], [1], ["a"]), {}, UsageError, "weights: got values of str"),
     (([0], [np.uint64(1 << 63)]), {}, DataError, r"dst\[0\] is 9223372036854775808"),
     (([0], [1 << 50]), {}, DataError, "only 1 edges; pass sparse_ids=True"),
     (([], []), {}, UsageError, "pass n"),
@@ -261,6 +261,6 @@ def test_edges_in_place_of_a_graph_are_sent_to_from_edges(graph):
 @pytest.mark.parametrize("source", ["0", 0.0, True])
 def test_a_source_that_is_no_integer_is_refused(source):
     graph = Graph.from_edges([0, 1], [1, 2], comm=SerialComm())
-    with pytest.raises(UsageError, match=r"source .* is not an integer"):
+    with pytest.raises(UsageError, match=r"source.* is not (a vertex|an integer)"):
         run("bfs", graph, source=source)
     assert run("bfs", graph, source=np.int32(0)).summary["reached"] == 3

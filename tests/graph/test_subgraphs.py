@@ -140,7 +140,7 @@ def test_any_number_of_ranks_makes_the_same_graph():
     (lambda g: g.filter_vertices(lambda v: v.rank > 1), "unknown column of vertexs 'rank'|unknown column of vertices"),
     (lambda g: g.filter_vertices(lambda v: v.vertex), "returned int64"),
     (lambda g: g.filter_edges(3), "is not a predicate"),
-    (lambda g: g.ego(0, -1), "radius=-1 is negative"),
+    (lambda g: g.ego(0, -1), "radius = -1 is not valid"),
     (lambda g: g.with_columns(x=np.zeros(2)), "has .* values, and the graph has 9 vertices"),
     (lambda g: g.with_columns(vertex=np.zeros(9)), "cannot be called vertex"),
 ])  # fmt: skip
