@@ -33,7 +33,9 @@ def test_times_of_a_connection(name, value):
 
 @pytest.mark.quick
 @pytest.mark.parametrize(
-    "token", ["a\r\nX: 1", "a b", "tök", "\ud800", "a\0", "\x7f", "a\n", " ", 5, b"abc", ["a"]], ids=ascii
+    "token",
+    ["a\r\nX: 1", "a b", "tök", "\ud800", "a\0", "\x7f", "a\n", " ", 5, b"abc", ["a"], np.array(["a", "b"])],
+    ids=ascii,
 )
 def test_tokens_that_no_header_can_have(token, monkeypatch):
     with pytest.raises(UsageError, match="token") as caught:

@@ -39,7 +39,9 @@ def connect(
             refuses it.
         OutputError: nothing answers there.
     """
-    service = Service(Link(address, token or os.environ.get(TOKEN) or None, timeout, patience))
+    if token is None or (isinstance(token, str) and not token):
+        token = os.environ.get(TOKEN) or None
+    service = Service(Link(address, token, timeout, patience))
     service.graphs()
     return service
 
