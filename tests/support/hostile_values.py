@@ -61,7 +61,8 @@ ARRAYS = [
     lambda: np.array([1j, 2]), lambda: np.arange(3, dtype=">i4"), lambda: np.arange(2, dtype=np.float16),
     lambda: np.array([2**64 - 1, 0], np.uint64), lambda: np.zeros(2, "i4,f8"), lambda: np.zeros(2, "V8"),
     lambda: np.ma.array([0, 1, 2], mask=[0, 1, 0]), lambda: np.ma.masked, lambda: np.arange(10)[::-2],
-    lambda: np.broadcast_to(np.int64(1), (4,)), lambda: np.array([2**70, 1], object), lambda: np.matrix([[0, 1]]),
+    lambda: np.broadcast_to(np.int64(1), (4,)), lambda: np.array([2**70, 1], object),
+    lambda: np.array([[0, 1]]).view(np.matrix),
     lambda: np.array([[0, 1], [1, 2]], object), lambda: np.longdouble(1) * np.ones(2), lambda: np.array("\ud800"),
 ]  # fmt: skip
 
