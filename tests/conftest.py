@@ -37,8 +37,8 @@ STARTS_PROCESSES = "test_the_tests_that_start_processes"
 
 _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 
-TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
-"""Ranks → sixths of each test's parameters that run on them; together all run."""
+TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
+"""Ranks → eighths of each test's parameters that run on them; together all run."""
 
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
@@ -88,7 +88,7 @@ def pytest_collection_modifyitems(config, items):
     mark_exhaustive(items, ranks, exhaustive_only(config))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
-    if ranks in TURNS:
+    if config.getoption("--with-mpi") and ranks in TURNS:
         leave_out(config, items, lambda item: not has_turn(item, ranks))
     if config.getoption("--with-mpi"):
         leave_out(config, items, lambda item: least_ranks(item) > ranks)
@@ -156,12 +156,12 @@ def names_in(code: CodeType) -> Iterator[str]:
 
 
 def has_turn(item, ranks: int) -> bool:
-    """Return True if several ranks run a test: the sixths in ``TURNS`` of the exhaustive parameters, and all others."""
+    """Return True if the ranks run a test: the eighths in ``TURNS`` of the exhaustive parameters, and all others."""
     from battery import EVERYTHING
 
     if EVERYTHING or not hasattr(item, "callspec") or {"by_turns", "exhaustive"} & set(item.keywords) != {"exhaustive"}:
         return True
-    return zlib.crc32(item.nodeid.encode()) % 6 in TURNS[ranks]
+    return zlib.crc32(item.nodeid.encode()) % 8 in TURNS[ranks]
 
 
 class Ahead:

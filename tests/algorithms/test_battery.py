@@ -37,7 +37,7 @@ COMBINATIONS = [
 THOROUGH = ("skewed", "plateaus", "rounded_sums")
 """Graphs that run half of all combinations on each number of ranks, by turns.
 
-The other graphs run one combination per number of ranks. On more than one rank only a share of the tests runs
+The other graphs run one combination per number of ranks, of which each runs only a share of the tests
 (``conftest.TURNS``).
 """
 

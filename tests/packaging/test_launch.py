@@ -269,7 +269,7 @@ def test_slurm_runs_the_service_until_it_is_cancelled(cluster):
     cluster.until(lambda: answers("/healthz") is None, 10, "the end of the service")
 
 
-FAR = 8000
+FAR = 3000
 """Vertices of a path, hence rounds: the search takes seconds, so that a signal arrives during the run."""
 
 
