@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.passes import passes
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
 from dgraph.algorithms.many_sources.results import ENDLESS, Reached, tables
 from dgraph.algorithms.many_sources.shared_rows import SharedRows, shared_rows
 from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
+from dgraph.engine.rounds.passes import passes
 
 STATE = 3 * 8 * WORDS + 26
 """Bytes of a search for each vertex and thread."""

@@ -15,10 +15,10 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
 )
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.lanes import LANES
-from dgraph.algorithms.many_sources.passes import passes
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.algorithms.many_sources.shared_rows import SharedRows, shared_rows
 from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
+from dgraph.engine.rounds.passes import passes
 
 STATE = 8 * (2 * LANES + 1) + 5 * LANES + 30
 """Bytes of a search for each vertex and thread."""

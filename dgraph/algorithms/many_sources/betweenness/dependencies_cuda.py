@@ -15,10 +15,10 @@ from dgraph.algorithms.many_sources.betweenness.dependency_programs import Depen
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
-from dgraph.algorithms.many_sources.passes import passes
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.engine.rounds.passes import passes
 from dgraph.result.columns import FieldColumn
 
 MOST_LANES = 8

@@ -15,10 +15,10 @@ from itertools import pairwise
 import numpy as np
 
 from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
-from dgraph.algorithms.many_sources.passes import passes
 from dgraph.comm import Comm
 from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
+from dgraph.engine.rounds.passes import passes
 from dgraph.errors import OutOfMemory
 
 LEFT = 0.9

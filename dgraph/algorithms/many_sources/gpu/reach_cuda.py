@@ -16,10 +16,10 @@ from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.level_table import NAME, LevelColumn, LevelTable
 from dgraph.algorithms.many_sources.gpu.reach_text import DIGITS, text
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
-from dgraph.algorithms.many_sources.passes import passes
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, Reached, hops_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.engine.rounds.passes import passes
 from dgraph.result.columns import FieldColumn
 
 MOST_WORDS = 16
