@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support import interrupts
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.errors import Cancelled, UsageError
+from dgraph.engine.rounds.passes import boundary
+from dgraph.errors import UsageError
 from dgraph.result.matrix import Arcs, DistanceMatrix, summaries
 from dgraph.result.matrix_store import in_file
 
@@ -92,10 +92,8 @@ class Apsp(Algorithm):
             steps = 0
 
             def step():
-                interrupts.check()
                 ctx.comm.watchdog.begin(0)
-                if ctx.comm.total(int(ctx.progress.cancelled())):
-                    raise Cancelled("the run was cancelled before its distances were final")
+                boundary(ctx, "the run was cancelled before its distances were final")
 
             if plan.variant == "johnson":
                 distances = np.empty(shape, dtype) if distances is None else distances

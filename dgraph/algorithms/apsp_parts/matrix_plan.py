@@ -9,12 +9,7 @@ import numpy as np
 
 from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
 from dgraph.algorithms.apsp_parts.separators import parts_of
-from dgraph.comm.hosts import ranks_here
-from dgraph.comm.memory import free_memory
-from dgraph.errors import OutOfMemory
-
-LEFT = 0.9
-"""Share of the free memory that a run may plan for."""
+from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
 
 SEARCHED = 30e-9
 """Seconds a thread takes for an arc, or a vertex of a heap, of one search."""
@@ -88,13 +83,12 @@ def planned(
     if gpus and variant != "johnson":
         free_there = backend.device.free(matrix + beside)
         _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
-    free = free_memory()
-    allowed = None if free is None else int(LEFT * free) // max(len(ranks_here(comm)), 1)
-    fits = not comm.total(allowed is not None and matrix + beside > allowed)
+    allowed = host_share(comm)
+    fits = lacking(comm, matrix + beside, allowed) is None
     if not fits and chosen and not gpus:
         variant, reason = "johnson", "memory is short, and searches write each row once"
         beside = beside_matrix(variant, n, arcs, block, itemsize, max(backend.host_threads, 1))
-        fits = not comm.total(allowed is not None and matrix + beside > allowed)
+        fits = lacking(comm, matrix + beside, allowed) is None
     if fits:
         return Plan(variant, matrix + beside, False, reason, parts if variant == "separators" else None)
     narrower = "--dtype float32, " if itemsize == 8 else ""
@@ -123,11 +117,8 @@ def beside_matrix(variant: str, n: int, arcs: int, block: int, itemsize: int, th
 
 def _refuse(comm: Any, n: int, itemsize: int, need: int, free: int | None, where: str, advice: str) -> None:
     """Raise on all ranks if some rank needs more than is free."""
-    lacking = free is not None and need > free
-    if comm.total(lacking):
-        figures = comm.allgather_json([need, free] if lacking else None)
-        need, free = next(each for each in figures if each)
-        raise OutOfMemory(
-            f"the distances between all pairs of {n:,} vertices take {need:,} bytes on a rank ({itemsize} bytes a "
-            f"pair, {comm.size} rank{'s' if comm.size > 1 else ''}), and {free:,} bytes {where} are free; {advice}"
-        )
+    ranks = f"{comm.size} rank{'s' if comm.size > 1 else ''}"
+    refuse_unless_fits(comm, need, free, lambda need, free: (
+        f"the distances between all pairs of {n:,} vertices take {need:,} bytes on a rank ({itemsize} bytes a pair, "
+        f"{ranks}), and {free:,} bytes {where} are free; {advice}"
+    ))  # fmt: skip

@@ -123,12 +123,6 @@ def _path_sums_beside_gpu():
     return PathSummer.beside_gpu
 
 
-def _path_sums_planned():
-    from dgraph.algorithms.many_sources.betweenness.path_sums import NoPathSums
-
-    return NoPathSums
-
-
 def _searches():
     from dgraph.algorithms.many_sources.searches import Searches
 
@@ -139,12 +133,6 @@ def _searches_by_programs():
     from dgraph.algorithms.many_sources.searches import SearchesByPrograms
 
     return SearchesByPrograms
-
-
-def _searches_planned():
-    from dgraph.algorithms.many_sources.searches import NoSearches
-
-    return NoSearches
 
 
 def _forest():
@@ -232,11 +220,11 @@ ROW_KERNELS["levels"] = RowKernel(
 )
 ROW_KERNELS["path sums"] = RowKernel(
     cpu=_path_sums, cuda=_path_sums_beside_gpu, host=RowMemory(700, 130), gpu=RowMemory(0, 0),
-    planned=_path_sums_planned, replicated=True,
+    planned=_dependencies_planned, replicated=True,
 )  # fmt: skip
 ROW_KERNELS["searches"] = RowKernel(
     cpu=_searches, cuda=_searches_by_programs, host=RowMemory(900, 90), gpu=RowMemory(40, 0),
-    planned=_searches_planned, replicated=True,
+    planned=_reach_planned, replicated=True,
 )  # fmt: skip
 ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),

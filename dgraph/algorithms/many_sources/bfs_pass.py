@@ -12,7 +12,6 @@ from functools import partial
 
 import numpy as np
 
-from dgraph._support import interrupts
 from dgraph._support.compiled import njit
 from dgraph.algorithms.base import Algorithm, Answer, check_source
 from dgraph.algorithms.bfs import Bfs
@@ -22,7 +21,7 @@ from dgraph.algorithms.many_sources.frontier import DENSE, candidates
 from dgraph.algorithms.many_sources.pass_limits import most_together
 from dgraph.backend.cpu.threads.atomics import OPTIONS, trailing_zeros
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import Cancelled
+from dgraph.engine.rounds.passes import boundary
 from dgraph.result.columns import UNREACHED
 
 NONE = np.iinfo(np.uint32).max
@@ -72,10 +71,7 @@ def search_together(ctx: Context, works: Sequence[Algorithm]) -> list[tuple[Answ
                 frontier, count, *rows, whole, depth, seen, front, fresh, marked, found, levels, parents, reached,
                 deepest,
             )  # fmt: skip
-            interrupts.check()
-            ctx.progress.round(depth, count)
-            if ctx.progress.cancelled():
-                raise Cancelled(f"the search was cancelled after round {depth}; its answer is incomplete")
+            boundary(ctx, f"the search was cancelled after round {depth}; its answer is incomplete", depth, count)
     answers = []
     for lane, source in enumerate(sources.tolist()):
         columns: dict[str, Callable[[], np.ndarray]] = {"distance": partial(widened, levels[lane])}

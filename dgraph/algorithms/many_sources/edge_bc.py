@@ -52,17 +52,17 @@ class EdgeBc(Algorithm):
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
         kernel = ctx.backend.row_kernel("path sums")
-        found = kernel.search(ctx, drawn.sources, self.name, weighted=self.weighted, of_arcs=True)
+        summed = kernel.search(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
         ends = max(n * (n - 1), 1)
-        if found.replica is None:
-            return Answer({"edge_bc": found.vertices, "target": found.vertices.astype(np.int64)}, {"sources": 0})
+        if summed.replica is None:
+            return Answer({"edge_bc": summed.sums, "target": summed.sums.astype(np.int64)}, {"sources": 0})
         k = max(len(drawn.sources), 1)
         scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
-        values = found.arcs * scale
-        source, target = _ends(found.replica)
+        values = summed.arcs * scale
+        source, target = _ends(summed.replica)
         if undirected:
-            values = values + _of_reverse(found.replica, source, target, values)
-        edges, highest = self._edges(ctx, found.replica, source, target, values, undirected)
+            values = values + _of_reverse(summed.replica, source, target, values)
+        edges, highest = self._edges(ctx, summed.replica, source, target, values, undirected)
         factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
         summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
         return Answer(highest, summary, edges=edges)

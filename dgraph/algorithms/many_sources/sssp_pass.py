@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support import interrupts
 from dgraph._support.compiled import njit
 from dgraph.algorithms.base import Algorithm, Answer, check_source
 from dgraph.algorithms.distances import widened
@@ -26,7 +25,7 @@ from dgraph.algorithms.sssp import NEED, Sssp, default_delta
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.cpu.threads.atomics import OPTIONS, trailing_zeros
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import Cancelled
+from dgraph.engine.rounds.passes import boundary
 
 PLAIN = {"variant": "auto", "cutoff": None, "delta": None}
 """Settings of runs that can share a pass."""
@@ -71,10 +70,8 @@ def search_together(ctx: Context, works: Sequence[Algorithm]) -> list[tuple[Answ
                 smallest_parents(rows, *into, searches.none, parents[some])
             found = rows.T[: len(distances[some])]
             distances[some] = np.where(found == searches.none, np.iinfo(np.int32).max, found)
-            interrupts.check()
-            ctx.progress.round(first // searches.lanes + 1, len(found))
-            if ctx.progress.cancelled():
-                raise Cancelled("the search was cancelled between two batches; its answer is incomplete")
+            message = "the search was cancelled between two batches; its answer is incomplete"
+            boundary(ctx, message, first // searches.lanes + 1, len(found))
     answers = []
     for lane, source in enumerate(sources.tolist()):
         columns: dict[str, Callable[[], np.ndarray]] = {"distance": partial(widened, distances[lane])}
