@@ -80,7 +80,8 @@ class Apsp(Algorithm):
             rows = MatrixRows.of(ctx.local, ctx.comm)
             dtype = self._dtype(rows)
             block = min(self.block or kernel.preferred, kernel.most)
-            plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, ctx.backend)
+            threads = ctx.backend.host_threads
+            plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads)
             ctx.record.choose("variant", plan.variant, plan.reason)
             ctx.record.choose(
                 "distances", dtype.name, "exact in it" if rows.exact_in(dtype.name) else "sums are rounded"

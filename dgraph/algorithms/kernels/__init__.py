@@ -135,6 +135,22 @@ def _searches_by_programs():
     return SearchesByPrograms
 
 
+def _bfs_pass():
+    from dgraph.algorithms.many_sources.bfs_pass import BfsPass
+
+    return BfsPass
+
+
+def _sssp_pass():
+    from dgraph.algorithms.many_sources.sssp_pass import SsspPass
+
+    return SsspPass
+
+
+def _none():
+    return lambda _: None
+
+
 def _forest():
     from dgraph.algorithms.kernels.forest.forest_cpu import Forest
 
@@ -226,6 +242,10 @@ ROW_KERNELS["searches"] = RowKernel(
     cpu=_searches, cuda=_searches_by_programs, host=RowMemory(900, 90), gpu=RowMemory(40, 0),
     planned=_reach_planned, replicated=True,
 )  # fmt: skip
+ROW_KERNELS["bfs pass"] = RowKernel(cpu=_bfs_pass, cuda=_none, host=RowMemory(0, 0), gpu=RowMemory(0, 0), planned=_none)
+ROW_KERNELS["sssp pass"] = RowKernel(
+    cpu=_sssp_pass, cuda=_none, host=RowMemory(0, 0), gpu=RowMemory(0, 0), planned=_none
+)
 ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
     planned=lambda: NoEdgeTriangles,
