@@ -8,7 +8,7 @@ All parts are then split at once, until every vertex is decided. A vertex takes 
 its part, which splits the part [Orzan 2004]; then the smallest id that it reaches within its new part. If both are
 equal, they are the smallest id of its component; otherwise the second one names its next part. As in ECL-SCC [Alabandi,
 Sands, Biros & Burtscher 2023] both directions split in each pass: chains of ascending or descending ids take two.
-One GPU does the same over lists of arcs, ``kernels/strong.cuh``.
+One GPU does the same over lists of arcs, ``kernels/strong/strong.cuh``.
 """
 
 from __future__ import annotations

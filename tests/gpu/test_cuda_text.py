@@ -24,8 +24,8 @@ from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
 from dgraph.algorithms.kernels.components.components_cuda import text as components
 from dgraph.algorithms.kernels.forest.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
-from dgraph.algorithms.kernels.strong_cuda import text as strong
-from dgraph.algorithms.kernels.wedges_search import text as wedges
+from dgraph.algorithms.kernels.strong.strong_cuda import text as strong
+from dgraph.algorithms.kernels.wedges.wedges_search import text as wedges
 from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as path_lanes
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
 from dgraph.algorithms.many_sources.gpu.draw import text as draw

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dgraph.algorithms.kernels.no_rows import ByPrograms, NoCounts, NoEdgeTriangles, NoForest
-from dgraph.algorithms.kernels.wedges_memory import WedgeMemory
+from dgraph.algorithms.kernels.wedges.wedges_memory import WedgeMemory
 from dgraph.backend.kernel_register import FOLDERS, KERNELS, ROW_KERNELS, Kernel, RowKernel, RowMemory, VertexMemory
 
 HERE = Path(__file__).parent
@@ -34,31 +34,31 @@ def _components_multi():
 
 
 def _greedy_cpu():
-    from dgraph.algorithms.kernels.greedy_cpu import GreedyOnce
+    from dgraph.algorithms.kernels.greedy.greedy_cpu import GreedyOnce
 
     return GreedyOnce
 
 
 def _greedy_single():
-    from dgraph.algorithms.kernels.greedy_cuda import GreedySingle
+    from dgraph.algorithms.kernels.greedy.greedy_cuda import GreedySingle
 
     return GreedySingle
 
 
 def _independent_single():
-    from dgraph.algorithms.kernels.independent_cuda import IndependentSingle
+    from dgraph.algorithms.kernels.independent.independent_cuda import IndependentSingle
 
     return IndependentSingle
 
 
 def _wedges_cpu():
-    from dgraph.algorithms.kernels.wedges_cpu import Wedges
+    from dgraph.algorithms.kernels.wedges.wedges_cpu import Wedges
 
     return Wedges
 
 
 def _wedges_cuda():
-    from dgraph.algorithms.kernels.wedges_cuda import GpuWedges
+    from dgraph.algorithms.kernels.wedges.wedges_cuda import GpuWedges
 
     return GpuWedges
 
@@ -164,7 +164,7 @@ def _forest_cuda():
 
 
 def _strong_cuda():
-    from dgraph.algorithms.kernels.strong_cuda import GpuStrong
+    from dgraph.algorithms.kernels.strong.strong_cuda import GpuStrong
 
     return GpuStrong
 
@@ -193,7 +193,7 @@ KERNELS["components"] = Kernel(
     multi_gpu_walk="cc_multi_walk",
     cooperative=("send_inside", "label_inside"),
 )
-KERNELS["cores"] = Kernel(edges=Path(__file__).parent / "kcore_peel.py", peels=True)
+KERNELS["cores"] = Kernel(edges=HERE / "peel" / "kcore_peel.py", peels=True)
 KERNELS["shells"] = Kernel(peels=True)
 KERNELS["greedy"] = Kernel(cpu=_greedy_cpu, cuda=_greedy_single, memory=VertexMemory(arrays=18, result=8))
 KERNELS["independent"] = Kernel(cuda=_independent_single, memory=VertexMemory(arrays=6, result=8))
@@ -250,5 +250,5 @@ ROW_KERNELS["edge triangles"] = RowKernel(
     cpu=_edge_triangles, cuda=_edge_triangles_beside_gpu, host=RowMemory(100, 60), gpu=RowMemory(0, 0),
     planned=lambda: NoEdgeTriangles,
 )  # fmt: skip
-FOLDERS += [HERE, HERE / "components", HERE / "forest"]
+FOLDERS += [HERE / name for name in ("components", "forest", "greedy", "independent", "peel", "strong", "wedges")]
 FOLDERS += [HERE.parent / "many_sources" / name for name in ("gpu", "betweenness")]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.wedges_memory import bitmap_words, hubs_of
-from dgraph.algorithms.kernels.wedges_search import Search, Wedges
+from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words, hubs_of
+from dgraph.algorithms.kernels.wedges.wedges_search import Search, Wedges
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields

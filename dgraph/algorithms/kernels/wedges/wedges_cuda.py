@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.wedges_between_gpus import Found, columns_of
-from dgraph.algorithms.kernels.wedges_between_gpus import found as between_gpus
-from dgraph.algorithms.kernels.wedges_memory import hubs_of
-from dgraph.algorithms.kernels.wedges_search import Search
+from dgraph.algorithms.kernels.wedges.wedges_between_gpus import Found, columns_of
+from dgraph.algorithms.kernels.wedges.wedges_between_gpus import found as between_gpus
+from dgraph.algorithms.kernels.wedges.wedges_memory import hubs_of
+from dgraph.algorithms.kernels.wedges.wedges_search import Search
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.memory.memory_plan import require
 from dgraph.backend.kernel_register import ROW_KERNELS
@@ -43,6 +43,6 @@ class GpuWedges:
 
     def counter(self, offsets: np.ndarray, targets: np.ndarray) -> Any:
         """Return a counter of rows on the host."""
-        from dgraph.algorithms.kernels.wedges_cpu import Counter
+        from dgraph.algorithms.kernels.wedges.wedges_cpu import Counter
 
         return Counter(Team(1), offsets, targets)

@@ -1,0 +1,1 @@
+"""Greedy colouring: a CPU machine, and kernels for one GPU."""

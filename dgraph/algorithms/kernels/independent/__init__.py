@@ -1,0 +1,1 @@
+"""Maximal independent set: kernels for one GPU."""

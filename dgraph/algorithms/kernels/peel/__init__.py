@@ -1,0 +1,1 @@
+"""k-core peeling: edge kernels for CPUs and GPUs."""

@@ -1,0 +1,1 @@
+"""Strongly connected components: kernels for one GPU."""

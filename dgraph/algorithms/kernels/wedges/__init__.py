@@ -1,0 +1,1 @@
+"""Triangles: wedges of oriented rows, on CPU threads, one GPU and several GPUs."""
