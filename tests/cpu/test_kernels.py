@@ -1,5 +1,7 @@
 """Hand-written kernels reach the fixed point of the program that they replace, on any number of ranks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
 from dgraph.comm import SerialComm, world
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
@@ -122,3 +125,20 @@ def test_label_propagation_is_still_there():
     assert joined.rounds == 1 < spread.rounds
     with pytest.raises(dgraph.UsageError, match="variant of cc"):
         dgraph.run("cc", graph, variant="hooking")
+
+
+def test_every_row_names_what_exists():
+    rows = [*KERNELS.values(), *ROW_KERNELS.values()]
+    assert {"components", "cores", "wedges", "reach", "minplus"} <= {row.name for row in rows}
+    for row in rows:
+        for part in row.PARTS:
+            assert (row.load(part) is None) == (getattr(row, part) == "")
+    assert all(row.edge_source.is_file() for row in KERNELS.values() if row.edges)
+
+
+@pytest.mark.parametrize(
+    "place", ["components_cpu:Unionfind", "component_cpu:UnionFind", "components_cpu:UnionFind.of"]
+)
+def test_a_wrong_row_fails(place):
+    with pytest.raises((ImportError, AttributeError)):
+        replace(KERNELS["components"], cpu=place).load("cpu")

@@ -68,9 +68,9 @@ class CpuBackend(Backend):
         """
         if traced.program.traversal:
             traced.program.traversal.refuse_without_gpu()
-        load = kernel_of(traced.program.kernel).cpu
-        if load is not None and direction == "auto" and not local.directed:
-            return load()(traced, local, _team(self.threads))
+        kernel = kernel_of(traced.program.kernel).load("cpu")
+        if kernel is not None and direction == "auto" and not local.directed:
+            return kernel(traced, local, _team(self.threads))
         if os.environ.get("DGRAPH_COMPILE") == "never":
             return InterpretedMachine(traced, local, _team(1), direction)
         if direction == "auto" and answers_at_once(traced, local):
@@ -79,7 +79,7 @@ class CpuBackend(Backend):
 
     def row_kernel(self, name: str) -> Any:
         """Return a kernel of whole rows on this rank's threads."""
-        return ROW_KERNELS[name].cpu()(_team(self.threads))
+        return ROW_KERNELS[name].load("cpu")(_team(self.threads))
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if the in-edges exist, or were requested so often that building them pays."""

@@ -293,7 +293,8 @@ class CudaBackend(Backend):
 
     def row_kernel(self, name: str) -> Any:
         """Return a kernel of whole rows on this GPU."""
-        return ROW_KERNELS[name].cuda()(self)
+        kind = ROW_KERNELS[name].load("cuda")
+        return kind(self) if kind else None
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
         """Return a function that compiles a later program's modules; None where nothing can be compiled yet."""
@@ -342,9 +343,8 @@ class CudaBackend(Backend):
         A direction or schedule that was asked for, and a directed graph, need the program's own rounds.
         """
         kernel = kernel_of(traced.program.kernel)
-        load = kernel.cuda if self.alone else kernel.cuda_ranks
         free = direction == "auto" and self.options.schedule == "auto" and not local.directed
-        return load() if load is not None and free else None
+        return kernel.load("cuda" if self.alone else "cuda_ranks") if free else None
 
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
         """Refuse a program whose plan exceeds the free memory, before anything is allocated.

@@ -98,7 +98,7 @@ def on_gpu(
     for traced, direction in programs:
         free = direction == "auto" and not shape.directed
         kernel = kernel_of(traced.program.kernel)
-        walks = not free or (kernel.cuda if ranks == 1 else kernel.cuda_ranks) is None
+        walks = not (free and (kernel.cuda if ranks == 1 else kernel.cuda_ranks))
         allocates = ranks == 1 and kernel.memory is not None and not walks
         options, traversal = Options(), traced.program.traversal
         options = options.under(traversal) if traversal else options

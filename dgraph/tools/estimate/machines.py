@@ -86,7 +86,7 @@ class _Recording(Backend):
     def row_kernel(self, name: str) -> Any:
         kernel = ROW_KERNELS[name]
         self.rows.append(kernel)
-        return kernel.planned()()
+        return kernel.load("planned")()
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         self.programs.append((traced, direction))
