@@ -70,10 +70,7 @@ class Apsp(Algorithm):
         from dgraph.algorithms.apsp_parts.potentials import potentials
         from dgraph.algorithms.apsp_parts.row_searches import johnson
 
-        kernel = ctx.backend.row_kernel("minplus")
-        counted = kernel.whole(ctx.local)
-        if counted is not None:
-            return _answer(*counted, {"reached": 0, "farthest": 0.0}, None)
+        kernel = ctx.solver("minplus")
         ctx.weighted |= ctx.local.out.weight_type is not None
         ctx.check_weights()
         with ctx.record("compute"):
@@ -114,16 +111,13 @@ class Apsp(Algorithm):
         found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}
         summary |= {"products": steps} if steps else {}
-        return _answer(rows.to_masters(reached), rows.to_masters(farthest), summary, found)
+        columns = {"reached": rows.to_masters(reached), "farthest": rows.to_masters(farthest)}
+        return Answer(columns, summary, matrix=found)
 
     def _dtype(self, rows) -> np.dtype:
         if self.dtype != "auto":
             return np.dtype(self.dtype)
         return np.dtype("float32" if rows.exact_in("float32") else "float64")
-
-
-def _answer(reached, farthest, summary, matrix) -> Answer:
-    return Answer({"reached": reached, "farthest": farthest}, summary, matrix=matrix)
 
 
 def _largest(comm, values: np.ndarray) -> float:

@@ -18,6 +18,8 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.edge_rule import AS_SIMPLE
+from dgraph.engine.rounds.context import Context
+from dgraph.errors import OutOfMemory
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
@@ -73,11 +75,20 @@ class Scc(Algorithm):
     one_gpu = "strong"
     edge_rule = AS_SIMPLE
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the labels, count the components, and the vertices of the largest; collective."""
-        found = ctx.backend.row_kernel("strong").found(ctx, Levels(), LevelsBack())
-        if found is not None:
-            return Answer({"labels": found[0]}, {"components": found[1], "largest": found[2]})
+        solver = ctx.solver("strong")
+        if solver is None:
+            return self._by_programs(ctx)
+        try:
+            labels, components, largest = solver.solve(ctx, Levels(), LevelsBack())
+        except OutOfMemory as lacking:
+            ctx.record.choose("components", "programs", str(lacking))
+            return self._by_programs(ctx)
+        return Answer({"labels": labels}, {"components": components, "largest": largest})
+
+    def _by_programs(self, ctx: Context) -> Answer:
+        """Split parts by programs until every vertex is decided; collective."""
         original = ctx.local.original[: ctx.local.masters]
         pivot = _pivot(ctx, original)
         part, giant, finished = (original.copy(), -1, True) if pivot is None else _around(ctx, pivot, original)

@@ -129,51 +129,25 @@ KERNELS: dict[str, Kernel] = {}
 
 
 @dataclass(frozen=True)
-class RowMemory:
-    """Bytes that a kernel of whole rows takes for each vertex and arc of a rank, and in any case.
+class Solver(Row):
+    """Classes of a :class:`~dgraph.backend.row_solver.RowSolver` by device.
 
     Attributes:
-        pair: bytes for each pair of a rank's own vertex and a vertex of the graph.
-        whole: bytes for each vertex of the graph.
+        cpu: on a rank's threads, with or without a GPU; "": programs take its place.
+        gpu: on one GPU that holds the whole graph; "": ``cpu`` does.
+        gpus: on several ranks with a GPU each; "": ``cpu`` does.
+        beside_gpu: False: a rank with a GPU does not take ``cpu``.
     """
 
-    vertex: int
-    arc: int
-    fixed: int = 0
-    pair: int = 0
-    whole: int = 0
-
-    def of(self, vertices: int, arcs: int, masters: int, n: int) -> int:
-        """Return the bytes for a rank of this size, with ``masters`` vertices of its own of the graph's ``n``."""
-        return self.vertex * vertices + self.arc * arcs + (self.pair * masters + self.whole) * n + self.fixed
-
-
-@dataclass(frozen=True)
-class RowKernel(Row):
-    """Hand-written function of whole rows, which no program expresses.
-
-    Attributes:
-        cpu: made with a team of threads.
-        cuda: made with the GPU backend.
-        planned: stands for it where ``estimate`` runs an algorithm on a graph without edges.
-        host: most host memory of a rank, beside the graph.
-        gpu: GPU memory of a single rank, beside the graph.
-        gpu_ranks: True if each of several ranks takes it on its GPU, too.
-        replicated: True if ``host`` counts the vertices and arcs of the whole graph, which every rank holds.
-    """
-
-    PARTS = ("cpu", "cuda", "planned")
+    PARTS = ("cpu", "gpu", "gpus")
     cpu: str = ""
-    cuda: str = ""
-    planned: str = ""
-    host: RowMemory = RowMemory(0, 0)
-    gpu: RowMemory = RowMemory(0, 0)
-    gpu_ranks: bool = False
-    replicated: bool = False
+    gpu: str = ""
+    gpus: str = ""
+    beside_gpu: bool = True
 
 
-ROW_KERNELS: dict[str, RowKernel] = {}
-"""Name → kernel of :meth:`~dgraph.backend.interface.Backend.row_kernel`."""
+SOLVERS: dict[str, Solver] = {}
+"""Name → solver of :meth:`~dgraph.engine.rounds.context.Context.solver`."""
 
 FOLDERS: set[Path] = set()
 """Folders of CUDA C++ files outside the GPU backend: those of modules that rows name."""
@@ -183,7 +157,7 @@ def enter(package: ModuleType) -> None:
     """Enter the rows that a package lists as ``KERNELS``, if it does."""
     for listed in getattr(package, "KERNELS", ()):
         row = replace(listed, package=package.__name__)
-        register: dict[str, Any] = KERNELS if isinstance(row, Kernel) else ROW_KERNELS
+        register: dict[str, Any] = KERNELS if isinstance(row, Kernel) else SOLVERS
         register[row.name] = row
         FOLDERS.update(row.folders())
 

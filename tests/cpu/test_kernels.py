@@ -13,7 +13,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.machine import Machine
-from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
+from dgraph.backend.kernel_register import KERNELS, SOLVERS
 from dgraph.comm import SerialComm, world
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
@@ -128,7 +128,7 @@ def test_label_propagation_is_still_there():
 
 
 def test_every_row_names_what_exists():
-    rows = [*KERNELS.values(), *ROW_KERNELS.values()]
+    rows = [*KERNELS.values(), *SOLVERS.values()]
     assert {"components", "cores", "wedges", "reach", "minplus"} <= {row.name for row in rows}
     for row in rows:
         for part in row.PARTS:

@@ -1,10 +1,5 @@
 """Parts of all-pairs shortest paths: plan, potentials, searches, eliminations, min-plus kernels."""
 
-from dgraph.backend.kernel_register import RowKernel, RowMemory
+from dgraph.backend.kernel_register import Solver
 
-KERNELS = (
-    RowKernel(
-        "minplus", cpu="minplus_cpu:MinPlus", cuda="minplus_cuda:MinPlus", planned=".kernels.no_rows:NoDistances",
-        host=RowMemory(64, 28, pair=8), gpu=RowMemory(16, 0, pair=8), gpu_ranks=True,
-    ),
-)  # fmt: skip
+KERNELS = (Solver("minplus", cpu="minplus_cpu:MinPlus", gpu="minplus_cuda:MinPlus", gpus="minplus_cuda:MinPlus"),)

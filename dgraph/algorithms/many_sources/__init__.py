@@ -1,33 +1,22 @@
 """Searches from many sources in one pass: whole rows on each rank, bits for reachability, lanes for path counts."""
 
 from dgraph.algorithms.many_sources import bc, closeness, edge_bc, multi_source_bfs, multi_source_sssp, reachability
-from dgraph.backend.kernel_register import RowKernel, RowMemory
+from dgraph.backend.kernel_register import Solver
 
 __all__ = ["KERNELS", "bc", "closeness", "edge_bc", "multi_source_bfs", "multi_source_sssp", "reachability"]
 
 KERNELS = (
-    RowKernel("draw", cpu="drawn_sources:HostDraw", cuda="gpu.draw:GpuDraw", planned="drawn_sources:HostDraw"),
-    RowKernel(
-        "reach", cpu="reach:Reach", cuda="gpu.reach_cuda:GpuReach", planned="results:NothingReached",
-        host=RowMemory(450, 40), gpu=RowMemory(100, 0),
+    Solver("draw", gpu="gpu.draw:GpuDraw"),
+    Solver("reach", cpu="reach:Reach", gpu="gpu.reach_cuda:GpuReach", gpus="reach_programs:ReachByPrograms"),
+    Solver("levels", cpu="reach:Levels", gpu="gpu.reach_cuda:GpuLevels", gpus="reach_programs:ReachByPrograms"),
+    Solver(
+        "dependencies",
+        cpu="betweenness.dependencies:Dependencies",
+        gpu="betweenness.dependencies_cuda:GpuDependencies",
+        gpus="betweenness.dependency_programs:DependenciesByPrograms",
     ),
-    RowKernel(
-        "levels", cpu="reach:Reach", cuda="gpu.reach_cuda:GpuReach", planned="results:NothingReached",
-        host=RowMemory(1200, 40), gpu=RowMemory(120, 0),
-    ),
-    RowKernel(
-        "dependencies", cpu="betweenness.dependencies:Dependencies",
-        cuda="betweenness.dependencies_cuda:GpuDependencies", planned="results:NothingSummed",
-        host=RowMemory(450, 40), gpu=RowMemory(190, 0),
-    ),
-    RowKernel(
-        "path sums", cpu="betweenness.path_sums:PathSummer", cuda="betweenness.path_sums:PathSummer.beside_gpu",
-        planned="results:NothingSummed", host=RowMemory(700, 130), replicated=True,
-    ),
-    RowKernel(
-        "searches", cpu="searches:Searches", cuda="searches:SearchesByPrograms", planned="results:NothingReached",
-        host=RowMemory(900, 90), gpu=RowMemory(40, 0), replicated=True,
-    ),
-    RowKernel("bfs pass", cpu="bfs_pass:BfsPass"),
-    RowKernel("sssp pass", cpu="sssp_pass:SsspPass"),
-)  # fmt: skip
+    Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
+    Solver("searches", cpu="searches:Searches", gpu="searches:SearchesOnGpu", gpus="searches:SearchesByPrograms"),
+    Solver("bfs pass", cpu="bfs_pass:BfsPass", beside_gpu=False),
+    Solver("sssp pass", cpu="sssp_pass:SsspPass", beside_gpu=False),
+)

@@ -52,7 +52,7 @@ class Bc(Algorithm):
     def run(self, ctx):
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n = sample(ctx, self), ctx.local.n
-        kernel = ctx.backend.row_kernel("path sums" if self.weighted else "dependencies")
+        kernel = ctx.solver("path sums" if self.weighted else "dependencies")
         options = {"name": self.name, "weighted": True} if self.weighted else {}
         summed = kernel.search(ctx, drawn.sources, endpoints=self.endpoints, **options)
         depth = {} if summed.depth is None else {"depth": summed.depth}

@@ -41,7 +41,7 @@ class Closeness(Algorithm):
     def run(self, ctx):
         """Search from all or from the drawn sources; collective."""
         sources = sources_of(ctx, self.k, self.random_state)
-        kernel = ctx.backend.row_kernel("searches" if self.weighted else "reach")
+        kernel = ctx.solver("searches" if self.weighted else "reach")
         reached = kernel.search(ctx, sources, **({"name": self.name} if self.weighted else {}))
         depth = {} if self.weighted else {"depth": reached.depth}
         others = np.full(ctx.local.masters, len(sources))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -36,30 +35,26 @@ def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
         )
     if k is None:
         return np.sort(np.concatenate(ctx.comm.allgatherv(ctx.local.original[: ctx.local.masters])))
-    ids = np.concatenate(ctx.comm.allgatherv(ctx.backend.row_kernel("draw").smallest(ctx, k, random_state)))
+    solver = ctx.solver("draw")
+    drawn = smallest(ctx, k, random_state) if solver is None else solver.solve(ctx, k, random_state)
+    ids = np.concatenate(ctx.comm.allgatherv(drawn))
     return np.sort(ids[np.lexsort((ids, hashed(ids, random_state)))[:k]])
 
 
-class HostDraw:
-    """Kernel of the draw on the host."""
-
-    def __init__(self, team: Any = None):
-        pass
-
-    def smallest(self, ctx, k: int, seed: int) -> np.ndarray:
-        """Return the masters of the ``k`` smallest hashes, original ids in any order; all if there are fewer."""
-        ids, limit = ctx.local.original[: ctx.local.masters], np.uint64(np.iinfo(np.uint64).max)
-        kept, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-        for first in range(0, len(ids), PIECE):
-            piece = ids[first : first + PIECE]
-            key = hashed(piece, seed)
-            low = key <= limit
-            kept, keys = np.concatenate([kept, piece[low]]), np.concatenate([keys, key[low]])
-            if len(kept) > k:
-                least = np.argpartition(keys, k - 1)[:k]
-                kept, keys = kept[least], keys[least]
-                limit = keys.max()
-        return kept
+def smallest(ctx, k: int, seed: int) -> np.ndarray:
+    """Return the masters of the ``k`` smallest hashes, original ids in any order; all if there are fewer."""
+    ids, limit = ctx.local.original[: ctx.local.masters], np.uint64(np.iinfo(np.uint64).max)
+    kept, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    for first in range(0, len(ids), PIECE):
+        piece = ids[first : first + PIECE]
+        key = hashed(piece, seed)
+        low = key <= limit
+        kept, keys = np.concatenate([kept, piece[low]]), np.concatenate([keys, key[low]])
+        if len(kept) > k:
+            least = np.argpartition(keys, k - 1)[:k]
+            kept, keys = kept[least], keys[least]
+            limit = keys.max()
+    return kept
 
 
 def hashed(ids: np.ndarray, seed: int) -> np.ndarray:

@@ -51,11 +51,9 @@ class EdgeBc(Algorithm):
     def run(self, ctx):
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
-        kernel = ctx.backend.row_kernel("path sums")
+        kernel = ctx.solver("path sums")
         summed = kernel.search(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
         ends = max(n * (n - 1), 1)
-        if summed.replica is None:
-            return Answer({"edge_bc": summed.sums, "target": summed.sums.astype(np.int64)}, {"sources": 0})
         k = max(len(drawn.sources), 1)
         scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
         values = summed.arcs * scale

@@ -8,7 +8,7 @@ order and rows are folded by gid, so the bits of a sum depend on neither ranks n
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes, host_share, lacking, plan_passes
 from dgraph.graph.rows import transpose
@@ -42,11 +42,11 @@ class Plan:
     reason: str = ""
 
 
-class LaneSearch(ABC):
+class LaneSearch(HostSolver):
     """Search with one kernel, in which ranks share out the sources.
 
     Attributes:
-        ctx, team: context of the algorithm, and the threads of this rank.
+        ctx: context of the algorithm.
         sources: original ids, in the order in which their results are added.
         passes: their batches.
         replica: the whole graph; None: this rank holds the rows of its masters, and the ranks search together.
@@ -61,9 +61,6 @@ class LaneSearch(ABC):
     passes: Passes
     replica: Any
     numbers: np.ndarray
-
-    def __init__(self, team: Team):
-        self.team = team
 
     def run(self, ctx: Context, sources: np.ndarray) -> Any:
         """Return the answer of the kernel, or of programs where the plan says so; collective."""

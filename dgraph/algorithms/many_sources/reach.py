@@ -7,12 +7,21 @@ import numpy as np
 from dgraph.algorithms.many_sources.lane_search import HopSearch
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
 from dgraph.algorithms.many_sources.results import ENDLESS, KeptSources, Reached, put_rows
+from dgraph.backend.row_solver import RowSize
 
 
 class Reach(HopSearch):
     """Searches with a bit for each source."""
 
     batch, state = BATCH, 3 * 8 * WORDS + 26
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows.
+
+        Columns of the answer take 16 a master.
+        """
+        return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
 
     def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
@@ -93,3 +102,12 @@ class Reach(HopSearch):
         far, reached = (self.summed(self.arrays[name]) for name in ("far", "reached"))
         pairs = self.ctx.total(int((self.lids >= 0).sum() + reached.sum())) if self.keep else 0
         return Reached(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
+
+
+class Levels(Reach):
+    """Searches that keep the distance from each source."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of searches and of the distances from 64 sources: 4 each in a table, 8 in a column."""
+        return Reach.bytes(size) + 768 * size.vertices

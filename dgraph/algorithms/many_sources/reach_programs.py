@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, Reached
+from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.program import OR, Field, Global, Program, bit_count, where
 
@@ -102,11 +103,8 @@ def levels_program(digits: int) -> type[ReachProgram]:
     )
 
 
-class ReachByPrograms:
+class ReachByPrograms(RowSolver):
     """Searches from 64 sources after the other on a GPU."""
-
-    def __init__(self, backend):
-        self.backend = backend
 
     def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``."""

@@ -1,4 +1,4 @@
-"""Results of searches from many sources; what an estimate of memory gets in their place."""
+"""Results of searches from many sources."""
 
 from __future__ import annotations
 
@@ -78,15 +78,6 @@ def put_rows(table: np.ndarray, first: int, rows: np.ndarray) -> None:
     table[:, first : first + len(rows)] = rows[: max(table.shape[1] - first, 0)].T
 
 
-class NothingReached:
-    """Kernel that reaches nothing."""
-
-    def search(self, ctx, sources: np.ndarray, *, keep: str = "", **_: Any) -> Reached:
-        """Return distances of unreached vertices."""
-        masters, none = ctx.local.masters, np.zeros(ctx.local.masters, np.int64)
-        return Reached(none, none, 0, 0, KeptSources(masters, len(sources), keep).columns())
-
-
 @dataclass
 class Summed:
     """Dependencies summed over sources.
@@ -124,11 +115,3 @@ def paths_differ(sources: np.ndarray) -> DataError:
         f"{sources.tolist()} differ by a factor of more than 2^900, which float64 does not hold; take a part of the "
         "graph, or edges with fewer shortest paths of equal length"
     )
-
-
-class NothingSummed:
-    """Kernel without dependencies."""
-
-    def search(self, ctx, sources: np.ndarray, **_: Any) -> Summed:
-        """Return zeros."""
-        return Summed(np.zeros(ctx.local.masters), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from dgraph.algorithms.base import Algorithm, Answer, check_source
 from dgraph.algorithms.distances import widened
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.pass_limits import most_together
+from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 
 NONE = np.iinfo(np.uint32).max
@@ -22,18 +23,14 @@ Searched = tuple[np.ndarray, np.ndarray, list[tuple[dict[str, Any], int | None, 
 """Distances and parents (lanes, n), and for each run its summary, the edges that it traversed, and its rounds."""
 
 
-class RunPass(ABC):
-    """Row kernel of runs in one pass, which GPUs do not offer.
+class RunPass(RowSolver):
+    """Solver of runs in one pass; a pass takes the calling thread alone.
 
     Attributes:
         kind: class of the runs.
-        team: threads of the rank; a pass takes the calling one alone.
     """
 
     kind: type[Algorithm]
-
-    def __init__(self, team: Any):
-        self.team = team
 
     def shares(self, works: Sequence[Algorithm], ctx: Context) -> bool:
         """Return True if the runs can be one pass: equal but for their sources, on one rank, rows sorted by id."""

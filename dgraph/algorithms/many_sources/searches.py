@@ -16,6 +16,7 @@ from dgraph.algorithms.many_sources.results import Reached, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.passes import host_share, lacking, one_of_many
 from dgraph.result.columns import UNREACHED, Column
 
@@ -27,11 +28,8 @@ def _reached(distances: np.ndarray) -> np.ndarray:
     return distances < (UNREACHED if distances.dtype.kind == "i" else np.inf)
 
 
-class SearchesByPrograms:
+class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
-
-    def __init__(self, backend):
-        self.backend = backend
 
     def search(self, ctx, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
@@ -54,10 +52,27 @@ class SearchesByPrograms:
         return result
 
 
+class SearchesOnGpu(SearchesByPrograms):
+    """Searches by programs on one GPU."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the fields of one search."""
+        return 40 * size.vertices
+
+
 class Searches(LaneSearch):
     """Kernel on a team of threads, with a lane for each source."""
 
     reads_weights = True
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the whole graph on a rank, and of the searches of its threads.
+
+        An arc takes up to 90 while rows are made; a vertex 64 in rows, and ``BYTES`` + 64 a thread.
+        """
+        return 900 * size.n + 90 * size.m + 48 * size.masters
 
     def search(self, ctx, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
@@ -90,7 +105,7 @@ class Searches(LaneSearch):
 
     def by_programs(self) -> Reached:
         """Return what sssp finds."""
-        return SearchesByPrograms(None).search(self.ctx, self.sources, "", keep=self.keep)
+        return SearchesByPrograms(self.backend).search(self.ctx, self.sources, "", keep=self.keep)
 
     def begin(self) -> None:
         """Make the arrays of a search."""

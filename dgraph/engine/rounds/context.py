@@ -206,6 +206,10 @@ class Context:
         """Name programs that are likely to follow the next one, to be compiled beside it."""
         self._coming = [(program, self._graph(program)) for program in programs]
 
+    def solver(self, name: str) -> Any:
+        """Return the registered solver of rows that serves this run; None: programs do; collective."""
+        return next((solver for solver in self.backend.solvers(name) if solver.fits(self)), None)
+
     def affords(self, program: Program) -> bool:
         """Return True if the optional memory that a program wants beside the graph pays and fits on all ranks."""
         local = self._graph(program)

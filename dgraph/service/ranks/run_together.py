@@ -45,7 +45,7 @@ def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progres
             graph = graph.fit_for(backend.put is not None)
             local = local_graph(graph, trace, progress)
             ctx = Context(local, comm, backend, trace, progress, place=place, names=names)
-            solvers = map(backend.row_kernel, ("bfs pass", "sssp pass"))
+            solvers = map(ctx.solver, ("bfs pass", "sssp pass"))
             solver = next((one for one in solvers if one is not None and one.shares(works, ctx)), None)
             if solver is None:
                 return None

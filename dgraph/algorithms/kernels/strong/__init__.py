@@ -1,10 +1,5 @@
 """Strongly connected components: kernels for one GPU."""
 
-from dgraph.backend.kernel_register import RowKernel, RowMemory
+from dgraph.backend.kernel_register import Solver
 
-KERNELS = (
-    RowKernel(
-        "strong", cpu=".no_rows:ByPrograms", cuda="strong_cuda:GpuStrong", planned=".no_rows:ByPrograms",
-        gpu=RowMemory(60, 5),
-    ),
-)  # fmt: skip
+KERNELS = (Solver("strong", gpu="strong_cuda:GpuStrong"),)

@@ -15,12 +15,18 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
 from dgraph.algorithms.many_sources.lane_search import HopSearch
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.results import Summed, add_parts, paths_differ
+from dgraph.backend.row_solver import RowSize
 
 
 class Dependencies(HopSearch):
     """Searches with a lane for each source, that count paths and then sum dependencies from the deepest level on."""
 
     batch, state = LANES, 8 * (2 * LANES + 1) + 5 * LANES + 30
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows."""
+        return (size.threads * Dependencies.state + 38) * size.vertices + 40 * size.arcs + 16 * size.masters
 
     def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources`` (original ids, each one a vertex of the graph); collective.

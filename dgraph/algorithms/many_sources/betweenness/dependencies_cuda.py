@@ -17,6 +17,7 @@ from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
 
@@ -71,11 +72,13 @@ def need(n: int, edges: int, lanes: int) -> int:
     return source_rows.need(n, edges) + n * (21 * lanes + 12) + 9 * lanes * source_rows.most_parts(edges)
 
 
-class GpuDependencies:
+class GpuDependencies(RowSolver):
     """Dependencies on a GPU."""
 
-    def __init__(self, backend: Any):
-        self.backend = backend
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes a vertex of :func:`need` for eight lanes."""
+        return 190 * size.vertices
 
     def search(self, ctx: Any, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.results import Summed
+from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.errors import DataError
 from dgraph.program import ADD, Field, Program, where
@@ -110,11 +111,8 @@ class Shares(Program):
         return {"whole": True, "done": g.round >= self.deepest}
 
 
-class DependenciesByPrograms:
+class DependenciesByPrograms(RowSolver):
     """Dependencies of one source after the other on a GPU."""
-
-    def __init__(self, backend):
-        self.backend = backend
 
     def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.

@@ -13,7 +13,7 @@ from dgraph.algorithms.many_sources.lane_search import LaneSearch, Plan, plan_by
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
 from dgraph.algorithms.many_sources.results import Summed, add_parts
 from dgraph.algorithms.weight_checks import largest_and_mean
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.passes import host_share, refuse_unless_fits
 from dgraph.errors import DataError
 
@@ -24,10 +24,13 @@ BATCH = 8
 class PathSummer(LaneSearch):
     """Kernel on a team of threads, of a rank with or without a GPU."""
 
-    @classmethod
-    def beside_gpu(cls, backend) -> PathSummer:
-        """Return the kernel on the host threads of a rank that has a GPU."""
-        return cls(Team(backend.host_threads))
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the whole graph on a rank, and of the sums and searches of its threads.
+
+        An arc takes up to 40 in rows, and 22 a thread; a vertex 64 in rows, and up to ``BYTES`` + 104 a thread.
+        """
+        return 700 * size.n + 130 * size.m + 32 * size.masters
 
     def search(
         self, ctx, sources: np.ndarray, name: str, *, weighted: bool, of_arcs: bool = False, endpoints: bool = False

@@ -17,6 +17,7 @@ from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, Reached, hops_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
 
@@ -41,11 +42,13 @@ def reached_of(levels: Any) -> Any:
     return (levels >= 0).astype(np.int64)
 
 
-class GpuReach:
+class GpuReach(RowSolver):
     """Searches on a GPU."""
 
-    def __init__(self, backend: Any):
-        self.backend = backend
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes a vertex of :func:`need` for few words, which it takes where memory is short."""
+        return 100 * size.vertices
 
     def search(self, ctx: Any, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``; levels and bits stay on the GPU."""
@@ -60,6 +63,15 @@ class GpuReach:
             if need(n, edges, len(sources), words, keep) <= free:
                 return _Search(ctx, device, graph, words, sources, keep).run(limit)
         return ReachByPrograms(self.backend).search(ctx, sources, keep=keep, limit=limit)
+
+
+class GpuLevels(GpuReach):
+    """Searches that keep distances."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of a search and of the digits of distances."""
+        return 120 * size.vertices
 
 
 class _Search(SourceSearch):
