@@ -14,6 +14,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 from dgraph.errors import UsageError
 from dgraph.result.matrix import Arcs, DistanceMatrix, summaries
@@ -62,7 +63,7 @@ class Apsp(Algorithm):
         if self.parts is not None and self.variant != "separators":
             raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Plan, find potentials, then all distances; collective."""
         from dgraph.algorithms.apsp_parts.elimination import Elimination
         from dgraph.algorithms.apsp_parts.matrix_plan import planned
@@ -85,7 +86,8 @@ class Apsp(Algorithm):
             )
             h = potentials(rows, ctx.called)
             shape = rows.stop - rows.first, rows.n
-            matrix = in_file(self.matrix_file, shape, dtype, rows.first, ctx.comm) if plan.in_file else None
+            file = self.matrix_file if plan.in_file else None
+            matrix = None if file is None else in_file(file, shape, dtype, rows.first, ctx.comm)
             distances: Any = matrix.here if matrix is not None else None
             steps = 0
 
@@ -106,7 +108,6 @@ class Apsp(Algorithm):
             if matrix is not None:
                 matrix.finish()
         arcs = Arcs(rows.source, rows.target, rows.weight)
-        file = None if matrix is None else self.matrix_file
         held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
         found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}

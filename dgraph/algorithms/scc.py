@@ -101,14 +101,14 @@ class Scc(Algorithm):
         return Answer({"labels": labels}, summary, finished, None if finished else f"{ctx.rounds} rounds")
 
 
-def _pivot(ctx, original: np.ndarray) -> int | None:
+def _pivot(ctx: Context, original: np.ndarray) -> int | None:
     """Return a vertex of largest in-degree · out-degree; None if no vertex has arcs of both kinds; collective."""
     degrees = ctx.local.out_degree[: original.size] * ctx.reversed.out_degree[: original.size]
     most = ctx.largest(int(degrees.max(initial=0)))
     return _smallest(original, degrees == most, ctx.comm) if most else None
 
 
-def _around(ctx, pivot: int, original: np.ndarray) -> tuple[np.ndarray, int, bool]:
+def _around(ctx: Context, pivot: int, original: np.ndarray) -> tuple[np.ndarray, int, bool]:
     """Return the component of one vertex and the three parts around it; collective.
 
     Returns:
@@ -124,7 +124,7 @@ def _around(ctx, pivot: int, original: np.ndarray) -> tuple[np.ndarray, int, boo
     return part, label, finished
 
 
-def _split(ctx, part: np.ndarray) -> tuple[np.ndarray, bool]:
+def _split(ctx: Context, part: np.ndarray) -> tuple[np.ndarray, bool]:
     """Split every part by the smallest ids that reach its vertices and that they reach; collective.
 
     Returns:
@@ -149,7 +149,7 @@ def _smallest(ids: np.ndarray, mask: np.ndarray, comm) -> int:
     return int(comm.allreduce(np.array([ids.min(where=mask, initial=UNREACHED)]), "min")[0])
 
 
-def _largest(labels: np.ndarray, original: np.ndarray, known: int, ctx) -> int:
+def _largest(labels: np.ndarray, original: np.ndarray, known: int, ctx: Context) -> int:
     """Return the size of the largest component, if there is one; collective.
 
     Args:

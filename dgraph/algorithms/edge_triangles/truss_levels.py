@@ -55,7 +55,7 @@ class Levels:
 class WholeLevels(Levels):
     """Levels on one rank by ``whole_peel.py``."""
 
-    def __init__(self, ctx, full, kernel):
+    def __init__(self, ctx: Context, full, kernel):
         super().__init__(ctx, full)
         self.edges_here = kernel.peel(full)
 
@@ -108,7 +108,7 @@ class WholeLevels(Levels):
 class LevelsOverRanks(Levels):
     """Edges by entries of their higher ends; those that leave are sent to the owners of both ends."""
 
-    def __init__(self, ctx, full, kernel):
+    def __init__(self, ctx: Context, full, kernel):
         super().__init__(ctx, full)
         self.kernel, self.support = kernel, kernel.supports(full)
         full.values[:] = ALIVE
@@ -155,7 +155,7 @@ class LevelsOverRanks(Levels):
 
     def left(self) -> int:
         """Return the number of edges that are left over all ranks; collective."""
-        return int(self.ctx.total(int(np.count_nonzero(self.full.values == ALIVE)))) // 2
+        return self.ctx.total(int(np.count_nonzero(self.full.values == ALIVE))) // 2
 
     def truss(self) -> np.ndarray:
         """Return the largest level plus 2 of an edge at each master."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -359,6 +359,12 @@ class Context:
     def few_rounds(self) -> bool:
         """True if few rounds over many edges cost less than many over few, as on GPUs; equal on all ranks."""
         return self.backend.few_rounds
+
+    @overload
+    def total(self, value: int) -> int: ...
+
+    @overload
+    def total(self, value: float) -> float: ...
 
     def total(self, value: float) -> float:
         """Sum one number over ranks; integers stay integers, floats are added in rank order."""

@@ -56,7 +56,7 @@ class Forest(RowSolver):
                 return self.whole(ctx.local)
             columns = Trees(ctx).joined(*self.lightest(ctx.local))
             here = columns["source"] >= 0
-            return columns, exact_sum(columns["weight"][here], ctx.comm), int(ctx.total(int(here.sum())))
+            return columns, exact_sum(columns["weight"][here], ctx.comm), ctx.total(int(here.sum()))
 
     def lightest(self, local: LocalGraph) -> Edges:
         """Return the edges of the local minimum spanning forest, in order: no other is in a forest of the graph."""

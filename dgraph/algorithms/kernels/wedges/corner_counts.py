@@ -36,7 +36,7 @@ class HostCounts:
 
     def triangles(self) -> tuple[np.ndarray, int]:
         """Return the triangles and their sum."""
-        return self.counts, int(self.ctx.total(int(self.counts.sum())))
+        return self.counts, self.ctx.total(int(self.counts.sum()))
 
     def shares(self) -> tuple[np.ndarray, float]:
         """Return the shares and their sum."""
