@@ -13,6 +13,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, a
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.engine.rounds.context import Context
 
 NORMALIZED = Parameter("normalized", bool, True, "divide by the number of pairs of other vertices")
 WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights of edges, which must be above 0")
@@ -49,7 +50,7 @@ class Bc(Algorithm):
         """Refuse sources that are chosen twice, or have values."""
         check_sampling(self)
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n = sample(ctx, self), ctx.local.n
         kernel = ctx.solver("path sums" if self.weighted else "dependencies")

@@ -11,6 +11,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, lids_of, sources_of
+from dgraph.engine.rounds.context import Context
 
 
 @algorithm(
@@ -38,7 +39,7 @@ class Closeness(Algorithm):
     whole_rows = True
     edge_rule = AS_SIMPLE
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Search from all or from the drawn sources; collective."""
         sources = sources_of(ctx, self.k, self.random_state)
         kernel = ctx.solver("searches" if self.weighted else "reach")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgraph.algorithms.base import Parameter
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 
 PIECE = 1 << 15
@@ -21,7 +22,7 @@ RANDOM_STATE = Parameter("random_state", int, 1, "seed of the draw of k sources"
 """Parameter ``random_state`` of centralities."""
 
 
-def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
+def sources_of(ctx: Context, k: int | None, random_state: int) -> np.ndarray:
     """Return the sources of a centrality, original ids, ascending: all vertices, or ``k`` of them; collective.
 
     The draw depends on the ids and the seed alone: those of the ``k`` smallest hashes.
@@ -41,7 +42,7 @@ def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
     return np.sort(ids[np.lexsort((ids, hashed(ids, random_state)))[:k]])
 
 
-def smallest(ctx, k: int, seed: int) -> np.ndarray:
+def smallest(ctx: Context, k: int, seed: int) -> np.ndarray:
     """Return the masters of the ``k`` smallest hashes, original ids in any order; all if there are fewer."""
     ids, limit = ctx.local.original[: ctx.local.masters], np.uint64(np.iinfo(np.uint64).max)
     kept, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)
@@ -76,7 +77,7 @@ def lids_of(local, sources: np.ndarray) -> np.ndarray:
     return np.where(ids[place] == sources, place, -1)
 
 
-def check_sources(ctx, sources: Sequence[int], name: str) -> np.ndarray:
+def check_sources(ctx: Context, sources: Sequence[int], name: str) -> np.ndarray:
     """Return named sources as int64 if each is a vertex of the graph and none occurs twice; collective.
 
     Raises:

@@ -11,6 +11,7 @@ from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
 from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
+from dgraph.engine.rounds.context import Context
 from dgraph.result.edge_values import EdgeValues
 
 
@@ -48,7 +49,7 @@ class EdgeBc(Algorithm):
         """Refuse sources that are chosen twice, or have values."""
         check_sampling(self)
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
         kernel = ctx.solver("path sums")
@@ -65,7 +66,9 @@ class EdgeBc(Algorithm):
         summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
         return Answer(highest, summary, edges=edges)
 
-    def _edges(self, ctx, replica: Replica, source, target, values, undirected: bool) -> tuple[EdgeValues, dict]:
+    def _edges(
+        self, ctx: Context, replica: Replica, source, target, values, undirected: bool
+    ) -> tuple[EdgeValues, dict]:
         """Return the values of edges, and the columns of vertices."""
         order = np.lexsort((target, -values, source))
         head = order[np.concatenate([[True], np.diff(source[order]) > 0])[: len(order)]]

@@ -12,6 +12,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, check_sources, sources_of
 from dgraph.algorithms.many_sources.results import ENDLESS
+from dgraph.engine.rounds.context import Context
 
 NAMED_OR_DRAWN = (
     Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)", weights=False),
@@ -40,7 +41,7 @@ class NamedSearch(Algorithm):
         """Return further arguments of the kernel."""
         return {}
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Search from each source; collective."""
         if self.sources is None:
             sources = sources_of(ctx, min(self.k, ctx.local.n), self.random_state)
@@ -48,7 +49,8 @@ class NamedSearch(Algorithm):
             sources = check_sources(ctx, self.sources, self.name)
         reached = ctx.solver(self.kernel).search(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
-        fields, self.columns = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
+        fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
+        self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)
 
 
@@ -64,7 +66,7 @@ class NamedHopSearch(NamedSearch):
 
 
 def _named(
-    ctx, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
+    ctx: Context, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
 ) -> tuple[dict[str, Any], dict[str, ResultColumn]]:
     """Return columns and their descriptions by name, with each source in place of S; collective."""
     ids = sources.tolist() if ctx.names is None else ctx.names.of(sources, ctx.comm)

@@ -8,6 +8,7 @@ from dgraph.algorithms.many_sources.lane_search import HopSearch
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
 from dgraph.algorithms.many_sources.results import ENDLESS, KeptSources, Reached, put_rows
 from dgraph.backend.row_solver import RowSize
+from dgraph.engine.rounds.context import Context
 
 
 class Reach(HopSearch):
@@ -23,7 +24,7 @@ class Reach(HopSearch):
         """
         return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
 
-    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
 
         Args:
@@ -38,7 +39,7 @@ class Reach(HopSearch):
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""
         threads, masters, slots = self.passes.threads, self.rows.masters, self.rows.slots
-        self.arrays = {
+        self.arrays: dict[str, np.ndarray] = {
             "seen": np.empty((threads, masters, WORDS), np.uint64),
             "front": np.empty((threads, slots, WORDS), np.uint64),
             "fresh": np.empty((threads, masters, WORDS), np.uint64), "whole": np.zeros((threads, WORDS), np.uint64),

@@ -13,6 +13,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, Reached
 from dgraph.backend.row_solver import RowSolver
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.program import OR, Field, Global, Program, bit_count, where
 
@@ -106,7 +107,7 @@ def levels_program(digits: int) -> type[ReachProgram]:
 class ReachByPrograms(RowSolver):
     """Searches from 64 sources after the other on a GPU."""
 
-    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
         kept = KeptSources(masters, len(sources), keep)
@@ -130,7 +131,7 @@ class ReachByPrograms(RowSolver):
         return Reached(far.astype(np.int64), count, pairs, depth, kept.columns())
 
 
-def _levels(ctx, given: dict, whole: int, limit: int) -> tuple:
+def _levels(ctx: Context, given: dict, whole: int, limit: int) -> tuple:
     """Return the state of a search that keeps distances, and the number of their binary digits."""
     for digits in (DIGITS, MORE_DIGITS):
         most = (1 << digits) - 1

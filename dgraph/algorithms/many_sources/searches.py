@@ -17,6 +17,7 @@ from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_la
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import host_share, lacking, one_of_many
 from dgraph.result.columns import UNREACHED, Column
 
@@ -31,7 +32,7 @@ def _reached(distances: np.ndarray) -> np.ndarray:
 class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
-    def search(self, ctx, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
         result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
@@ -74,7 +75,7 @@ class Searches(LaneSearch):
         """
         return 900 * size.n + 90 * size.m + 48 * size.masters
 
-    def search(self, ctx, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
 
         Kept distances are int64, or of the dtype of float weights.
@@ -86,8 +87,8 @@ class Searches(LaneSearch):
         self.most, self.mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
         ctx.weighted |= self.kind is not None
         self.integral = self.kind is None or self.kind.kind != "f"
-        exact = self.integral or not keep
-        self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if exact else self.kind
+        kept = self.kind if keep and not self.integral else None
+        self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if kept is None else kept
         return self.run(ctx, sources)
 
     def plan_passes(self) -> Plan:
@@ -144,5 +145,6 @@ class Searches(LaneSearch):
 
     def answer(self) -> Reached:
         """Return the sums, or the columns and the number of pairs."""
-        self.result.pairs = self.ctx.total(sum(int(np.count_nonzero(_reached(c))) for c in self.result.columns))
+        columns: list[np.ndarray] = self.result.columns  # type: ignore[assignment]
+        self.result.pairs = self.ctx.total(sum(int(np.count_nonzero(_reached(column))) for column in columns))
         return self.result

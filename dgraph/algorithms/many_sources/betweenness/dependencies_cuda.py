@@ -18,6 +18,7 @@ from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
 
@@ -80,7 +81,7 @@ class GpuDependencies(RowSolver):
         """Return the bytes a vertex of :func:`need` for eight lanes."""
         return 190 * size.vertices
 
-    def search(self, ctx: Any, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
 
         Raises:
@@ -102,7 +103,7 @@ class GpuDependencies(RowSolver):
 class _Search(SourceSearch):
     """Arrays of a search, by position, and its kernels."""
 
-    def __init__(self, ctx: Any, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
+    def __init__(self, ctx: Context, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
         super().__init__(ctx, device, graph, sources)
         self.lanes, self.sources, self.endpoints = lanes, sources, endpoints
         self.positions = self.positions.astype(np.int64)
@@ -172,7 +173,7 @@ class _Search(SourceSearch):
                 continue
             dense = self.is_dense(edges)
             kernels.set("dense", int(dense))
-            self.scan(dense, self.marked, level.long)
+            self.scan(dense, self.marked, bool(level.long))
 
     def _rotate(self) -> None:
         """Make ``next`` the level, the level the old one, and the cleared old one the next."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.results import Summed
 from dgraph.backend.row_solver import RowSolver
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.errors import DataError
 from dgraph.program import ADD, Field, Program, where
@@ -114,7 +115,7 @@ class Shares(Program):
 class DependenciesByPrograms(RowSolver):
     """Dependencies of one source after the other on a GPU."""
 
-    def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
 
         Raises:

@@ -14,6 +14,7 @@ from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearch
 from dgraph.algorithms.many_sources.results import Summed, add_parts
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.row_solver import RowSize
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import host_share, refuse_unless_fits
 from dgraph.errors import DataError
 
@@ -33,7 +34,14 @@ class PathSummer(LaneSearch):
         return 700 * size.n + 130 * size.m + 32 * size.masters
 
     def search(
-        self, ctx, sources: np.ndarray, name: str, *, weighted: bool, of_arcs: bool = False, endpoints: bool = False
+        self,
+        ctx: Context,
+        sources: np.ndarray,
+        name: str,
+        *,
+        weighted: bool,
+        of_arcs: bool = False,
+        endpoints: bool = False,
     ) -> Summed:
         """Sum the dependencies of ``sources`` (original ids, in the order in which they are added); collective.
 
@@ -110,7 +118,7 @@ class PathSummer(LaneSearch):
         return self.result
 
 
-def _check_weights(ctx, name: str) -> None:
+def _check_weights(ctx: Context, name: str) -> None:
     """Refuse weights that are not above 0; collective."""
     ctx.weighted |= ctx.local.out.weight_type is not None
     ctx.check_weights()

@@ -18,6 +18,7 @@ from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, Reached, hops_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
 
@@ -50,7 +51,7 @@ class GpuReach(RowSolver):
         """Return the bytes a vertex of :func:`need` for few words, which it takes where memory is short."""
         return 100 * size.vertices
 
-    def search(self, ctx: Any, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``; levels and bits stay on the GPU."""
         words, n, edges, device = MOST_WORDS, ctx.local.size, ctx.local.out.arcs, self.backend.device
         while words > 1 and 32 * words >= len(sources):
@@ -77,7 +78,7 @@ class GpuLevels(GpuReach):
 class _Search(SourceSearch):
     """Arrays of a search on the GPU, by position, and its kernels."""
 
-    def __init__(self, ctx: Any, device: Any, graph: Any, words: int, sources: np.ndarray, keep: str):
+    def __init__(self, ctx: Context, device: Any, graph: Any, words: int, sources: np.ndarray, keep: str):
         super().__init__(ctx, device, graph, sources)
         self.words, self.keep, self.positions = words, keep, self.positions.astype(np.uint32)
         xp, n, parts = device.xp, self.n, source_rows.most_parts(graph.edges)

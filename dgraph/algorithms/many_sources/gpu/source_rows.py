@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.engine.rounds.context import Context
 
 SHORT, LONG = 32, 4096
 """Most edges of a row that few threads read, and of one that a warp reads."""
@@ -94,7 +95,7 @@ class Kernels:
         self.module.launch(kernel, self._grids[kernel], argument)
 
 
-def takes(ctx: Any, backend: Any, sources: np.ndarray) -> bool:
+def takes(ctx: Context, backend: Any, sources: np.ndarray) -> bool:
     """Return True if these kernels may search: on one GPU, where neither direction nor schedule was asked for."""
     free = ctx.direction == "auto" and backend.options.schedule == "auto"
     return bool(ctx.comm.size == 1 and free and len(sources))
@@ -111,7 +112,7 @@ class SourceSearch:
         long_in: True if a row of in-edges is read in parts.
     """
 
-    def __init__(self, ctx: Any, device: Any, graph: Any, sources: np.ndarray):
+    def __init__(self, ctx: Context, device: Any, graph: Any, sources: np.ndarray):
         self.ctx, self.device, self.graph, self.n = ctx, device, graph, graph.local.size
         lids = device.put(lids_of(ctx.local, sources))
         self.positions = lids if graph.place is None else graph.place[lids]
