@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support import interrupts
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.errors import Cancelled, UsageError
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
+from dgraph.errors import UsageError
 from dgraph.result.matrix import Arcs, DistanceMatrix, summaries
 from dgraph.result.matrix_store import in_file
 
@@ -62,7 +63,7 @@ class Apsp(Algorithm):
         if self.parts is not None and self.variant != "separators":
             raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Plan, find potentials, then all distances; collective."""
         from dgraph.algorithms.apsp_parts.elimination import Elimination
         from dgraph.algorithms.apsp_parts.matrix_plan import planned
@@ -70,32 +71,29 @@ class Apsp(Algorithm):
         from dgraph.algorithms.apsp_parts.potentials import potentials
         from dgraph.algorithms.apsp_parts.row_searches import johnson
 
-        kernel = ctx.backend.row_kernel("minplus")
-        counted = kernel.whole(ctx.local)
-        if counted is not None:
-            return _answer(*counted, {"reached": 0, "farthest": 0.0}, None)
+        kernel = ctx.solver("minplus")
         ctx.weighted |= ctx.local.out.weight_type is not None
         ctx.check_weights()
         with ctx.record("compute"):
             rows = MatrixRows.of(ctx.local, ctx.comm)
             dtype = self._dtype(rows)
             block = min(self.block or kernel.preferred, kernel.most)
-            plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, ctx.backend)
+            threads = ctx.backend.host_threads
+            plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads)
             ctx.record.choose("variant", plan.variant, plan.reason)
             ctx.record.choose(
                 "distances", dtype.name, "exact in it" if rows.exact_in(dtype.name) else "sums are rounded"
             )
             h = potentials(rows, ctx.called)
             shape = rows.stop - rows.first, rows.n
-            matrix = in_file(self.matrix_file, shape, dtype, rows.first, ctx.comm) if plan.in_file else None
+            file = self.matrix_file if plan.in_file else None
+            matrix = None if file is None else in_file(file, shape, dtype, rows.first, ctx.comm)
             distances: Any = matrix.here if matrix is not None else None
             steps = 0
 
             def step():
-                interrupts.check()
                 ctx.comm.watchdog.begin(0)
-                if ctx.comm.total(int(ctx.progress.cancelled())):
-                    raise Cancelled("the run was cancelled before its distances were final")
+                boundary(ctx, "the run was cancelled before its distances were final")
 
             if plan.variant == "johnson":
                 distances = np.empty(shape, dtype) if distances is None else distances
@@ -110,21 +108,17 @@ class Apsp(Algorithm):
             if matrix is not None:
                 matrix.finish()
         arcs = Arcs(rows.source, rows.target, rows.weight)
-        file = None if matrix is None else self.matrix_file
         held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
         found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}
         summary |= {"products": steps} if steps else {}
-        return _answer(rows.to_masters(reached), rows.to_masters(farthest), summary, found)
+        columns = {"reached": rows.to_masters(reached), "farthest": rows.to_masters(farthest)}
+        return Answer(columns, summary, matrix=found)
 
     def _dtype(self, rows) -> np.dtype:
         if self.dtype != "auto":
             return np.dtype(self.dtype)
         return np.dtype("float32" if rows.exact_in("float32") else "float64")
-
-
-def _answer(reached, farthest, summary, matrix) -> Answer:
-    return Answer({"reached": reached, "farthest": farthest}, summary, matrix=matrix)
 
 
 def _largest(comm, values: np.ndarray) -> float:

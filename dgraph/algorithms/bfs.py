@@ -26,6 +26,7 @@ from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
 from dgraph.algorithms.distances import begin_summary, summarize, widened
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.first_parents import LEVEL, FirstParents, first_found, tree_levels, tree_parents
+from dgraph.engine.rounds.context import Context
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
@@ -220,6 +221,12 @@ class Bfs(Algorithm):
     Columns: ``distance`` (int64, ``UNREACHED`` without a path) and ``predecessor`` (-1 if there is none).
     """
 
+    source: int
+    depth_limit: int | None
+    return_predecessors: bool
+    predecessors: str
+    variant: str
+    without: str | None
     needs_source = continues = True
     edge_rule = AS_SIMPLE
 
@@ -232,7 +239,7 @@ class Bfs(Algorithm):
         """Refuse unknown variants and features."""
         traversal(self.variant, self.without)
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the levels, then the predecessors; collective."""
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
@@ -263,7 +270,7 @@ class Bfs(Algorithm):
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
-    def _above(self, ctx, apart, source):
+    def _above(self, ctx: Context, apart, source):
         """Return the program that finds predecessors."""
         back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.traversal.direction))
         above = Parents(source=source) if back else PushedParents()
@@ -275,7 +282,7 @@ class Bfs(Algorithm):
         return all(earlier.get(name) == getattr(self, name) for name in ("source", "depth_limit"))
 
 
-def _closer(ctx, known, source: int, limit: int) -> tuple:
+def _closer(ctx: Context, known, source: int, limit: int) -> tuple:
     """Return the levels after edges were added to the graph of a previous answer, and which fell; collective."""
     none = np.iinfo(np.int32).max
     before = np.minimum(known.taken("distance", UNREACHED), none).astype(np.int32)
@@ -284,7 +291,7 @@ def _closer(ctx, known, source: int, limit: int) -> tuple:
     return state, state["level"] < before
 
 
-def _first(ctx, source: int, limit: int) -> Answer:
+def _first(ctx: Context, source: int, limit: int) -> Answer:
     """Find levels and predecessors in one program."""
     state = ctx.run(FirstParents(source=source, limit=limit))
     reached, farthest, arcs = summarize(state, "tree", ctx.local).over_ranks(ctx.comm)

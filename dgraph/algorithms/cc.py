@@ -6,6 +6,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.algorithms.edge_rule import AS_SIMPLE
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import unknown
 from dgraph.program import MIN, Field, Program
 
@@ -46,10 +47,11 @@ class Cc(Algorithm):
     Column: ``labels`` (int64, an original id).
     """
 
+    variant: str
     undirected = continues = True
     edge_rule = AS_SIMPLE
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the labels and count the components; collective."""
         if self.variant not in VARIANTS:
             raise unknown("variant of cc", self.variant, VARIANTS)
@@ -64,11 +66,12 @@ class Cc(Algorithm):
         )  # fmt: skip
 
 
-def _joined(ctx) -> np.ndarray:
+def _joined(ctx: Context) -> np.ndarray:
     """Return the labels after edges were added to the graph of a previous answer; collective.
 
     Added edges join components, so only the graph of components and added edges is searched; every rank has all of it.
     """
+    assert ctx.previous is not None
     known, original = ctx.previous, ctx.local.original[: ctx.local.masters]
     labels = known.taken("labels", -1, vertices=True)
     labels = np.where(labels < 0, original, labels)

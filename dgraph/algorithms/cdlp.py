@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dgraph.algorithms.base import COUNT, Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import as_int64
 from dgraph.program import INF, MODE, Field, Program, where
 
@@ -65,9 +66,9 @@ class Cdlp(Algorithm):
     undirected = whole_rows = True
     edge_rule = EdgeRule("counted", "once", stripped=("parallel",))
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Propagate labels; collective."""
-        labels = Labels(rounds=self.max_iter)
+        labels: Program = Labels(rounds=self.max_iter)
         if ctx.largest(ctx.local.largest_id) < 2**31 - 1:  # 32 bits halve what a round reads
             labels = labels.retype(label="int32")
         state = ctx.run(labels)

@@ -16,6 +16,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, a
 from dgraph.algorithms.color_parts.priorities import ByDegree, ByKey, KeyPhase, degree_phase
 from dgraph.algorithms.color_parts.two_colors import FEWEST, MOST, VERTICES, two_colored
 from dgraph.algorithms.edge_rule import STRIPPED
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State, as_int64
 from dgraph.errors import UsageError
 from dgraph.program import INF, MEX, Field, Program, mixed, where
@@ -121,7 +122,7 @@ class Color(Algorithm):
         if self.switch_round is not None and self.variant != "hybrid":
             raise UsageError(f"switch_round is for the variant hybrid, and this one is {self.variant}; leave it out")
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Colour the graph by the variant; collective."""
         if self.variant == "hybrid" and self.switch_round != 0:
             return self._two_phases(ctx)
@@ -135,20 +136,20 @@ class Color(Algorithm):
         summary = {"colors": ctx.largest(int(colors.max(initial=-1))) + 1}
         return Answer({"color": colors}, summary, finished, limited(finished, ctx.rounds))
 
-    def _two_phases(self, ctx) -> Answer:
+    def _two_phases(self, ctx: Context) -> Answer:
         partial = ctx.run(degree_phase(ctx.local.n, self.switch_round).with_traversal(self.traversal))
         if not partial.finished:
             return self._answer(ctx, partial)
         rest = KeyPhase(first=self._largest(ctx, partial) + 1, random_state=self.random_state)
         return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": partial.raw("color")}))
 
-    def _answer(self, ctx, state: State) -> Answer:
+    def _answer(self, ctx: Context, state: State) -> Answer:
         limit = limited(state.finished, ctx.rounds)
         summary = {"colors": self._largest(ctx, state) + 1}
         return Answer({"color": state.column("color", as_int64)}, summary, state.finished, limit)
 
     @staticmethod
-    def _largest(ctx, state: State) -> int:
+    def _largest(ctx: Context, state: State) -> int:
         """Return the largest colour over all ranks, -1 if no vertex has one; collective."""
         most, many = state.largest("color")
         return ctx.largest(most if many else -1)

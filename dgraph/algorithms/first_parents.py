@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph.engine.rounds.context import Context
 from dgraph.program import INF, MIN, Field, Global, Program, where
 from dgraph.result.columns import UNREACHED
 
@@ -76,7 +77,7 @@ class FirstParentsOnly(Program):
         return {"parent": u.id}
 
 
-def first_found(ctx) -> bool:
+def first_found(ctx: Context) -> bool:
     """Return True if these programs may run: on one GPU, whose vertices keep one proposal, with ids below LEVEL."""
     return ctx.comm.size == 1 and ctx.few_rounds and ctx.local.largest_id < LEVEL - 1
 

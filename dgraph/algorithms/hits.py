@@ -11,6 +11,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, OnePass, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.program import ADD, ALL, Field
 
@@ -72,7 +73,7 @@ class Hits(Algorithm):
         if not self.tol > 0:
             raise UsageError(f"tol = {self.tol} can never be met; give a number > 0")
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit; collective."""
         if ctx.local.out.weight_type is not None:
             largest_and_mean(ctx, NEED)
@@ -89,7 +90,7 @@ class Hits(Algorithm):
         return Answer(columns, {"change": change, "iterations": iterations}, met, None if met else reason)
 
 
-def _shares(ctx, program: Authorities, scores: np.ndarray) -> np.ndarray:
+def _shares(ctx: Context, program: Authorities, scores: np.ndarray) -> np.ndarray:
     """Return the program's sums of these scores, scaled to the sum 1; collective."""
     sums = ctx.run(program, {"score": scores})["sum"]
     whole = ctx.total(float(sums.sum()))

@@ -12,6 +12,7 @@ from dgraph.algorithms.edge_rule import STRIPPED
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import STEP, Shells, by_shells
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State, as_int64
 from dgraph.errors import UsageError
 from dgraph.program import Program
@@ -87,7 +88,7 @@ class KCore(Algorithm):
         if self.k is not None and self.k < 0:
             raise UsageError(f"k = {self.k} is not a core number; give k ≥ 0, or leave k out for every core number")
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the core numbers by the chosen variant; collective."""
         largest = ctx.largest(ctx.local.largest_degree)
         dtype = "int64" if largest >= 2**31 else "int32"
@@ -106,7 +107,7 @@ class KCore(Algorithm):
         limit = limited(state.finished, state.rounds)
         return Answer({"in_core": inside.astype(np.int64)}, summary, state.finished, limit)
 
-    def _chosen(self, ctx, largest: int) -> str:
+    def _chosen(self, ctx: Context, largest: int) -> str:
         """Return the variant that "auto" stands for.
 
         ``shells`` visits edges twice but takes fewer rounds, which are what costs between GPUs.
@@ -122,7 +123,7 @@ class KCore(Algorithm):
         return "shells"
 
     @staticmethod
-    def _all(ctx, state: State) -> Answer:
+    def _all(ctx: Context, state: State) -> Answer:
         mine, size = state.largest("core")
         most = ctx.largest(mine)
         summary = {"largest_core": most, "largest_core_size": ctx.total(size if mine == most else 0)}

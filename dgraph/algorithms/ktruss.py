@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.algorithms.edge_rule import AS_SIMPLE
+from dgraph.engine.rounds.context import Context
 
 LEVELS = 2**31 - 2
 """Level at which every edge leaves: numbers of triangles are int32."""
@@ -38,14 +39,11 @@ class Ktruss(Algorithm):
     edge_rule = AS_SIMPLE
     resumes = False
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Peel edges to the end or to the round limit; collective."""
-        from dgraph.algorithms.edge_triangles.full_rows import FullRows
-        from dgraph.algorithms.edge_triangles.truss_levels import truss_levels  # imports Numba, which other runs lack
-
-        kernel = ctx.backend.row_kernel("edge triangles")
+        solver = ctx.solver("trusses")
         with ctx.record("compute"):
-            peel = truss_levels(ctx, FullRows(ctx.local, ctx.comm), kernel)
+            peel = solver.solve(ctx)
             finished = peel.to_the_end() if self.k is None else peel.through(min(self.k - 3, LEVELS))
         truss = peel.truss()
         limit = limited(finished, ctx.rounds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
 from dgraph.algorithms.edge_rule import STRIPPED
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import as_int64
 from dgraph.program import ADD, Field, Program, mixed, where
 
@@ -76,7 +77,7 @@ class Mis(Algorithm):
     edge_rule = STRIPPED
     one_gpu = "independent"
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the set; collective."""
         state = ctx.run(Independent(random_state=self.random_state))
         most, many = state.largest("inside")

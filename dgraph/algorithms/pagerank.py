@@ -14,6 +14,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.out_weights import out_weights
 from dgraph.program import ADD, ALL, Field, Global, Program, where
@@ -206,10 +207,13 @@ class Pagerank(Algorithm):
     weighted = continues = True
     edge_rule = EdgeRule("counted", "each")
 
+    alpha: float
+    tol: float
+    max_iter: int
     personalization: Any
     precision: str
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the round limit; collective."""
         settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
         fields = SINGLE if self.precision == "single" else {}
@@ -245,7 +249,7 @@ class Pagerank(Algorithm):
         if self.max_iter < 1:
             raise UsageError(f"max_iter = {self.max_iter} leaves nothing to do; give 1 or more")
 
-    def _out_weights(self, ctx) -> np.ndarray:
+    def _out_weights(self, ctx: Context) -> np.ndarray:
         """Return the sum of the out-weights of each master; collective.
 
         Raises:
@@ -270,7 +274,7 @@ class Pagerank(Algorithm):
             )
         return sums
 
-    def _jumps(self, ctx) -> np.ndarray:
+    def _jumps(self, ctx: Context) -> np.ndarray:
         """Return this rank's part of the jump distribution, float64 (masters,); collective.
 
         Raises:
@@ -294,7 +298,8 @@ class Pagerank(Algorithm):
         return np.where(here, values[at] / values.sum(), 0.0)
 
 
-def _start(ctx) -> np.ndarray:
+def _start(ctx: Context) -> np.ndarray:
     """Return the ranks of the previous answer, 1/n for new vertices, scaled to the sum 1: float64 (masters,)."""
+    assert ctx.previous is not None
     ranks = ctx.previous.taken("pagerank", 1.0 / ctx.local.n).astype(np.float64)
     return ranks / ctx.total(float(ranks.sum()))

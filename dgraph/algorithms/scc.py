@@ -8,7 +8,7 @@ All parts are then split at once, until every vertex is decided. A vertex takes 
 its part, which splits the part [Orzan 2004]; then the smallest id that it reaches within its new part. If both are
 equal, they are the smallest id of its component; otherwise the second one names its next part. As in ECL-SCC [Alabandi,
 Sands, Biros & Burtscher 2023] both directions split in each pass: chains of ascending or descending ids take two.
-One GPU does the same over lists of arcs, ``kernels/strong.cuh``.
+One GPU does the same over lists of arcs, ``kernels/strong/strong.cuh``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.edge_rule import AS_SIMPLE
+from dgraph.engine.rounds.context import Context
+from dgraph.errors import OutOfMemory
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
@@ -73,11 +75,20 @@ class Scc(Algorithm):
     one_gpu = "strong"
     edge_rule = AS_SIMPLE
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the labels, count the components, and the vertices of the largest; collective."""
-        found = ctx.backend.row_kernel("strong").found(ctx, Levels(), LevelsBack())
-        if found is not None:
-            return Answer({"labels": found[0]}, {"components": found[1], "largest": found[2]})
+        solver = ctx.solver("strong")
+        if solver is None:
+            return self._by_programs(ctx)
+        try:
+            labels, components, largest = solver.solve(ctx, Levels(), LevelsBack())
+        except OutOfMemory as lacking:
+            ctx.record.choose("components", "programs", str(lacking))
+            return self._by_programs(ctx)
+        return Answer({"labels": labels}, {"components": components, "largest": largest})
+
+    def _by_programs(self, ctx: Context) -> Answer:
+        """Split parts by programs until every vertex is decided; collective."""
         original = ctx.local.original[: ctx.local.masters]
         pivot = _pivot(ctx, original)
         part, giant, finished = (original.copy(), -1, True) if pivot is None else _around(ctx, pivot, original)
@@ -90,14 +101,14 @@ class Scc(Algorithm):
         return Answer({"labels": labels}, summary, finished, None if finished else f"{ctx.rounds} rounds")
 
 
-def _pivot(ctx, original: np.ndarray) -> int | None:
+def _pivot(ctx: Context, original: np.ndarray) -> int | None:
     """Return a vertex of largest in-degree · out-degree; None if no vertex has arcs of both kinds; collective."""
     degrees = ctx.local.out_degree[: original.size] * ctx.reversed.out_degree[: original.size]
     most = ctx.largest(int(degrees.max(initial=0)))
     return _smallest(original, degrees == most, ctx.comm) if most else None
 
 
-def _around(ctx, pivot: int, original: np.ndarray) -> tuple[np.ndarray, int, bool]:
+def _around(ctx: Context, pivot: int, original: np.ndarray) -> tuple[np.ndarray, int, bool]:
     """Return the component of one vertex and the three parts around it; collective.
 
     Returns:
@@ -113,7 +124,7 @@ def _around(ctx, pivot: int, original: np.ndarray) -> tuple[np.ndarray, int, boo
     return part, label, finished
 
 
-def _split(ctx, part: np.ndarray) -> tuple[np.ndarray, bool]:
+def _split(ctx: Context, part: np.ndarray) -> tuple[np.ndarray, bool]:
     """Split every part by the smallest ids that reach its vertices and that they reach; collective.
 
     Returns:
@@ -138,7 +149,7 @@ def _smallest(ids: np.ndarray, mask: np.ndarray, comm) -> int:
     return int(comm.allreduce(np.array([ids.min(where=mask, initial=UNREACHED)]), "min")[0])
 
 
-def _largest(labels: np.ndarray, original: np.ndarray, known: int, ctx) -> int:
+def _largest(labels: np.ndarray, original: np.ndarray, known: int, ctx: Context) -> int:
     """Return the size of the largest component, if there is one; collective.
 
     Args:

@@ -31,8 +31,9 @@ from dgraph.algorithms.sssp_parts.negative_weights import solve_signed
 from dgraph.algorithms.sssp_parts.sssp_predecessors import CloserNearer, nearer_program, predecessors
 from dgraph.algorithms.sssp_parts.variants import SIGNED, VARIANTS, WIDTH, figures, solve
 from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import DataError, UsageError
-from dgraph.program import INF, MIN, Field, where
+from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
 NARROW = np.iinfo(np.int32).max
@@ -97,6 +98,7 @@ class Sssp(Algorithm):
     weighted = wants_weights = True
     edge_rule = AS_SIMPLE
 
+    source: int
     variant: str
     cutoff: float | None
     delta: float | None
@@ -117,7 +119,7 @@ class Sssp(Algorithm):
         if self.variant in VARIANTS and self.delta is not None and not VARIANTS[self.variant].buckets:
             raise UsageError(f"--variant {self.variant} has no buckets; leave delta out")
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Find the distances, then the predecessors; collective."""
         source = check_source(ctx, self.source, "sssp")
         published = VARIANTS.get(self.variant)
@@ -135,7 +137,7 @@ class Sssp(Algorithm):
         known = ctx.previous
         if known is not None and (known.removed or known.raised):
             known = None
-        program: Distances
+        program: Program
         if self.cutoff is None:
             program = (Distances if known is None else CloserDistances)(**settings)
         else:
@@ -174,7 +176,7 @@ class Sssp(Algorithm):
         summary = {"source": source, "reached": reached, "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
-    def _nearer(self, ctx):
+    def _nearer(self, ctx: Context):
         """Return the program that finds predecessors; None if none are wanted."""
         if not self.return_predecessors:
             return None
@@ -182,7 +184,7 @@ class Sssp(Algorithm):
         nearer.first_hit = self.predecessors == ANY
         return nearer
 
-    def _published(self, ctx, source: int, delta: float, most: float) -> Answer:
+    def _published(self, ctx: Context, source: int, delta: float, most: float) -> Answer:
         """Run a variant of the papers on weights ≥ 0; collective."""
         published = VARIANTS[self.variant]
         nearer = self._nearer(ctx)
@@ -208,12 +210,12 @@ class Sssp(Algorithm):
         summary = {"source": source, "reached": reached, **width, **figures(state)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
-    def _signed(self, ctx, source: int) -> Answer:
+    def _signed(self, ctx: Context, source: int) -> Answer:
         """Run a variant of the papers on weights of which some are negative; collective."""
         if self.cutoff is not None:
             raise UsageError("a path beyond the cutoff may come back below it over negative weights; leave cutoff out")
         kind = ctx.local.out.weight_type
-        dtype = kind.name if kind.kind == "f" else "int64"
+        dtype = kind.name if kind is not None and kind.kind == "f" else "int64"
         signed = solve_signed(ctx, self.variant, source, dtype, largest_magnitude(ctx))
         found = summarize(signed.state, "dist", ctx.local)
         reached, _, arcs = found.over_ranks(ctx.comm)
@@ -228,7 +230,7 @@ class Sssp(Algorithm):
         """Return True if source and cutoff are the same."""
         return all(earlier.get(name) == getattr(self, name) for name in ("source", "cutoff"))
 
-    def _chosen(self, ctx) -> str:
+    def _chosen(self, ctx: Context) -> str:
         """Return the variant that "auto" stands for."""
         if self.variant != "auto":
             return self.variant
@@ -247,7 +249,7 @@ def _before(known, dtype: str) -> np.ndarray:
     return np.minimum(known.taken("distance", UNREACHED), np.iinfo(dtype).max).astype(dtype)
 
 
-def _rises(ctx, farthest: float, dtype: str) -> bool:
+def _rises(ctx: Context, farthest: float, dtype: str) -> bool:
     """Return True if every edge makes distances longer, rounded sums included: there are no plateaus; collective."""
     if ctx.local.out.weight_type is None:
         return True
@@ -256,7 +258,7 @@ def _rises(ctx, farthest: float, dtype: str) -> bool:
     return not ctx.total(bool(ctx.local.out.arcs) and not low > least)
 
 
-def default_delta(ctx, mean: float, width: int = 4) -> float:
+def default_delta(ctx: Context, mean: float, width: int = 4) -> float:
     """Return the default Δ = ``width`` · mean weight / mean degree, above 0.
 
     Wide buckets relax edges repeatedly; narrow ones make small rounds, which then open several buckets at once.
@@ -265,7 +267,7 @@ def default_delta(ctx, mean: float, width: int = 4) -> float:
     return max(width * mean / degree, 1e-300)
 
 
-def _dtypes(ctx, most: float) -> tuple[str, ...]:
+def _dtypes(ctx: Context, most: float) -> tuple[str, ...]:
     """Return the dtypes to compute distances in, one after the other until the distances fit.
 
     Integer sums are tried in 32 bits first. A sum that exceeds the dtype saturates and counts as no path, so its
@@ -277,7 +279,7 @@ def _dtypes(ctx, most: float) -> tuple[str, ...]:
     return ("int64",) if most >= NARROW else ("int32", "int64")
 
 
-def _refuse_overflow(ctx, state, dtype: str, most: float) -> None:
+def _refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
     """Raise a :class:`DataError` if a distance exceeds int64; collective."""
     if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
         return

@@ -8,13 +8,14 @@ are not abstract are optional, and their defaults stand for "none".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.round_stats import RoundStats, Spent
+from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -334,8 +335,8 @@ class Backend(ABC):
         return ""
 
     @abstractmethod
-    def row_kernel(self, name: str) -> Any:
-        """Return a registered kernel of whole rows, on this rank's device."""
+    def solvers(self, name: str) -> Iterator[RowSolver]:
+        """Yield the solvers of a registered name on this rank's device, the preferred one first."""
 
     opened: tuple | None = None
     """Device and options of the last run, its GPU, and its choices and warnings for the report: the next run may ask

@@ -1,15 +1,19 @@
 """Register of hand-written kernels, by the name that ``Program.kernel`` gives.
 
-``dgraph.algorithms.kernels`` enters machines, arrays, memory and ``.cuh`` files here, and backends look them up: no
-backend imports an algorithm or tests a kernel's name. Machines are loaded when first needed: they load compilers.
+A package of kernels lists its rows as ``KERNELS`` in its ``__init__.py``, and :func:`enter` puts them here, where
+backends look them up: no backend imports an algorithm or tests a kernel's name. A row names classes as
+``"module:Class"``, relative to its package. They are imported when first needed: they load compilers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, ClassVar, Protocol
 
 
 class Arrays(Protocol):
@@ -38,9 +42,47 @@ class VertexMemory:
     result: int
 
 
+@cache
+def _loaded(package: str, place: str) -> Any:
+    """Return a module of a package, or with ``:Class`` an attribute of it."""
+    name, _, attribute = place.partition(":")
+    module = import_module(f".{name}", package)
+    return attrgetter(attribute)(module) if attribute else module
+
+
 @dataclass(frozen=True)
-class Kernel:
-    """Hand-written rounds of one kind of program. Each loader returns a class; None: there is none.
+class Row:
+    """Row of the register.
+
+    Attributes:
+        name: its key.
+        package: package that lists it; :func:`enter` sets it.
+        PARTS: names of the attributes that name a class or a module; "": there is none.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]]
+    name: str
+    package: str = ""
+
+    def load(self, part: str) -> Any:
+        """Return the class or module that a part names; None: there is none."""
+        place = getattr(self, part)
+        return _loaded(self.package, place) if place else None
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the package."""
+        return Path(import_module(self.package).__path__[0])
+
+    def folders(self) -> set[Path]:
+        """Return the folders of the package and of the modules that the row names."""
+        modules = (getattr(self, part).partition(":")[0] for part in self.PARTS)
+        return {self.folder, *(self.folder.joinpath(*name.split(".")).parent for name in modules if name)}
+
+
+@dataclass(frozen=True)
+class Kernel(Row):
+    """Hand-written rounds of one kind of program.
 
     Attributes:
         cpu: machine on a CPU.
@@ -53,7 +95,7 @@ class Kernel:
         multi_gpu_files: ``.cuh`` files that ``cuda_ranks`` needs in the persistent multi-GPU kernel.
         multi_gpu_walk: ``.cuh`` file with the edge phase of that kernel.
         cooperative: kernels of its files with grid barriers, which need all blocks to be resident at once.
-        edges: Numba source of an edge kernel, which replaces the edge phase of a program on CPUs and leaves rounds,
+        edges: file of an edge kernel in Numba, which replaces the edge phase of a program on CPUs and leaves rounds,
             frontier, synchronisation and reports to the machine. The source follows the program's operators in its
             generated file (``backend/cpu/round/phases.py``). It defines ``push_phase``, as ``push.py`` does, and
             ``settle``, for a proposal that mirrors sent. Both update masters at once, list those that become active,
@@ -62,18 +104,24 @@ class Kernel:
         peels: the edge kernel of peeling on GPUs, ``kcore_peel.cuh``: rounds drop vertices while edges are visited.
     """
 
-    cpu: Callable[[], Any] | None = None
-    cuda: Callable[[], Any] | None = None
-    cuda_ranks: Callable[[], Any] | None = None
-    arrays: Callable[[], Arrays] | None = None
+    PARTS = ("cpu", "cuda", "cuda_ranks", "arrays")
+    cpu: str = ""
+    cuda: str = ""
+    cuda_ranks: str = ""
+    arrays: str = ""
     memory: VertexMemory | None = None
     row_heads: bool = False
     phase_files: tuple[str, ...] = ()
     multi_gpu_files: tuple[str, ...] = ()
     multi_gpu_walk: str = "walking_rank"
     cooperative: tuple[str, ...] = ()
-    edges: Path | None = None
+    edges: str = ""
     peels: bool = False
+
+    @property
+    def edge_source(self) -> Path:
+        """File of the edge kernel."""
+        return self.folder / self.edges
 
 
 KERNELS: dict[str, Kernel] = {}
@@ -81,55 +129,39 @@ KERNELS: dict[str, Kernel] = {}
 
 
 @dataclass(frozen=True)
-class RowMemory:
-    """Bytes that a kernel of whole rows takes for each vertex and arc of a rank, and in any case.
+class Solver(Row):
+    """Classes of a :class:`~dgraph.backend.row_solver.RowSolver` by device.
 
     Attributes:
-        pair: bytes for each pair of a rank's own vertex and a vertex of the graph.
-        whole: bytes for each vertex of the graph.
+        cpu: on a rank's threads, with or without a GPU; "": programs take its place.
+        gpu: on one GPU that holds the whole graph; "": ``cpu`` does.
+        gpus: on several ranks with a GPU each; "": ``cpu`` does.
+        beside_gpu: False: a rank with a GPU does not take ``cpu``.
     """
 
-    vertex: int
-    arc: int
-    fixed: int = 0
-    pair: int = 0
-    whole: int = 0
-
-    def of(self, vertices: int, arcs: int, masters: int, n: int) -> int:
-        """Return the bytes for a rank of this size, with ``masters`` vertices of its own of the graph's ``n``."""
-        return self.vertex * vertices + self.arc * arcs + (self.pair * masters + self.whole) * n + self.fixed
+    PARTS = ("cpu", "gpu", "gpus")
+    cpu: str = ""
+    gpu: str = ""
+    gpus: str = ""
+    beside_gpu: bool = True
 
 
-@dataclass(frozen=True)
-class RowKernel:
-    """Hand-written function of whole rows, which no program expresses. Each loader returns a class.
+SOLVERS: dict[str, Solver] = {}
+"""Name → solver of :meth:`~dgraph.engine.rounds.context.Context.solver`."""
 
-    Attributes:
-        cpu: made with a team of threads.
-        cuda: made with the GPU backend.
-        host: most host memory of a rank, beside the graph.
-        gpu: GPU memory of a single rank, beside the graph.
-        planned: stands for it where ``estimate`` runs an algorithm on a graph without edges.
-        gpu_ranks: True if each of several ranks takes it on its GPU, too.
-        replicated: True if ``host`` counts the vertices and arcs of the whole graph, which every rank holds.
-    """
-
-    cpu: Callable[[], Any]
-    cuda: Callable[[], Any]
-    host: RowMemory
-    gpu: RowMemory
-    planned: Callable[[], Any]
-    gpu_ranks: bool = False
-    replicated: bool = False
+FOLDERS: set[Path] = set()
+"""Folders of CUDA C++ files outside the GPU backend: those of modules that rows name."""
 
 
-ROW_KERNELS: dict[str, RowKernel] = {}
-"""Name → kernel of :meth:`~dgraph.backend.interface.Backend.row_kernel`."""
-
-FOLDERS: list[Path] = []
-"""Folders of CUDA C++ files outside the GPU backend."""
+def enter(package: ModuleType) -> None:
+    """Enter the rows that a package lists as ``KERNELS``, if it does."""
+    for listed in getattr(package, "KERNELS", ()):
+        row = replace(listed, package=package.__name__)
+        register: dict[str, Any] = KERNELS if isinstance(row, Kernel) else SOLVERS
+        register[row.name] = row
+        FOLDERS.update(row.folders())
 
 
 def kernel_of(name: str | None) -> Kernel:
     """Return the kernel of this name, or one without machines if none is registered."""
-    return KERNELS.get(name or "", Kernel())
+    return KERNELS.get(name or "", Kernel(""))

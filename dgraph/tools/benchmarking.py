@@ -181,11 +181,11 @@ class Rounds:
             direction, chosen = published.direction, chosen.under(published)
         device = graph.gpu.device
         traced = trace(program, None if graph.weights is None else graph.weights.dtype)
-        load = kernel_of(program.kernel).cuda
+        kernel = kernel_of(program.kernel).load("cuda")
         self._device, self.schedule, self._started = device, chosen.schedule, False
         self._machine: Any = (
-            load()(traced, graph._graph, device, chosen)
-            if load is not None and direction == "auto" and chosen.schedule == "auto"
+            kernel(traced, graph._graph, device, chosen)
+            if kernel is not None and direction == "auto" and chosen.schedule == "auto"
             else Machine(traced, graph._graph, device, direction, chosen)
         )
         self._machine.compile()

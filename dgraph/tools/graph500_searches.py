@@ -180,4 +180,5 @@ def _first_parents(ctx, root: int) -> tuple[Any, Any]:
 def _parents(ctx, root: int) -> tuple[Any, Any]:
     """Find levels and predecessors by bfs, in host memory."""
     columns = Bfs(source=root, predecessors=ANY).run(ctx).columns
-    return tuple(column() if callable(column) else column for column in (columns["distance"], columns["predecessor"]))
+    distance, predecessor = (columns[name] for name in ("distance", "predecessor"))
+    return distance() if callable(distance) else distance, predecessor() if callable(predecessor) else predecessor

@@ -147,7 +147,7 @@ def test_the_matrix_lies_in_a_file_if_memory_is_short(tmp_path_factory, monkeypa
     wanted = dgraph.apsp(given)
     wanted.save(f"{folder}/saved.npy")
     monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.beside_matrix", lambda *_: 0)
-    monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.free_memory", lambda: 1000)
+    monkeypatch.setattr("dgraph.engine.rounds.passes.free_memory", lambda: 1000)
     with pytest.raises(OutOfMemory, match=r"1,?600|bytes on a rank \(4 bytes a pair"):
         dgraph.apsp(given)
     for method in ("auto", "johnson", "blocked"):

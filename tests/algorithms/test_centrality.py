@@ -204,4 +204,4 @@ def test_ranks_share_out_sources_or_vertices(monkeypatch):
             with world().together():
                 assert len(chosen) == (world().size > 1)
                 assert all(words in each["taken"] and why in each["reason"] for each in chosen)
-        monkeypatch.setattr("dgraph.algorithms.many_sources.betweenness.replica.free_memory", lambda: 1000)
+        monkeypatch.setattr("dgraph.engine.rounds.passes.free_memory", lambda: 1000)

@@ -9,7 +9,7 @@ from flat_run import flat_run
 from test_battery import combinations, equal, graph_of, solve
 
 import dgraph
-from dgraph.algorithms.kernels import wedges_memory
+from dgraph.algorithms.kernels.wedges import wedges_memory
 from dgraph.comm import SerialComm, world
 from dgraph.errors import ValidationFailed
 from dgraph.validate import validate

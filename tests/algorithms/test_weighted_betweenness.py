@@ -226,7 +226,7 @@ def test_what_is_refused(monkeypatch):
     ):
         with pytest.raises(UsageError, match=words):
             dgraph.edge_bc(tiny, **settings)
-    monkeypatch.setattr("dgraph.algorithms.many_sources.betweenness.replica.free_memory", lambda: 100)
+    monkeypatch.setattr("dgraph.engine.rounds.passes.free_memory", lambda: 100)
     with pytest.raises(OutOfMemory, match=r"edge_bc holds the whole graph on each rank, .* and 90 bytes"):
         dgraph.edge_bc(tiny)
 

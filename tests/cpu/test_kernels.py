@@ -1,5 +1,7 @@
 """Hand-written kernels reach the fixed point of the program that they replace, on any number of ranks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,9 +13,14 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.kernel_register import KERNELS, SOLVERS
+from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.comm import SerialComm, world
+from dgraph.engine.rounds.context import Context
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
+from dgraph.tools.estimate.machines import needs
+from dgraph.tools.estimate.shape import Shape
 
 POLICIES = ("hash", "oec", "iec", "cvc")
 
@@ -122,3 +129,61 @@ def test_label_propagation_is_still_there():
     assert joined.rounds == 1 < spread.rounds
     with pytest.raises(dgraph.UsageError, match="variant of cc"):
         dgraph.run("cc", graph, variant="hooking")
+
+
+def test_every_row_names_what_exists():
+    rows = [*KERNELS.values(), *SOLVERS.values()]
+    assert {"components", "cores", "wedges", "reach", "minplus"} <= {row.name for row in rows}
+    for row in rows:
+        for part in row.PARTS:
+            assert (row.load(part) is None) == (getattr(row, part) == "")
+    assert all(row.edge_source.is_file() for row in KERNELS.values() if row.edges)
+
+
+@pytest.mark.parametrize(
+    "place", ["components_cpu:Unionfind", "component_cpu:UnionFind", "components_cpu:UnionFind.of"]
+)
+def test_a_wrong_row_fails(place):
+    with pytest.raises((ImportError, AttributeError)):
+        replace(KERNELS["components"], cpu=place).load("cpu")
+
+
+class Listing(CpuBackend):
+    """Backend with solvers of its own."""
+
+    def solvers(self, name):
+        yield from (kind(self) for kind in self.kinds)
+
+
+class Never(RowSolver):
+    def fits(self, ctx):
+        return False
+
+
+@pytest.mark.parametrize(("kinds", "taken"), [((), None), ((Never,), None), ((Never, RowSolver), RowSolver)])
+def test_the_first_solver_that_fits_is_taken(kinds, taken):
+    graph, *_ = drawn("clusters", SerialComm())
+    dgraph.run("cc", graph)
+    backend = Listing(1, 1)
+    backend.kinds = kinds
+    solver = Context(graph.partitions["auto"][-1], SerialComm(), backend, None, None).solver("wedges")
+    assert taken is None if solver is None else type(solver) is taken
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_memory_of_solvers_grows_with_the_graph(name):
+    """Solvers by programs count none; others never less for a larger part."""
+    small, large = RowSize(50, 200, 50, 200, 50, 1), RowSize(500, 9000, 200, 4000, 100, 2)
+    for part in SOLVERS[name].PARTS:
+        kind = SOLVERS[name].load(part)
+        if kind is not None:
+            assert 0 <= kind.bytes(small) <= kind.bytes(large)
+
+
+@pytest.mark.parametrize("name", ["scc", "mst", "triangles", "ktruss", "bc"])
+def test_estimates_run_no_solver(name):
+    """The bytes of a solver stand for the rest of a run, and scc, which CPUs solve by programs, has these."""
+    work = needs(name, Shape(1000, 9000, directed=name == "scc"), {}, "auto")
+    assert work.rows
+    assert bool(work.programs) == (name == "scc")
+    assert (work.result == 0) == any(solver.cpu for solver in work.rows)

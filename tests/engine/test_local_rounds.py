@@ -132,7 +132,7 @@ def test_gpus_exchange_in_each_round(how):
 def test_threads_share_rounds(small, monkeypatch):
     """Check two threads a rank, where local rounds end once more than ``small`` vertices changed."""
     monkeypatch.setenv("DGRAPH_COMPILE", "always")
-    monkeypatch.setattr(cpu_backend, "_team", lambda size: Team(2))  # each of these ranks has its own
+    monkeypatch.setattr(cpu_backend, "team_of", lambda size: Team(2))  # each of these ranks has its own
     monkeypatch.setattr(machine, "SMALL", small)
     graph = street()
     for name in ("bfs", "sssp"):

@@ -24,13 +24,13 @@ from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
 from dgraph.algorithms.kernels.components.components_cuda import text as components
 from dgraph.algorithms.kernels.forest.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
-from dgraph.algorithms.kernels.strong_cuda import text as strong
-from dgraph.algorithms.kernels.wedges_search import text as wedges
+from dgraph.algorithms.kernels.strong.strong_cuda import text as strong
+from dgraph.algorithms.kernels.wedges.wedges_search import text as wedges
 from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as path_lanes
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
 from dgraph.algorithms.many_sources.gpu.draw import text as draw
 from dgraph.algorithms.many_sources.gpu.reach_text import text as reach_words
-from dgraph.algorithms.many_sources.reach_programs import Reach
+from dgraph.algorithms.many_sources.reach_programs import ReachProgram
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
 from dgraph.algorithms.sssp import Overflowed
 from dgraph.algorithms.sssp_parts.bellman_ford import PackedWord
@@ -56,7 +56,7 @@ PROGRAMS = (
     Levels(), Parents(), UnionFindLabels(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
     LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(), WeightedPersonalizedPageRank(),
     DeltaStepping(), PackedWord(),
-    Reach(), Paths(), Shares(), Cores(), Counted(),
+    ReachProgram(), Paths(), Shares(), Cores(), Counted(),
 )  # fmt: skip
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)

@@ -10,7 +10,8 @@ from simulated import Graph, succeed
 
 import partitioning
 from dgraph.algorithms.base import ALGORITHMS
-from dgraph.algorithms.kernels import independent_cuda, strong_cuda
+from dgraph.algorithms.kernels.independent import independent_cuda
+from dgraph.algorithms.kernels.strong import strong_cuda
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gathered import gathered_graph, row_assembly

@@ -14,8 +14,8 @@ from test_on_replicas import N, answers, contexts, spread_ids
 
 import dgraph
 from dgraph.algorithms.base import ALGORITHMS
-from dgraph.algorithms.kernels import wedges_between_gpus as between
-from dgraph.algorithms.kernels import wedges_memory, wedges_search
+from dgraph.algorithms.kernels.wedges import wedges_between_gpus as between
+from dgraph.algorithms.kernels.wedges import wedges_memory, wedges_search
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph

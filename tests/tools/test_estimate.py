@@ -96,7 +96,7 @@ def test_what_a_machine_holds_is_read_off_the_machine(name):
     shape = Shape(0, 0, not ALGORITHMS[name].undirected, 4)
     work = machines.needs(name, shape, NEEDS[name], "auto")
     assert work.needs or work.rows
-    assert work.result >= 8
+    assert work.result >= 8 or any(solver.cpu for solver in work.rows)
     for needs in work.needs:
         assert needs.master >= needs.fields
         assert needs.mirror >= needs.fields

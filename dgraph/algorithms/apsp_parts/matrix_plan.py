@@ -9,24 +9,13 @@ import numpy as np
 
 from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
 from dgraph.algorithms.apsp_parts.separators import parts_of
-from dgraph.comm.hosts import ranks_here
-from dgraph.comm.memory import free_memory
-from dgraph.errors import OutOfMemory
-
-LEFT = 0.9
-"""Share of the free memory that a run may plan for."""
+from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
 
 SEARCHED = 30e-9
 """Seconds a thread takes for an arc, or a vertex of a heap, of one search."""
 
-ADDED = {4: 0.12e-9, 8: 0.24e-9}
-"""Seconds a CPU thread takes for an addition and a minimum, by bytes of a distance."""
-
 SPARSE, FEW = 8, 1024
 """Most arcs a vertex, and fewest vertices, of graphs that are partitioned to look for separators."""
-
-ADDED_ON_GPU = {4: 0.2e-12, 8: 0.8e-12}
-"""Seconds a GPU takes for an addition and a minimum."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +39,7 @@ class Plan:
 
 def planned(
     rows: MatrixRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
-    backend: Any,
+    kernel: Any, threads: int,
 ) -> Plan:  # fmt: skip
     """Choose a method that fits; collective, equal on all ranks but for ``need``.
 
@@ -61,7 +50,8 @@ def planned(
         block: pivots of a block.
         given_parts: parts of separators; None: by size.
         matrix_file: file for a matrix that exceeds the memory; None: there is none.
-        backend: what computes on this rank.
+        kernel: min-plus products on this rank.
+        threads: threads of this rank.
 
     Raises:
         OutOfMemory: on every rank alike, with the bytes needed and free.
@@ -69,37 +59,34 @@ def planned(
     comm, n = rows.comm, rows.n
     arcs = comm.total(len(rows.source))
     reason, parts = "it was asked for", None
-    gpus, chosen = backend.name != "cpu", variant == "auto"
+    on_host, chosen, threads = kernel.on_host, variant == "auto", max(threads, 1)
     if variant == "auto":
-        threads = comm.total(max(backend.host_threads, 1))
-        seconds = {
-            "johnson": n * (n + arcs) * SEARCHED / threads,
-            "blocked": float(n) ** 3 * (ADDED_ON_GPU[itemsize] / comm.size if gpus else ADDED[itemsize] / threads),
-        }
-        if not gpus and n >= FEW and arcs <= SPARSE * n:
+        workers = comm.total(threads)
+        added = kernel.added[itemsize] / (workers if on_host else comm.size)
+        seconds = {"johnson": n * (n + arcs) * SEARCHED / workers, "blocked": float(n) ** 3 * added}
+        if on_host and n >= FEW and arcs <= SPARSE * n:
             parts = parts_of(rows, None)
-            seconds["separators"] = _additions(parts) * ADDED[itemsize] / threads
+            seconds["separators"] = _additions(parts) * added
         variant = min(seconds, key=lambda name: seconds[name])
         reason = "estimates: " + ", ".join(f"{name} {about:.2g} s" for name, about in seconds.items())
     elif variant == "separators":
         parts = parts_of(rows, given_parts)
     matrix = (rows.stop - rows.first) * n * itemsize
-    beside = beside_matrix(variant, n, arcs, block, itemsize, max(backend.host_threads, 1))
-    if gpus and variant != "johnson":
-        free_there = backend.device.free(matrix + beside)
+    beside = beside_matrix(variant, n, arcs, block, itemsize, threads)
+    if not on_host and variant != "johnson":
+        free_there = kernel.free(matrix + beside)
         _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
-    free = free_memory()
-    allowed = None if free is None else int(LEFT * free) // max(len(ranks_here(comm)), 1)
-    fits = not comm.total(allowed is not None and matrix + beside > allowed)
-    if not fits and chosen and not gpus:
+    allowed = host_share(comm)
+    fits = lacking(comm, matrix + beside, allowed) is None
+    if not fits and chosen and on_host:
         variant, reason = "johnson", "memory is short, and searches write each row once"
-        beside = beside_matrix(variant, n, arcs, block, itemsize, max(backend.host_threads, 1))
-        fits = not comm.total(allowed is not None and matrix + beside > allowed)
+        beside = beside_matrix(variant, n, arcs, block, itemsize, threads)
+        fits = lacking(comm, matrix + beside, allowed) is None
     if fits:
         return Plan(variant, matrix + beside, False, reason, parts if variant == "separators" else None)
     narrower = "--dtype float32, " if itemsize == 8 else ""
     advice = f"use more hosts, {narrower}or an .npy file for the matrix (--output FILE.npy, matrix_file=)"
-    if matrix_file is None or gpus:
+    if matrix_file is None or not on_host:
         _refuse(comm, n, itemsize, matrix + beside, allowed, "of its host", advice)
     _refuse(comm, n, itemsize, beside, allowed, "of its host beside the file", "use more hosts, or another variant")
     where = f"{reason}; the matrix exceeds the free memory and lies in {matrix_file}"
@@ -123,11 +110,8 @@ def beside_matrix(variant: str, n: int, arcs: int, block: int, itemsize: int, th
 
 def _refuse(comm: Any, n: int, itemsize: int, need: int, free: int | None, where: str, advice: str) -> None:
     """Raise on all ranks if some rank needs more than is free."""
-    lacking = free is not None and need > free
-    if comm.total(lacking):
-        figures = comm.allgather_json([need, free] if lacking else None)
-        need, free = next(each for each in figures if each)
-        raise OutOfMemory(
-            f"the distances between all pairs of {n:,} vertices take {need:,} bytes on a rank ({itemsize} bytes a "
-            f"pair, {comm.size} rank{'s' if comm.size > 1 else ''}), and {free:,} bytes {where} are free; {advice}"
-        )
+    ranks = f"{comm.size} rank{'s' if comm.size > 1 else ''}"
+    refuse_unless_fits(comm, need, free, lambda need, free: (
+        f"the distances between all pairs of {n:,} vertices take {need:,} bytes on a rank ({itemsize} bytes a pair, "
+        f"{ranks}), and {free:,} bytes {where} are free; {advice}"
+    ))  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.row_solver import RowSize, RowSolver
 
 TYPES = {"float32": ("float", "fminf", 2), "float64": ("double", "fmin", 1)}
 """dtype → its type and minimum in CUDA, and blocks whose registers fit a multiprocessor."""
@@ -26,18 +26,22 @@ def text(dtype: str) -> str:
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("minplus")])
 
 
-class MinPlus:
-    """Matrices in GPU memory; attributes and methods are those of the CPU's ``MinPlus``."""
+class MinPlus(RowSolver):
+    """Matrices in GPU memory; attributes and methods are those of the CPU's ``MinPlus``, but ``added`` is a GPU's."""
 
     preferred = most = CLOSED
+    added: ClassVar = {4: 0.2e-12, 8: 0.8e-12}
+    on_host = False
 
     def __init__(self, backend: Any):
-        self.backend, self.device = backend, backend.device
-        self.xp = self.device.xp
+        super().__init__(backend)
+        self.device = backend.device
+        self.xp, self.free = self.device.xp, self.device.free
 
-    def whole(self, local: Any) -> None:
-        """Return None: distances take more than a rank's local graph."""
-        return
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of a rank's rows of the matrix, at 8 a distance, and 16 a vertex for their summaries."""
+        return 16 * size.vertices + 8 * size.n * size.masters
 
     def put(self, array: np.ndarray) -> Any:
         """Return the array on the GPU."""
@@ -62,7 +66,7 @@ class MinPlus:
         """Set each row of ``out``, on the host, to the distances from vertex ``first`` + row."""
         from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus as OnThreads
 
-        OnThreads(Team(max(self.backend.host_threads, 1))).search(out, first, rows)
+        OnThreads(self.backend).search(out, first, rows)
 
     def _launch(self, kernel: str, most: int, c: Any, begin: int, a: Any, b: Any) -> None:
         device = self.device

@@ -11,6 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs import Levels
+from dgraph.engine.rounds.context import Context
 from dgraph.program import ADD, INF, Field, where
 from dgraph.result.columns import UNREACHED
 
@@ -50,7 +51,7 @@ class OddEdges(OnePass):
         return {"odd": where((u.level == v.level) & (u.id != v.id), 1, 0)}
 
 
-def two_colored(ctx, colors: np.ndarray) -> tuple[np.ndarray, bool]:
+def two_colored(ctx: Context, colors: np.ndarray) -> tuple[np.ndarray, bool]:
     """Use two colours in components that need no more; collective.
 
     Args:

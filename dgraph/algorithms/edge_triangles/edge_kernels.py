@@ -13,8 +13,11 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.edge_triangles.full_rows import LEAVING, FullRows
 from dgraph.algorithms.edge_triangles.whole_peel import WholePeel
+from dgraph.algorithms.kernels.wedges.corner_counts import joined_shares
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.row_solver import RowSize
+from dgraph.engine.rounds.context import Context
 
 CHUNK = 32
 """Vertices that a thread takes at a time, hubs first."""
@@ -23,18 +26,23 @@ SMALL = 1 << 14
 """Entries up to which one thread works."""
 
 
-class EdgeTriangles:
+class EdgeTriangles(HostSolver):
     """Kernels on a team of threads."""
 
-    def __init__(self, team: Team):
-        self.team = team
+    def __init__(self, backend: Any):
+        super().__init__(backend)
         self._places: np.ndarray | None = None
         self._loss: tuple[np.ndarray, np.ndarray] | None = None
 
-    @classmethod
-    def beside_gpu(cls, backend: Any) -> EdgeTriangles:
-        """Return the kernels on the host threads of a rank that has a GPU."""
-        return cls(Team(backend.host_threads))
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of whole rows and of what is counted on them.
+
+        An arc takes 60: its ends (8), value, flag and support, up to 40 while rows are made, and then a loss, a touched
+        entry and lists of edges. A vertex takes 100: gid, owner, place, offsets, degree, counts and lists of edges, and
+        a mark of each thread; a master 16 more in the column of the answer and the result.
+        """
+        return 100 * size.vertices + 60 * size.arcs + 16 * size.masters
 
     def supports(self, full: FullRows) -> np.ndarray:
         """Return the triangles of each edge, at the entry of its higher end: int32 (entries,); collective."""
@@ -83,16 +91,6 @@ class EdgeTriangles:
         ends, others, losses = (np.concatenate(part) for part in found)
         return ends, others, losses
 
-    def arcs_among_neighbours(self, full: FullRows) -> np.ndarray:
-        """Return the sum of the values of edges between neighbours of each master: int64 (masters,); collective."""
-        counts = np.zeros(len(full.rows.gids), np.int64)
-        for other in self._others(full, full.targets[full.lower]):
-            place, taken, threads = self._scratch(full, len(full.targets))
-            self.team.run(
-                _among, threads, full.offsets, full.targets, full.values, *other, counts, place, taken
-            )  # fmt: skip
-        return full.rows.returned(full.comm, counts)
-
     def _others(self, full: FullRows, lower: np.ndarray):
         """Yield this rank's rows, then those of lower ends that other ranks own; collective."""
         yield full.offsets, full.targets, full.values
@@ -106,6 +104,32 @@ class EdgeTriangles:
         if self._places is None:
             self._places = np.zeros((self.team.size, len(full.rows.gids)), np.uint32)
         return self._places, np.zeros(1, np.int64), self.team.size if work > SMALL else 1
+
+
+class NeighbourArcs(EdgeTriangles):
+    """Counter of arcs between neighbours, of a graph whose edges have the number of their arcs as value."""
+
+    def solve(self, ctx: Context) -> NeighbourArcs:
+        """Count; collective."""
+        self.ctx = ctx
+        with ctx.record("compute"):
+            full = FullRows(ctx.local, ctx.comm)
+            self.joined, self.degrees = self.arcs_among_neighbours(full).astype(np.float64), full.degrees
+        return self
+
+    def shares(self) -> tuple[np.ndarray, float]:
+        """Return the share of ordered pairs of neighbours with an arc between them, and its sum; collective."""
+        return joined_shares(self.ctx, self.joined, self.degrees)
+
+    def arcs_among_neighbours(self, full: FullRows) -> np.ndarray:
+        """Return the sum of the values of edges between neighbours of each master: int64 (masters,); collective."""
+        counts = np.zeros(len(full.rows.gids), np.int64)
+        for other in self._others(full, full.targets[full.lower]):
+            place, taken, threads = self._scratch(full, len(full.targets))
+            self.team.run(
+                _among, threads, full.offsets, full.targets, full.values, *other, counts, place, taken
+            )  # fmt: skip
+        return full.rows.returned(full.comm, counts)
 
 
 @njit(**OPTIONS)

@@ -7,15 +7,17 @@ never holds many more of others' edges than of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm import Comm
 from dgraph.comm.owner_directed import scatter
+from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
 
 PARTS = 4
@@ -25,30 +27,20 @@ FEWEST = 1 << 16
 """Edges of others' rows at a time, at least."""
 
 
-def whole_counts(ctx) -> tuple[dict, int, float] | None:
-    """Return columns ``triangles`` and ``lcc`` and their sums, as found on GPUs; None if hosts count; collective."""
-    kernel = ctx.backend.row_kernel("wedges")
-    if ctx.comm.size > 1:
-        return kernel.between_ranks(ctx)
-    with ctx.record("compute"):
-        return kernel.whole(ctx.local)
-
-
-def triangles_at(ctx) -> tuple[np.ndarray, np.ndarray]:
+def triangles_at(ctx: Context, counter_of: Callable[[np.ndarray, np.ndarray], Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of triangles at each master and its number of distinct neighbours; collective.
 
-    Loops are left out, and parallel edges count once.
+    Loops are left out, and parallel edges count once. ``counter_of`` makes a counter for rows of offsets and targets.
 
     Returns:
         two int64 arrays (masters,).
     """
     local, comm = ctx.local, ctx.comm
-    kernel = ctx.backend.row_kernel("wedges")
     with ctx.record("compute"):
         source, target, degree = _oriented(local)
         rows = OrientedRows.on_owners(local, comm, source, target)
         del source, target
-        counter = kernel.counter(rows.offsets, rows.targets)
+        counter = counter_of(rows.offsets, rows.targets)
         counter.count(rows.offsets, rows.targets)
         if comm.size > 1:
             for offsets, targets in rows.of_others(comm):

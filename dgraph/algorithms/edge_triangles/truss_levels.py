@@ -10,16 +10,21 @@ import numpy as np
 from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
 from dgraph.algorithms.edge_triangles.full_rows import ALIVE, LEAVING, FullRows
 from dgraph.algorithms.edge_triangles.whole_peel import NONE
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import Cancelled
 
 AT_ONCE = 64
 """Rounds of one compiled call, after which a cancelled run stops."""
 
 
-def truss_levels(ctx, full: FullRows, kernel: EdgeTriangles) -> LevelsOverRanks | WholeLevels:
-    """Return the levels for this number of ranks; collective."""
-    whole = ctx.comm.size == 1 and len(full.targets) < 2**32  # ids of edges have 31 bits
-    return (WholeLevels if whole else LevelsOverRanks)(ctx, full, kernel)
+class Trusses(EdgeTriangles):
+    """Truss decomposition on a team of threads."""
+
+    def solve(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
+        """Return the levels for this number of ranks, none of them peeled; collective."""
+        full = FullRows(ctx.local, ctx.comm)
+        whole = ctx.comm.size == 1 and len(full.targets) < 2**32  # ids of edges have 31 bits
+        return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
 
 
 class Levels:
@@ -31,7 +36,7 @@ class Levels:
         floor: lower bound of the trussness less 2 of the edges that are left.
     """
 
-    def __init__(self, ctx, full: FullRows):
+    def __init__(self, ctx: Context, full: FullRows):
         self.ctx, self.full, self.edges, self.floor = ctx, full, 0, 0
         self.most = np.where(np.diff(full.offsets) > 0, 0, -2)
 
@@ -50,7 +55,7 @@ class Levels:
 class WholeLevels(Levels):
     """Levels on one rank by ``whole_peel.py``."""
 
-    def __init__(self, ctx, full, kernel):
+    def __init__(self, ctx: Context, full, kernel):
         super().__init__(ctx, full)
         self.edges_here = kernel.peel(full)
 
@@ -103,7 +108,7 @@ class WholeLevels(Levels):
 class LevelsOverRanks(Levels):
     """Edges by entries of their higher ends; those that leave are sent to the owners of both ends."""
 
-    def __init__(self, ctx, full, kernel):
+    def __init__(self, ctx: Context, full, kernel):
         super().__init__(ctx, full)
         self.kernel, self.support = kernel, kernel.supports(full)
         full.values[:] = ALIVE

@@ -7,6 +7,7 @@ time, since a vertex of another step cannot change the level.
 from __future__ import annotations
 
 from dgraph.algorithms.kcore_parts.peel import Peel
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
 from dgraph.program import Field, Global, maximum, where
 from dgraph.program.traversal import Traversal
@@ -80,7 +81,7 @@ class ShellLevels(Peel):
         return {"lost": where(u.top == v.top, 1, 0)}
 
 
-def by_shells(ctx, dtype: str, traversal: Traversal) -> State:
+def by_shells(ctx: Context, dtype: str, traversal: Traversal) -> State:
     """Find all core numbers in fields of this dtype; collective."""
     within = ShellLevels(first=STEP - 1).retype(core=dtype, top=dtype).with_traversal(traversal)
     ctx.ahead(within)

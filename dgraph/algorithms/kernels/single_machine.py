@@ -1,4 +1,4 @@
-"""Base of machines whose hand-written kernels finish a program on one GPU, in one round of the engine."""
+"""Base of machines of one round on one GPU, whose hand-written kernels finish a program."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.kernels.one_round import OneRound
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
@@ -15,7 +16,6 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.backend.interface import Machine
 from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
@@ -39,7 +39,7 @@ def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str, cons
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *map(common, names)])
 
 
-class SingleMachine(Machine):
+class SingleMachine(OneRound):
     """Machine for a program on one rank.
 
     Attributes:
@@ -48,30 +48,25 @@ class SingleMachine(Machine):
     """
 
     module: Any
-    done, compiled, loaded, renewable = False, True, True, False
-    round = total_active = total_edges = 0
+    compiled, loaded, renewable = True, True, False
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: Options):
         self.traced, self.graph, self.device = traced, graph, device
+        self.active, self.edges = graph.local.masters, graph.edges
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
 
     def compile(self) -> None:
         """Do nothing: the kernels, which do not depend on the program, were loaded by the constructor."""
 
     @abstractmethod
-    def solve(self) -> None:
-        """Run the program to its end."""
-
-    @abstractmethod
     def arrays(self) -> dict[str, Any]:
         """Return the arrays of the fields, by position."""
 
     def fused(self, limit: int) -> int:
-        """Run the one round."""
-        self.solve()
+        """Run the one round, and wait for the GPU."""
+        ran = super().fused(limit)
         self.device.wait()
-        self.round, self.done = 1, True
-        return 1
+        return ran
 
     def set_environment(self, *values: Any) -> None:
         """Pass arrays, None for a null pointer, and numbers to the kernels."""
@@ -84,22 +79,6 @@ class SingleMachine(Machine):
     def launch(self, kernel: str, together: bool = False) -> None:
         """Launch a kernel with as many blocks as fit the GPU; ``together``: all must be resident at once."""
         self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), 0, together)
-
-    def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return all vertices and edges; there are no sums."""
-        return np.array([self.graph.local.masters, self.graph.edges], np.int64), np.empty(0)
-
-    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Apply the totals."""
-        self.total_active, self.total_edges = (int(x) for x in integers)
-
-    def globals(self) -> dict[str, int | float]:
-        """Return no globals."""
-        return {}
-
-    def figures(self, first: int) -> np.ndarray:
-        """Return vertices, edges and direction of the one round; int64 (1, 3)."""
-        return np.array([[self.total_active, self.total_edges, int(self.direction == "pull")]], np.int64)
 
     def fields(self) -> LazyFields:
         """Return the fields, on the GPU."""

@@ -1,5 +1,22 @@
 """Searches from many sources in one pass: whole rows on each rank, bits for reachability, lanes for path counts."""
 
 from dgraph.algorithms.many_sources import bc, closeness, edge_bc, multi_source_bfs, multi_source_sssp, reachability
+from dgraph.backend.kernel_register import Solver
 
-__all__ = ["bc", "closeness", "edge_bc", "multi_source_bfs", "multi_source_sssp", "reachability"]
+__all__ = ["KERNELS", "bc", "closeness", "edge_bc", "multi_source_bfs", "multi_source_sssp", "reachability"]
+
+KERNELS = (
+    Solver("draw", gpu="gpu.draw:GpuDraw"),
+    Solver("reach", cpu="reach:Reach", gpu="gpu.reach_cuda:GpuReach", gpus="reach_programs:ReachByPrograms"),
+    Solver("levels", cpu="reach:Levels", gpu="gpu.reach_cuda:GpuLevels", gpus="reach_programs:ReachByPrograms"),
+    Solver(
+        "dependencies",
+        cpu="betweenness.dependencies:Dependencies",
+        gpu="betweenness.dependencies_cuda:GpuDependencies",
+        gpus="betweenness.dependency_programs:DependenciesByPrograms",
+    ),
+    Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
+    Solver("searches", cpu="searches:Searches", gpu="searches:SearchesOnGpu", gpus="searches:SearchesByPrograms"),
+    Solver("bfs pass", cpu="bfs_pass:BfsPass", beside_gpu=False),
+    Solver("sssp pass", cpu="sssp_pass:SsspPass", beside_gpu=False),
+)

@@ -13,7 +13,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, a
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.results import Summed
+from dgraph.engine.rounds.context import Context
 
 NORMALIZED = Parameter("normalized", bool, True, "divide by the number of pairs of other vertices")
 WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights of edges, which must be above 0")
@@ -50,18 +50,13 @@ class Bc(Algorithm):
         """Refuse sources that are chosen twice, or have values."""
         check_sampling(self)
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n = sample(ctx, self), ctx.local.n
-        depth = {}
-        if self.weighted:
-            found = ctx.backend.row_kernel("path sums").search(
-                ctx, drawn.sources, self.name, weighted=True, endpoints=self.endpoints
-            )
-            summed = Summed(found.vertices, 0)
-        else:
-            summed = ctx.backend.row_kernel("dependencies").search(ctx, drawn.sources, endpoints=self.endpoints)
-            depth = {"depth": summed.depth}
+        kernel = ctx.solver("path sums" if self.weighted else "dependencies")
+        options = {"name": self.name, "weighted": True} if self.weighted else {}
+        summed = kernel.search(ctx, drawn.sources, endpoints=self.endpoints, **options)
+        depth = {} if summed.depth is None else {"depth": summed.depth}
         lids = lids_of(ctx.local, drawn.sources)
         others, source = self._scales(n, len(drawn.sources), ctx.local.directed)
         ends = n if self.endpoints else n - 1

@@ -7,91 +7,61 @@ smallest valid predecessor. Large frontiers scan all vertices, small ones those 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from dgraph._support import interrupts
 from dgraph._support.compiled import njit
-from dgraph.algorithms.base import Algorithm, Answer, check_source
 from dgraph.algorithms.bfs import Bfs
-from dgraph.algorithms.distances import widened
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.frontier import DENSE, candidates
-from dgraph.algorithms.many_sources.pass_limits import most_together
+from dgraph.algorithms.many_sources.run_pass import NONE, RunPass, Searched
 from dgraph.backend.cpu.threads.atomics import OPTIONS, trailing_zeros
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import Cancelled
+from dgraph.engine.rounds.passes import boundary
 from dgraph.result.columns import UNREACHED
 
-NONE = np.iinfo(np.uint32).max
-"""Parent of a vertex without one."""
 
+class BfsPass(RunPass):
+    """Searches that return what ``bfs`` does."""
 
-def shares(works: Sequence[Algorithm], ctx: Context) -> bool:
-    """Return True if the runs can be one pass: equal but for their sources, on one rank's CPU, rows sorted by id."""
-    if not all(isinstance(work, Bfs) for work in works) or len(works) > most_together(ctx.local.n):
-        return False
-    settings = [work.settings() | {"source": None} for work in works]
-    alike = settings[0]["variant"] == "direction-optimizing" and all(each == settings[0] for each in settings)
-    return alike and ctx.comm.size == 1 and ctx.backend.name == "cpu" and bool(ctx.local.ascending)
+    kind = Bfs
 
+    def suits(self, settings: dict[str, Any], ctx: Context) -> bool:
+        """Return True for the default variant."""
+        return settings["variant"] == "direction-optimizing"
 
-def search_together(ctx: Context, works: Sequence[Algorithm]) -> list[tuple[Answer, int]]:
-    """Run the searches in one pass; return their answers, and the rounds that each would take alone.
-
-    Raises:
-        UsageError: a source is not a vertex.
-        Cancelled: the pass was cancelled after a round.
-    """
-    settings = [work.settings() for work in works]
-    sources = np.array([check_source(ctx, each["source"], "bfs") for each in settings], np.int64)
-    limit, tree = settings[0]["depth_limit"], settings[0]["return_predecessors"]
-    limit = UNREACHED if limit is None else limit
-    local, lanes = ctx.local, len(works)
-    n, into = local.masters, local.incoming if local.directed else local.out
-    levels = np.full((lanes, n), np.iinfo(np.int32).max, np.int32)
-    parents = np.full((lanes, n), NONE, np.uint32)
-    reached, deepest = np.ones(lanes, np.int64), np.zeros(lanes, np.int64)
-    seen, front, fresh = np.zeros((3, n), np.uint64)
-    frontier, found, marked = np.empty(n, np.uint32), np.empty(n, np.uint32), np.zeros(n, np.uint8)
-    at = lids_of(local, sources)
-    for lane, lid in enumerate(at):
-        seen[lid] |= np.uint64(1 << lane)
-        levels[lane, lid] = 0
-    first = np.unique(at)
-    front[first] = seen[first]
-    frontier[: len(first)] = first
-    count, depth, whole = len(first), 0, np.uint64((1 << lanes) - 1)
-    rows = (into.offsets, into.neighbours.view(np.uint32), local.out.offsets, local.out.neighbours.view(np.uint32))
-    with ctx.record("compute"):
-        while count and depth < limit:
-            depth += 1
-            count = one_round(
-                frontier, count, *rows, whole, depth, seen, front, fresh, marked, found, levels, parents, reached,
-                deepest,
-            )  # fmt: skip
-            interrupts.check()
-            ctx.progress.round(depth, count)
-            if ctx.progress.cancelled():
-                raise Cancelled(f"the search was cancelled after round {depth}; its answer is incomplete")
-    answers = []
-    for lane, source in enumerate(sources.tolist()):
-        columns: dict[str, Callable[[], np.ndarray]] = {"distance": partial(widened, levels[lane])}
-        if tree:
-            columns["predecessor"] = partial(ids_of, parents[lane], local.original)
-        summary = {"source": source, "reached": int(reached[lane]), "depth": int(deepest[lane])}
-        answers.append((Answer(columns, summary), max(min(int(deepest[lane]) + 1, limit), 1) + tree))
-    return answers
-
-
-def ids_of(lids: np.ndarray, original: np.ndarray) -> np.ndarray:
-    """Return the original ids of vertices, int64; -1 for ``NONE``."""
-    none = lids == NONE
-    found = original[np.where(none, 0, lids)]
-    found[none] = -1
-    return found
+    def searched(self, ctx: Context, settings: dict[str, Any], lids: np.ndarray) -> Searched:
+        """Search level by level."""
+        local, lanes = ctx.local, len(lids)
+        limit = UNREACHED if settings["depth_limit"] is None else settings["depth_limit"]
+        n, into = local.masters, local.incoming if local.directed else local.out
+        levels = np.full((lanes, n), np.iinfo(np.int32).max, np.int32)
+        parents = np.full((lanes, n), NONE, np.uint32)
+        reached, deepest = np.ones(lanes, np.int64), np.zeros(lanes, np.int64)
+        seen, front, fresh = np.zeros((3, n), np.uint64)
+        frontier, listed, marked = np.empty(n, np.uint32), np.empty(n, np.uint32), np.zeros(n, np.uint8)
+        for lane, lid in enumerate(lids):
+            seen[lid] |= np.uint64(1 << lane)
+            levels[lane, lid] = 0
+        first = np.unique(lids)
+        front[first] = seen[first]
+        frontier[: len(first)] = first
+        count, depth, whole = len(first), 0, np.uint64((1 << lanes) - 1)
+        rows = (into.offsets, into.neighbours.view(np.uint32), local.out.offsets, local.out.neighbours.view(np.uint32))
+        with ctx.record("compute"):
+            while count and depth < limit:
+                depth += 1
+                count = one_round(
+                    frontier, count, *rows, whole, depth, seen, front, fresh, marked, listed, levels, parents, reached,
+                    deepest,
+                )  # fmt: skip
+                boundary(ctx, f"the search was cancelled after round {depth}; its answer is incomplete", depth, count)
+        tree = settings["return_predecessors"]
+        runs: list = [
+            ({"reached": count, "depth": depth}, None, max(min(depth + 1, limit), 1) + tree)
+            for count, depth in zip(reached.tolist(), deepest.tolist(), strict=True)
+        ]
+        return levels, parents, runs
 
 
 @njit(**OPTIONS)

@@ -11,6 +11,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, lids_of, sources_of
+from dgraph.engine.rounds.context import Context
 
 
 @algorithm(
@@ -38,18 +39,16 @@ class Closeness(Algorithm):
     whole_rows = True
     edge_rule = AS_SIMPLE
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Search from all or from the drawn sources; collective."""
         sources = sources_of(ctx, self.k, self.random_state)
-        if self.weighted:
-            found, depth = ctx.backend.row_kernel("searches").sums(ctx, sources, self.name), {}
-        else:
-            found = ctx.backend.row_kernel("reach").search(ctx, sources)
-            depth = {"depth": found.depth}
+        kernel = ctx.solver("searches" if self.weighted else "reach")
+        reached = kernel.search(ctx, sources, **({"name": self.name} if self.weighted else {}))
+        depth = {} if self.weighted else {"depth": reached.depth}
         others = np.full(ctx.local.masters, len(sources))
         lids = lids_of(ctx.local, sources)
         others[lids[lids >= 0]] -= 1
-        near = np.divide(found.reached, found.far, out=np.zeros(len(others)), where=found.far > 0)
+        near = np.divide(reached.reached, reached.far, out=np.zeros(len(others)), where=reached.far > 0)
         if self.wf_improved:
-            near *= np.divide(found.reached, others, out=np.zeros(len(others)), where=others > 0)
+            near *= np.divide(reached.reached, others, out=np.zeros(len(others)), where=others > 0)
         return Answer({"closeness": near}, {"sources": len(sources)} | depth)

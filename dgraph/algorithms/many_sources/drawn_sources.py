@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.base import Parameter, ResultColumn
+from dgraph.algorithms.base import Parameter
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 
 PIECE = 1 << 15
@@ -20,16 +19,10 @@ K = Parameter(
 """Parameter ``k`` of centralities."""
 
 RANDOM_STATE = Parameter("random_state", int, 1, "seed of the draw of k sources")
-NAMED_OR_DRAWN = (
-    Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)", weights=False),
-    Parameter("k", int, 64, "number of sources that are drawn, at most all vertices", least=1),
-    RANDOM_STATE,
-)
-"""Parameters of searches whose result has a column for each source; see :func:`named_or_drawn`."""
 """Parameter ``random_state`` of centralities."""
 
 
-def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
+def sources_of(ctx: Context, k: int | None, random_state: int) -> np.ndarray:
     """Return the sources of a centrality, original ids, ascending: all vertices, or ``k`` of them; collective.
 
     The draw depends on the ids and the seed alone: those of the ``k`` smallest hashes.
@@ -43,30 +36,26 @@ def sources_of(ctx, k: int | None, random_state: int) -> np.ndarray:
         )
     if k is None:
         return np.sort(np.concatenate(ctx.comm.allgatherv(ctx.local.original[: ctx.local.masters])))
-    ids = np.concatenate(ctx.comm.allgatherv(ctx.backend.row_kernel("draw").smallest(ctx, k, random_state)))
+    solver = ctx.solver("draw")
+    drawn = smallest(ctx, k, random_state) if solver is None else solver.solve(ctx, k, random_state)
+    ids = np.concatenate(ctx.comm.allgatherv(drawn))
     return np.sort(ids[np.lexsort((ids, hashed(ids, random_state)))[:k]])
 
 
-class HostDraw:
-    """Kernel of the draw on the host."""
-
-    def __init__(self, team: Any = None):
-        pass
-
-    def smallest(self, ctx, k: int, seed: int) -> np.ndarray:
-        """Return the masters of the ``k`` smallest hashes, original ids in any order; all if there are fewer."""
-        ids, limit = ctx.local.original[: ctx.local.masters], np.uint64(np.iinfo(np.uint64).max)
-        kept, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-        for first in range(0, len(ids), PIECE):
-            piece = ids[first : first + PIECE]
-            key = hashed(piece, seed)
-            low = key <= limit
-            kept, keys = np.concatenate([kept, piece[low]]), np.concatenate([keys, key[low]])
-            if len(kept) > k:
-                least = np.argpartition(keys, k - 1)[:k]
-                kept, keys = kept[least], keys[least]
-                limit = keys.max()
-        return kept
+def smallest(ctx: Context, k: int, seed: int) -> np.ndarray:
+    """Return the masters of the ``k`` smallest hashes, original ids in any order; all if there are fewer."""
+    ids, limit = ctx.local.original[: ctx.local.masters], np.uint64(np.iinfo(np.uint64).max)
+    kept, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    for first in range(0, len(ids), PIECE):
+        piece = ids[first : first + PIECE]
+        key = hashed(piece, seed)
+        low = key <= limit
+        kept, keys = np.concatenate([kept, piece[low]]), np.concatenate([keys, key[low]])
+        if len(kept) > k:
+            least = np.argpartition(keys, k - 1)[:k]
+            kept, keys = kept[least], keys[least]
+            limit = keys.max()
+    return kept
 
 
 def hashed(ids: np.ndarray, seed: int) -> np.ndarray:
@@ -88,42 +77,22 @@ def lids_of(local, sources: np.ndarray) -> np.ndarray:
     return np.where(ids[place] == sources, place, -1)
 
 
-def check_sources(ctx, sources: Sequence[int], name: str) -> np.ndarray:
+def check_sources(ctx: Context, sources: Sequence[int], name: str) -> np.ndarray:
     """Return named sources as int64 if each is a vertex of the graph and none occurs twice; collective.
 
     Raises:
         UsageError: on every rank, for the first source that is not.
     """
-    given = np.array(sources, np.int64)
-    if not len(given):
+    named = np.array(sources, np.int64)
+    if not len(named):
         raise UsageError(f"{name} starts from vertices and sources is empty; give ids of the graph")
-    known = ctx.comm.allreduce((lids_of(ctx.local, given) >= 0).astype(np.int64))
-    if not known.all():
+    exists = ctx.comm.allreduce((lids_of(ctx.local, named) >= 0).astype(np.int64))
+    if not exists.all():
         raise UsageError(
-            f"source {given[np.argmin(known)]} is not a vertex of the graph, which has {ctx.local.n}; give its ids"
+            f"source {named[np.argmin(exists)]} is not a vertex of the graph, which has {ctx.local.n}; give its ids"
         )
-    distinct, first = np.unique(given, return_index=True)
-    if len(distinct) < len(given):
-        twice = np.delete(given, first)[0]
+    distinct, first = np.unique(named, return_index=True)
+    if len(distinct) < len(named):
+        twice = np.delete(named, first)[0]
         raise UsageError(f"source {twice} is given twice, and each source counts once; leave one out")
-    return given
-
-
-def named_or_drawn(ctx, work: Any) -> np.ndarray:
-    """Return ``work.sources``, checked, or ``work.k`` drawn ones; collective."""
-    if work.sources is None:
-        return sources_of(ctx, min(work.k, ctx.local.n), work.random_state)
-    return check_sources(ctx, work.sources, work.name)
-
-
-def named_columns(
-    ctx, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
-) -> tuple[dict[str, Any], dict[str, ResultColumn]]:
-    """Return columns and their descriptions by name: ``name``_S and ``column`` for each source S; collective."""
-    called = sources.tolist() if ctx.names is None else ctx.names.of(sources, ctx.comm)
-    fields = {f"{name}_{source}": values for source, values in zip(called, columns, strict=True)}
-    described = {
-        each: replace(column, help=column.help.replace("source S", f"{source}"))
-        for each, source in zip(fields, called, strict=True)
-    }
-    return fields, described
+    return named

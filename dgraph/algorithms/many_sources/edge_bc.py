@@ -11,6 +11,7 @@ from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
 from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
+from dgraph.engine.rounds.context import Context
 from dgraph.result.edge_values import EdgeValues
 
 
@@ -48,26 +49,26 @@ class EdgeBc(Algorithm):
         """Refuse sources that are chosen twice, or have values."""
         check_sampling(self)
 
-    def run(self, ctx):
+    def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
-        kernel = ctx.backend.row_kernel("path sums")
-        found = kernel.search(ctx, drawn.sources, self.name, weighted=self.weighted, of_arcs=True)
+        kernel = ctx.solver("path sums")
+        summed = kernel.search(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
         ends = max(n * (n - 1), 1)
-        if found.replica is None:
-            return Answer({"edge_bc": found.vertices, "target": found.vertices.astype(np.int64)}, {"sources": 0})
         k = max(len(drawn.sources), 1)
         scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
-        values = found.arcs * scale
-        source, target = _ends(found.replica)
+        values = summed.arcs * scale
+        source, target = _ends(summed.replica)
         if undirected:
-            values = values + _of_reverse(found.replica, source, target, values)
-        edges, highest = self._edges(ctx, found.replica, source, target, values, undirected)
+            values = values + _of_reverse(summed.replica, source, target, values)
+        edges, highest = self._edges(ctx, summed.replica, source, target, values, undirected)
         factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
         summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
         return Answer(highest, summary, edges=edges)
 
-    def _edges(self, ctx, replica: Replica, source, target, values, undirected: bool) -> tuple[EdgeValues, dict]:
+    def _edges(
+        self, ctx: Context, replica: Replica, source, target, values, undirected: bool
+    ) -> tuple[EdgeValues, dict]:
         """Return the values of edges, and the columns of vertices."""
         order = np.lexsort((target, -values, source))
         head = order[np.concatenate([[True], np.diff(source[order]) > 0])[: len(order)]]

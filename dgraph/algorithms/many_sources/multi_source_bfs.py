@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
-from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS
-
-COLUMN = ResultColumn("hops from source S; null: unreached", nullable=True)
-"""Column of source S."""
+from dgraph.algorithms.base import ResultColumn, algorithm
+from dgraph.algorithms.many_sources.named_search import NAMED_OR_DRAWN, NamedHopSearch, depth_limit
+from dgraph.algorithms.many_sources.results import LEVELS
 
 
 @algorithm(
     "multi_source_bfs",
     *NAMED_OR_DRAWN,
-    Parameter("depth_limit", int, None, "visit vertices up to this many hops (default: all)", least=0),
-    columns={"distance_S": COLUMN},
+    depth_limit("visit vertices up to this many hops (default: all)"),
+    columns={"distance_S": ResultColumn("hops from source S; null: unreached", nullable=True)},
 )
-class MultiSourceBfs(Algorithm):
+class MultiSourceBfs(NamedHopSearch):
     """Breadth-first searches from many sources at a time: hops from each of them.
 
     Columns: ``distance_S`` (int64, ``UNREACHED`` without a path) for each source S, in the order of the sources.
     """
 
-    sources: Any
-    k: int
-    random_state: int
-    depth_limit: int | None
-    whole_rows = True
-    edge_rule = AS_SIMPLE
-
-    def run(self, ctx):
-        """Search; collective."""
-        sources = named_or_drawn(ctx, self)
-        limit = ENDLESS if self.depth_limit is None else self.depth_limit
-        found = ctx.backend.row_kernel("levels").search(ctx, sources, keep=LEVELS, limit=limit)
-        fields, self.columns = named_columns(ctx, sources, "distance", COLUMN, found.hops())
-        reached = ctx.total(found.pairs)
-        return Answer(fields, {"sources": len(sources), "reached": reached, "depth": found.depth})
+    kernel, keep = "levels", LEVELS

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
-from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.drawn_sources import NAMED_OR_DRAWN, named_columns, named_or_drawn
-
-COLUMN = ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)
-"""Column of source S."""
+from dgraph.algorithms.base import ResultColumn, algorithm
+from dgraph.algorithms.many_sources.named_search import NAMED_OR_DRAWN, NamedSearch
+from dgraph.algorithms.many_sources.results import LEVELS
 
 
 @algorithm(
     "multi_source_sssp",
     *NAMED_OR_DRAWN,
-    columns={"distance_S": COLUMN},
+    columns={"distance_S": ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)},
 )
-class MultiSourceSssp(Algorithm):
+class MultiSourceSssp(NamedSearch):
     """Shortest paths from many sources at a time: distances from each of them; weights must be 0 or more.
 
     Columns: ``distance_S`` (int64 or the dtype of float weights, ``UNREACHED`` or infinite without a path) for each
     source S, in the order of the sources.
     """
 
-    sources: Any
-    k: int
-    random_state: int
     weighted = wants_weights = True
-    edge_rule = AS_SIMPLE
     resumes = False
+    kernel, keep = "searches", LEVELS
 
-    def run(self, ctx):
-        """Search from each source; collective."""
-        sources = named_or_drawn(ctx, self)
-        found, reached = ctx.backend.row_kernel("searches").distances(ctx, sources, self.name)
-        fields, self.columns = named_columns(ctx, sources, "distance", COLUMN, found)
-        return Answer(fields, {"sources": len(sources), "reached": reached})
+    def options(self) -> dict[str, Any]:
+        """Return the name that errors of weights show."""
+        return {"name": self.name}

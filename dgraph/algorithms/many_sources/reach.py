@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.passes import passes
+from dgraph.algorithms.many_sources.lane_search import HopSearch
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
-from dgraph.algorithms.many_sources.results import ENDLESS, Reached, tables
-from dgraph.algorithms.many_sources.shared_rows import SharedRows, shared_rows
-from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
-
-STATE = 3 * 8 * WORDS + 26
-"""Bytes of a search for each vertex and thread."""
+from dgraph.algorithms.many_sources.results import ENDLESS, KeptSources, Reached, put_rows
+from dgraph.backend.row_solver import RowSize
+from dgraph.engine.rounds.context import Context
 
 
-class Reach:
-    """Searches on a team of threads."""
+class Reach(HopSearch):
+    """Searches with a bit for each source."""
 
-    def __init__(self, team):
-        self.team = team
+    batch, state = BATCH, 3 * 8 * WORDS + 26
 
-    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows.
+
+        Columns of the answer take 16 a master.
+        """
+        return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
+
+    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
 
         Args:
@@ -30,61 +33,46 @@ class Reach:
             keep: ``LEVELS``, ``BITS``, or neither.
             limit: largest distance.
         """
-        shared = shared_rows(ctx, sources, BATCH, self.team.size, STATE)
-        if shared is not None:
-            return self._on_replicas(ctx, shared, sources, keep, limit)
-        rows, comm = whole_rows(ctx.local, ctx.comm), ctx.comm
-        at, lids = np.full(len(sources), -1, np.int64), lids_of(ctx.local, sources)
-        at[lids >= 0] = lids[lids >= 0]
-        threads = max(1, min(self.team.size, -(-len(sources) // BATCH)))
-        state = _state(threads, rows.masters, rows.slots)
-        table, bits = tables(rows.masters, len(sources), keep)
-        depth, deepest = 0, np.zeros(threads, np.int64)
-        for turn in passes(ctx, len(sources), BATCH, threads):
-            if comm.size == 1:
-                self.team.run(
-                    one_pass, threads, at, turn, limit, *rows.into, *rows.pushed, *state.values(), table, deepest
-                )  # fmt: skip
-            else:
-                depth = max(depth, self._over_ranks(comm, rows, threads, at, turn, limit, state, table))
-            if bits.shape[1]:
-                _put(bits, turn * threads * WORDS, _words(state["seen"]))
-        depth = max(depth, int(deepest.max()))
-        far, reached = (state[name].sum(axis=0) for name in ("far", "reached"))
-        return Reached(far, reached, int((lids >= 0).sum() + reached.sum()), depth, table, bits)
+        self.keep, self.limit = keep, limit
+        return self.run(ctx, sources)
 
-    def _on_replicas(self, ctx, shared: SharedRows, sources: np.ndarray, keep: str, limit: int) -> Reached:
-        """Search from batches of this rank on the whole graph; results go to the owners of vertices."""
-        comm, rows, at, threads = ctx.comm, shared.rows, shared.at, shared.threads
-        width, deepest = BATCH * threads, np.zeros(threads, np.int64)
-        state = _state(threads, rows.masters, rows.slots)
-        table, bits = tables(ctx.local.masters, len(at), keep)
-        found, _ = tables(rows.masters, width, keep)
-        for turn in passes(ctx, len(at), BATCH, threads * comm.size):
-            found[:] = -1
-            first = shared.first(turn, BATCH)
-            self.team.run(
-                one_pass, threads, at[first : first + width], 0, limit, *rows.into, *rows.pushed, *state.values(),
-                found, deepest,
-            )  # fmt: skip
-            if table.shape[1]:
-                _put(table, turn * comm.size * width, np.concatenate(shared.replica.to_owners(found.T)))
-            if bits.shape[1]:
-                words = np.concatenate(shared.replica.to_owners(_words(state["seen"])))
-                _put(bits, turn * comm.size * threads * WORDS, words)
-        far, reached = (shared.summed(state[name].sum(axis=0)) for name in ("far", "reached"))
-        own = np.count_nonzero(lids_of(ctx.local, sources) >= 0)
-        return Reached(far, reached, int(own + reached.sum()), comm.largest(int(deepest.max())), table, bits)
+    def begin(self) -> None:
+        """Make the arrays of a search, in the order in which kernels take them."""
+        threads, masters, slots = self.passes.threads, self.rows.masters, self.rows.slots
+        self.arrays: dict[str, np.ndarray] = {
+            "seen": np.empty((threads, masters, WORDS), np.uint64),
+            "front": np.empty((threads, slots, WORDS), np.uint64),
+            "fresh": np.empty((threads, masters, WORDS), np.uint64), "whole": np.zeros((threads, WORDS), np.uint64),
+            "marked": np.zeros((threads, masters), np.uint8), "frontier": np.empty((threads, slots), np.uint32),
+            "reached_now": np.empty((threads, masters), np.uint32), "far": np.zeros((threads, masters), np.int64),
+            "reached": np.zeros((threads, masters), np.int64),
+        }  # fmt: skip
+        self.graph = *self.rows.into, *self.rows.pushed, *self.arrays.values()
+        self.kept = KeptSources(self.ctx.local.masters, len(self.sources), self.keep)
+        self.levels = self.kept.levels
+        if self.replica is not None:  # those of a pass go to the owners of vertices
+            self.levels = KeptSources(masters, BATCH * threads, self.keep).levels
+        self.depths = np.zeros(threads, np.int64)
 
-    def _over_ranks(self, comm, rows: WholeRows, threads: int, at, turn: int, limit: int, state: dict, table) -> int:
-        """Search from a batch on each thread; newly reached bits go to ghosts after each round. Return the depth."""
+    def search_batches(self, number: int) -> None:
+        """Search from a batch on each thread."""
+        batches = self.numbers, number
+        if self.replica is not None:
+            self.levels[:] = -1
+            batches = self.part(number), 0
+        self.team.run(one_pass, self.passes.threads, *batches, self.limit, *self.graph, self.levels, self.depths)
+
+    def search_together(self, number: int) -> None:
+        """Search from a batch on each thread; newly reached bits go to ghosts after each round."""
+        rows, comm, threads = self.rows, self.ctx.comm, self.passes.threads
         counts, chosen = np.zeros(threads, np.int64), np.zeros((threads, rows.masters), np.uint8)
-        front, frontier = state["front"], state["frontier"]
-        names = ("seen", "front", "frontier", "whole")
-        self.team.run(begin_batch, threads, at, turn, counts, *(state[name] for name in names), table)
+        seen, front, frontier, whole = (self.arrays[name] for name in ("seen", "front", "frontier", "whole"))
+        self.team.run(
+            begin_batch, threads, self.numbers, number, counts, seen, front, frontier, whole, self.levels
+        )  # fmt: skip
         for t in range(threads):
             chosen[t, frontier[t, : counts[t]]] = 1
-        deepest = depth = 0
+        depth = 0
         while True:
             new = counts.copy()
             for t in range(threads):
@@ -93,32 +81,34 @@ class Reach:
                 frontier[t, new[t] : new[t] + len(slots)] = slots
                 counts[t] += len(slots)
             if not comm.total(int(new.sum())):
-                return deepest
-            deepest = depth
-            if depth == limit:
-                return deepest
+                return
+            self.depths[:] = np.maximum(self.depths, depth)
+            if depth == self.limit:
+                return
             depth += 1
-            self.team.run(
-                one_level, threads, turn, depth, *rows.into, *rows.pushed, *state.values(), table, counts, chosen
-            )  # fmt: skip
+            self.team.run(one_level, threads, number, depth, *self.graph, self.levels, counts, chosen)
+
+    def add(self, number: int) -> None:
+        """Send what is kept of each source to the owners of vertices."""
+        first = number * self.passes.threads * self.passes.ranks
+        if self.levels is not self.kept.levels and self.levels.shape[1]:
+            put_rows(self.kept.levels, first * BATCH, np.concatenate(self.owned(self.levels.T)))
+        if self.kept.bits.shape[1]:
+            seen = self.arrays["seen"]
+            words = seen.transpose(0, 2, 1).reshape(len(seen) * WORDS, seen.shape[1])
+            put_rows(self.kept.bits, first * WORDS, np.concatenate(self.owned(words)))
+
+    def answer(self) -> Reached:
+        """Return sums over all threads and ranks."""
+        far, reached = (self.summed(self.arrays[name]) for name in ("far", "reached"))
+        pairs = self.ctx.total(int((self.lids >= 0).sum() + reached.sum())) if self.keep else 0
+        return Reached(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
 
 
-def _words(seen: np.ndarray) -> np.ndarray:
-    """Return the words of all threads (words, masters), in the order of their batches."""
-    return seen.transpose(0, 2, 1).reshape(len(seen) * WORDS, seen.shape[1])
+class Levels(Reach):
+    """Searches that keep the distance from each source."""
 
-
-def _put(table: np.ndarray, first: int, rows: np.ndarray) -> None:
-    """Write rows to the columns of ``table`` from ``first`` on; those beyond its end belong to no source."""
-    table[:, first : first + len(rows)] = rows[: max(table.shape[1] - first, 0)].T
-
-
-def _state(threads: int, masters: int, slots: int) -> dict[str, np.ndarray]:
-    """Return the arrays of a search, with a row for each thread, in the order in which kernels take them."""
-    return {
-        "seen": np.empty((threads, masters, WORDS), np.uint64), "front": np.empty((threads, slots, WORDS), np.uint64),
-        "fresh": np.empty((threads, masters, WORDS), np.uint64), "whole": np.zeros((threads, WORDS), np.uint64),
-        "marked": np.zeros((threads, masters), np.uint8), "frontier": np.empty((threads, slots), np.uint32),
-        "found": np.empty((threads, masters), np.uint32), "far": np.zeros((threads, masters), np.int64),
-        "reached": np.zeros((threads, masters), np.int64),
-    }  # fmt: skip
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of searches and of the distances from 64 sources: 4 each in a table, 8 in a column."""
+        return Reach.bytes(size) + 768 * size.vertices

@@ -1,6 +1,6 @@
 """Distances from many sources on GPUs: programs with a bit for each of 64 sources [Then et al., VLDB 2014].
 
-A round ORs the bits that in-neighbours got in the last one. :class:`Reach` sums distances; :class:`ReachLevels` keeps
+A round ORs the bits that in-neighbours got in the last one. :class:`ReachProgram` sums distances; ``ReachLevels`` keeps
 each of them, in binary: bit i of field ``digit_b`` is binary digit b of the distance from source i.
 """
 
@@ -11,7 +11,10 @@ from functools import cache
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, Reached, tables
+from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, Reached
+from dgraph.backend.row_solver import RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import one_of_many
 from dgraph.program import OR, Field, Global, Program, bit_count, where
 
 BITS = 64
@@ -21,7 +24,7 @@ DIGITS, MORE_DIGITS = 8, 31
 """Binary digits of a distance in the first program, and in the second, if the graph is deeper."""
 
 
-class Reach(Program):
+class ReachProgram(Program):
     """Sum of the distances from up to 64 sources.
 
     Attributes:
@@ -78,17 +81,17 @@ class Reach(Program):
 
 
 @cache
-def levels_program(digits: int) -> type[Reach]:
+def levels_program(digits: int) -> type[ReachProgram]:
     """Return the program that also keeps distances of up to ``digits`` binary digits."""
     names = [f"digit_{b}" for b in range(digits)]
 
     def init(self, v, g):
         """Start with distances of 0."""
-        return Reach.init(self, v, g) | dict.fromkeys(names, 0)
+        return ReachProgram.init(self, v, g) | dict.fromkeys(names, 0)
 
     def apply(self, v, g):
         """Add the binary digits of this round's distance to the sources that are new."""
-        out, rest = Reach.apply(self, v, g), g.round + 1
+        out, rest = ReachProgram.apply(self, v, g), g.round + 1
         for name in names:
             half = rest >> 1
             out[name] = getattr(v, name) + where(rest - half - half == 1, out["new"], 0)
@@ -96,56 +99,52 @@ def levels_program(digits: int) -> type[Reach]:
         return out
 
     fields = {name: Field("int64") for name in names}
-    return type(f"ReachLevels{digits}", (Reach,), fields | {"init": init, "apply": apply, "__module__": __name__})
+    return type(
+        f"ReachLevels{digits}", (ReachProgram,), fields | {"init": init, "apply": apply, "__module__": __name__}
+    )
 
 
-class ReachByPrograms:
+class ReachByPrograms(RowSolver):
     """Searches from 64 sources after the other on a GPU."""
 
-    def __init__(self, backend):
-        self.backend = backend
-
-    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
-        table, words = tables(masters, len(sources), keep, BITS)
+        kept = KeptSources(masters, len(sources), keep)
         sums = {"far": np.zeros(masters), "count": np.zeros(masters, np.int64)}
-        saved = ctx.checkpoints, ctx.max_rounds
-        ctx.checkpoints = ctx.max_rounds = None  # they would keep the fields of every program
-        try:
+        with one_of_many(ctx):
             for first in range(0, len(sources), BITS):
                 batch = lids[first : first + BITS]
-                here, start = np.flatnonzero(batch >= 0), np.zeros(masters, np.int64)
-                start[batch[here]] = np.int64(1) << here
+                own, start = np.flatnonzero(batch >= 0), np.zeros(masters, np.int64)
+                start[batch[own]] = np.int64(1) << own
                 given, whole = {"reached": start} | sums, -1 if len(batch) == BITS else (1 << len(batch)) - 1
                 if keep == LEVELS:
-                    state, digits = self._levels(ctx, given, whole, limit)
-                    table[:, first : first + len(batch)] = _decoded(state, digits, len(batch))
+                    state, digits = _levels(ctx, given, whole, limit)
+                    kept.levels[:, first : first + len(batch)] = _decoded(state, digits, len(batch))
                 else:
-                    state = ctx.run(Reach(whole=whole, limit=limit), given)
-                if words.shape[1]:
-                    words[:, first // BITS] = state["known"].view(np.uint64)
+                    state = ctx.run(ReachProgram(whole=whole, limit=limit), given)
+                if kept.bits.shape[1]:
+                    kept.bits[:, first // BITS] = state["known"].view(np.uint64)
                 sums, depth = {name: state.raw(name) for name in sums}, max(depth, state.globals["depth"])
-        finally:
-            ctx.checkpoints, ctx.max_rounds = saved
         far, count = (np.array(state[name]) for name in sums)
-        pairs = int(np.count_nonzero(lids >= 0) + count.sum())
-        return Reached(far.astype(np.int64), count, pairs, depth, table, words, BITS)
+        pairs = ctx.total(int(np.count_nonzero(lids >= 0) + count.sum())) if keep else 0
+        return Reached(far.astype(np.int64), count, pairs, depth, kept.columns())
 
-    def _levels(self, ctx, given: dict, whole: int, limit: int) -> tuple:
-        """Return the state of a search that keeps distances, and the number of their binary digits."""
-        for digits in (DIGITS, MORE_DIGITS):
-            most = (1 << digits) - 1
-            state = ctx.run(levels_program(digits)(whole=whole, limit=min(limit, most)), given)
-            if limit <= most or not state.globals["left"]:
-                break
-        return state, digits
+
+def _levels(ctx: Context, given: dict, whole: int, limit: int) -> tuple:
+    """Return the state of a search that keeps distances, and the number of their binary digits."""
+    for digits in (DIGITS, MORE_DIGITS):
+        most = (1 << digits) - 1
+        state = ctx.run(levels_program(digits)(whole=whole, limit=min(limit, most)), given)
+        if limit <= most or not state.globals["left"]:
+            break
+    return state, digits
 
 
 def _decoded(state, digits: int, count: int) -> np.ndarray:
     """Return distances, int32 (masters, count), -1 for sources that do not reach the vertex."""
     bits = np.arange(count)
-    found = np.zeros((len(state["known"]), count), np.int32)
+    levels = np.zeros((len(state["known"]), count), np.int32)
     for b in range(digits):
-        found |= ((state[f"digit_{b}"][:, None] >> bits & 1) << b).astype(np.int32)
-    return np.where(state["known"][:, None] >> bits & 1, found, -1)
+        levels |= ((state[f"digit_{b}"][:, None] >> bits & 1) << b).astype(np.int32)
+    return np.where(state["known"][:, None] >> bits & 1, levels, -1)

@@ -1,21 +1,21 @@
-"""Results of searches from many sources; what an estimate of memory gets in their place."""
+"""Results of searches from many sources."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.errors import DataError
-from dgraph.result.columns import UNREACHED, FieldColumn
+from dgraph.result.columns import UNREACHED, Column, FieldColumn
 
 ENDLESS = np.iinfo(np.int64).max
 
 LEVELS, BITS = "levels", "bits"
-"""What a search keeps of each source."""
+"""What a search keeps of each source: distances, or which vertices it reaches."""
 
 
 @dataclass
@@ -23,37 +23,45 @@ class Reached:
     """Result of searches from many sources, by master.
 
     Attributes:
-        far: sum of the distances from the sources that reach the vertex, int64 (masters,).
-        reached: number of sources other than itself that reach it, int64 (masters,). Where levels or bits are kept,
-            a GPU leaves ``far`` and ``reached`` empty.
-        pairs: number of pairs of a source and one of this rank's masters that it reaches, itself too.
-        depth: largest distance.
-        levels: distance from each source, int32 (masters, sources), -1 where there is no path; (masters, 0) unless
-            requested.
-        bits: a bit for each source, set where it reaches the vertex, uint64 (masters, words); (masters, 0) unless
-            requested.
-        word: sources of a word of ``bits``.
+        far: sum of the distances from the sources that reach the vertex, int64, or float64 by weights (masters,).
+        reached: number of sources other than itself that reach it, int64 (masters,). Both are undefined where
+            columns are kept.
+        pairs: number of pairs of a source and a vertex that it reaches, itself too, on all ranks; 0 without columns.
+        depth: largest distance in hops; None by weights.
+        columns: column of each source, if they are kept.
     """
 
     far: np.ndarray
     reached: np.ndarray
-    pairs: int
-    depth: int
-    levels: np.ndarray
-    bits: np.ndarray
-    word: int = 64
+    pairs: int = 0
+    depth: int | None = None
+    columns: list[Column] = field(default_factory=list)
 
-    def hops(self) -> list[FieldColumn]:
-        """Return a column for each source from ``levels``: int64, ``UNREACHED`` without a path."""
-        return [self._column(self.levels[:, i], hops_of) for i in range(self.levels.shape[1])]
 
-    def marks(self, sources: int) -> list[FieldColumn]:
-        """Return a column for each source from ``bits``: int64, 1 or 0."""
-        places = (divmod(i, self.word) for i in range(sources))
-        return [self._column(self.bits[:, word], partial(_bit, place)) for word, place in places]
+class KeptSources:
+    """What a search by hops keeps of each source, by master.
 
-    def _column(self, values: Any, convert: Callable[[Any], Any]) -> FieldColumn:
-        return FieldColumn({"values": values}, "values", convert)
+    Attributes:
+        levels: distance from each source, int32 (masters, sources), -1 where there is no path; (masters, 0) unless
+            they are kept.
+        bits: a bit for each source, set where it reaches the vertex, uint64 (masters, words); (masters, 0) unless
+            they are kept.
+    """
+
+    def __init__(self, masters: int, sources: int, keep: str, word: int = 64):
+        """Allocate the table; ``word``: sources of a word of ``bits``."""
+        self.levels = np.full((masters, sources if keep == LEVELS else 0), -1, np.int32)
+        self.bits = np.zeros((masters, -(-sources // word) if keep == BITS else 0), np.uint64)
+        self._places = [divmod(i, word) for i in range(sources if keep == BITS else 0)]
+
+    def columns(self) -> list[Column]:
+        """Return a column for each source, int64: hops or ``UNREACHED``, or 1 and 0; none if nothing is kept."""
+        levels: list[Column] = [_column(level, hops_of) for level in self.levels.T]
+        return levels + [_column(self.bits[:, word], partial(_bit, place)) for word, place in self._places]
+
+
+def _column(values: np.ndarray, convert: Any) -> FieldColumn:
+    return FieldColumn({"values": values}, "values", convert)
 
 
 def hops_of(levels: Any) -> Any:
@@ -65,19 +73,9 @@ def _bit(place: int, words: Any) -> Any:
     return (words >> np.uint64(place) & np.uint64(1)).astype(np.int64)
 
 
-def tables(masters: int, sources: int, keep: str, word: int = 64) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``levels`` and ``bits`` of :class:`Reached` before a search that is to keep one of them, or neither."""
-    levels = np.full((masters, sources if keep == LEVELS else 0), -1, np.int32)
-    return levels, np.zeros((masters, -(-sources // word) if keep == BITS else 0), np.uint64)
-
-
-class NothingReached:
-    """Kernel that reaches nothing."""
-
-    def search(self, ctx, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
-        """Return distances of unreached vertices."""
-        masters, none = ctx.local.masters, np.zeros(ctx.local.masters, np.int64)
-        return Reached(none, none, 0, 0, *tables(masters, len(sources), keep))
+def put_rows(table: np.ndarray, first: int, rows: np.ndarray) -> None:
+    """Write rows to the columns of ``table`` from ``first`` on; those beyond its end belong to no source."""
+    table[:, first : first + len(rows)] = rows[: max(table.shape[1] - first, 0)].T
 
 
 @dataclass
@@ -86,17 +84,28 @@ class Summed:
 
     Attributes:
         sums: by master, float64 (masters,).
-        depth: largest distance from a source.
+        depth: largest distance in hops from a source; None: it is unknown.
+        arcs: sums of kept arcs, float64; empty unless they were requested.
+        replica: the graph, which numbers these arcs.
     """
 
     sums: Any
-    depth: int
+    depth: int | None = None
+    arcs: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    replica: Replica | None = None
 
     def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
         """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
         values = self.sums * others
         values[lids] = self.sums[lids] * own
         return FieldColumn({"sums": values}, "sums")
+
+
+def add_parts(sums: np.ndarray, parts: list[np.ndarray]) -> None:
+    """Add the rows of each rank's part in their order."""
+    for part in parts:
+        for row in part:
+            sums += row
 
 
 def paths_differ(sources: np.ndarray) -> DataError:
@@ -106,11 +115,3 @@ def paths_differ(sources: np.ndarray) -> DataError:
         f"{sources.tolist()} differ by a factor of more than 2^900, which float64 does not hold; take a part of the "
         "graph, or edges with fewer shortest paths of equal length"
     )
-
-
-class NothingSummed:
-    """Kernel without dependencies."""
-
-    def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
-        """Return zeros."""
-        return Summed(np.zeros(ctx.local.masters), 0)

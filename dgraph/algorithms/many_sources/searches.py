@@ -7,188 +7,144 @@ weights along paths, added from the source on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.path_sums import add_parts
-from dgraph.algorithms.many_sources.betweenness.replica import Replica, lacking, shared_out
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.lane_searches import BYTES, LaneSearches, lane_type
+from dgraph.algorithms.many_sources.lane_search import LaneSearch, Plan, plan_by_weights
+from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
+from dgraph.algorithms.many_sources.results import Reached, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.weight_checks import largest_and_mean
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import host_share, lacking, one_of_many
 from dgraph.result.columns import UNREACHED, Column
 
 EXACT = 2.0**53
 """Integers below it are float64 numbers."""
 
 
-Found = tuple[list[Column], int]
-"""Distances from each source by master, int64 or the dtype of the weights; the pairs of a source and a vertex that it
-reaches, on all ranks."""
-
-
-@dataclass
-class Far:
-    """Sums of distances by master.
-
-    Attributes:
-        far: sum of the distances from the sources that reach the vertex, float64 (masters,).
-        reached: number of sources other than itself that reach it, int64 (masters,).
-    """
-
-    far: np.ndarray
-    reached: np.ndarray
-
-
 def _reached(distances: np.ndarray) -> np.ndarray:
     return distances < (UNREACHED if distances.dtype.kind == "i" else np.inf)
 
 
-class NoSearches:
-    """Kernel that reaches nothing, for estimates."""
-
-    def distances(self, ctx, sources: np.ndarray, name: str) -> Found:
-        """Return distances of unreached vertices."""
-        return [np.full(ctx.local.masters, UNREACHED) for _ in sources], 0
-
-    def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
-        """Return zeros."""
-        return Far(np.zeros(ctx.local.masters), np.zeros(ctx.local.masters, np.int64))
-
-
-class SearchesByPrograms:
+class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
-    def __init__(self, backend):
-        self.backend = backend
-
-    def distances(self, ctx, sources: np.ndarray, name: str) -> Found:
-        """Return the distances from each source; collective. Columns of a GPU stay there until they are read."""
-        out: list[Column] = []
-        reached = 0
-        saved = ctx.checkpoints, ctx.max_rounds
-        ctx.checkpoints = ctx.max_rounds = None  # they would end, or keep the fields of, each search
-        try:
-            for source in sources.tolist():
+    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+        """Search from each source; collective. Columns of a GPU stay there until they are read."""
+        masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
+        result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
+        with one_of_many(ctx):
+            for source, lid in zip(sources.tolist(), lids.tolist(), strict=True):
                 answer = Sssp(source=source, return_predecessors=False).run(ctx)
-                out.append(answer.columns["distance"])
-                reached += answer.summary["reached"]
-        finally:
-            ctx.checkpoints, ctx.max_rounds = saved
-        return out, reached
-
-    def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
-        """Sum the distances from ``sources``, source after source; collective."""
-        masters = ctx.local.masters
-        found, own = Far(np.zeros(masters), np.zeros(masters, np.int64)), lids_of(ctx.local, sources)
-        for i in range(len(sources)):
-            (given,), _ = self.distances(ctx, sources[i : i + 1], name)
-            column = given() if callable(given) else given
-            here = _reached(column)
-            found.far[here] += column[here]
-            found.reached += here
-            if own[i] >= 0:
-                found.reached[own[i]] -= 1
-        return found
+                column: Column = answer.columns["distance"]
+                if keep:
+                    result.columns.append(column)
+                    result.pairs += answer.summary["reached"]
+                    continue
+                distances = column() if callable(column) else column
+                near = _reached(distances)
+                result.far[near] += distances[near]
+                result.reached += near
+                if lid >= 0:
+                    result.reached[lid] -= 1
+        return result
 
 
-class Searches:
-    """Kernel on a team of threads."""
+class SearchesOnGpu(SearchesByPrograms):
+    """Searches by programs on one GPU."""
 
-    def __init__(self, team: Team):
-        self.team = team
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the fields of one search."""
+        return 40 * size.vertices
 
-    def distances(self, ctx, sources: np.ndarray, name: str) -> Found:
-        """Return the distances from each source; collective.
+
+class Searches(LaneSearch):
+    """Kernel on a team of threads, with a lane for each source."""
+
+    reads_weights = True
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the whole graph on a rank, and of the searches of its threads.
+
+        An arc takes up to 90 while rows are made; a vertex 64 in rows, and ``BYTES`` + 64 a thread.
+        """
+        return 900 * size.n + 90 * size.m + 48 * size.masters
+
+    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+        """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
+
+        Kept distances are int64, or of the dtype of float weights.
 
         Raises:
             DataError: a negative or infinite weight.
         """
-        passes = self._passes(ctx, sources, name, exact=False)
-        if passes is None:
-            return SearchesByPrograms(None).distances(ctx, sources, name)
-        out: list[np.ndarray] = []
-        for first in passes.turns:
-            passes.search(first)
-            for part in passes.replica.to_owners(passes.distances()):
-                out.extend(map(passes.column, part[: max(0, len(sources) - len(out))]))
-        return list(out), ctx.total(sum(int(np.count_nonzero(_reached(each))) for each in out))
+        self.keep, self.kind = keep, ctx.local.out.weight_type
+        self.most, self.mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
+        ctx.weighted |= self.kind is not None
+        self.integral = self.kind is None or self.kind.kind != "f"
+        kept = self.kind if keep and not self.integral else None
+        self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if kept is None else kept
+        return self.run(ctx, sources)
 
-    def sums(self, ctx, sources: np.ndarray, name: str) -> Far:
-        """Sum the distances from ``sources`` in float64, batch after batch; collective.
+    def plan_passes(self) -> Plan:
+        """Return the passes if every rank can hold the graph, and lanes the distances; else sssp runs; collective."""
+        comm, n, arcs = self.ctx.comm, self.ctx.local.n, self.ctx.local.arcs
+        figures = lacking(comm, 40 * arcs + 64 * n + self.team.size * (BYTES + 64) * n, host_share(comm))
+        if figures is not None:
+            short = f"the graph takes {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"
+            return Plan(None, "one after the other", short)
+        if self.integral and self.most * n >= EXACT:
+            return Plan(None, "one after the other", "distances may exceed float64's integers")
+        reason = "the graph fits each rank" if comm.size > 1 else "there is one rank"
+        passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
+        return Plan(passes, "shared out among ranks and threads", reason)
 
-        Raises:
-            DataError: a negative or infinite weight.
-        """
-        passes, masters = self._passes(ctx, sources, name, exact=True), ctx.local.masters
-        if passes is None:
-            return SearchesByPrograms(None).sums(ctx, sources, name)
-        n, threads = ctx.local.n, passes.threads
-        far, reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)
-        found = Far(np.zeros(masters), np.zeros(masters, np.int64))
-        for first in passes.turns:
-            passes.search(first)
-            passes.sum(first, far, reached)
-            add_parts(found.far, passes.replica.to_owners(far))
-            add_parts(found.reached, passes.replica.to_owners(reached))
-        return found
+    def by_programs(self) -> Reached:
+        """Return what sssp finds."""
+        return SearchesByPrograms(self.backend).search(self.ctx, self.sources, "", keep=self.keep)
 
-    def _passes(self, ctx, sources: np.ndarray, name: str, exact: bool) -> _Passes | None:
-        """Return the passes if every rank can hold the graph; None if sssp is to run; collective.
+    def begin(self) -> None:
+        """Make the arrays of a search."""
+        masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
+        self.searches = LaneSearches.of(self.replica, self.ctx.local.directed, self.dtype, self.mean).on(threads)
+        self.result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
+        if not self.keep:
+            self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)
 
-        ``exact``: float distances are float64, not of the dtype of the weights.
-        """
-        most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-        kind = ctx.local.out.weight_type
-        ctx.weighted |= kind is not None
-        n, arcs = ctx.local.n, ctx.local.arcs
-        figures = lacking(ctx.comm, 40 * arcs + 64 * n + self.team.size * (BYTES + 64) * n)
-        integral = kind is None or kind.kind != "f"
-        large = integral and most * n >= EXACT
-        if figures is not None or large:
-            reason = "distances may exceed float64's integers"
-            if figures is not None:
-                reason = f"the graph takes {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"
-            ctx.record.choose("sources", "one after the other", reason)
-            return None
-        reason = "the graph fits each rank" if ctx.comm.size > 1 else "there is one rank"
-        ctx.record.choose("sources", "shared out among ranks and threads", reason)
-        replica = Replica.of(ctx.local, ctx.comm, True)
-        dtype = lane_type(kind, most, n) if integral or exact else kind
-        searches = LaneSearches.of(replica, ctx.local.directed, dtype, mean)
-        return _Passes(ctx, self.team, replica, replica.numbers(sources), searches)
+    def search_batches(self, number: int) -> None:
+        """Search from a batch on each thread."""
+        self._on_threads(number, rows_of_batch, *self.searches.arguments)
 
+    def _on_threads(self, number: int, kernel, *arguments) -> None:
+        self.team.run(kernel, self.passes.threads, self.part(number), 0, self.passes.batch, *arguments)
 
-class _Passes:
-    """Searches from batches of sources, one for each thread of every rank."""
+    def add(self, number: int) -> None:
+        """Add the distances of each batch in order, or keep them."""
+        result, searches = self.result, self.searches
+        if not self.keep:
+            self._on_threads(number, sum_lanes, searches.none, searches.rows, self.far, self.reached)
+            add_parts(result.far, self.owned(self.far))
+            add_parts(result.reached, self.owned(self.reached))
+            return
+        for part in self.owned(np.concatenate([rows.T[: self.passes.batch] for rows in searches.rows])):
+            result.columns.extend(map(self._column, part[: max(0, len(self.sources) - len(result.columns))]))
 
-    def __init__(self, ctx, team: Team, replica: Replica, at: np.ndarray, searches: LaneSearches):
-        kind = ctx.local.out.weight_type
-        self.team, self.replica, self.at, self.integral = team, replica, at, kind is None or kind.kind != "f"
-        self.size, self.threads, self.turns = shared_out(ctx, len(at), team.size, searches.lanes)
-        self.searches = searches.on(self.threads)
-
-    def search(self, first: int) -> None:
-        """Search from the batches of this rank in a turn."""
-        self.team.run(rows_of_batch, self.threads, self.at, first, self.size, *self.searches.arguments)
-
-    def distances(self) -> np.ndarray:
-        """Return the distances from each source of the turn (sources, n)."""
-        return np.concatenate([rows.T[: self.size] for rows in self.searches.rows])
-
-    def sum(self, first: int, far: np.ndarray, reached: np.ndarray) -> None:
-        """Sum the distances of each thread's batch over its lanes."""
-        found = self.searches.none, self.searches.rows
-        self.team.run(sum_lanes, self.threads, self.at, first, self.size, *found, far, reached)
-
-    def column(self, row: np.ndarray) -> np.ndarray:
+    def _column(self, row: np.ndarray) -> np.ndarray:
         """Return a row of distances as a column: integers as int64, with ``UNREACHED`` where there is no path."""
         if not self.integral:
             return row.copy()
         unreached = row == self.searches.none
-        out = np.where(unreached, 0, row).astype(np.int64)
-        out[unreached] = UNREACHED
-        return out
+        distances = np.where(unreached, 0, row).astype(np.int64)
+        distances[unreached] = UNREACHED
+        return distances
+
+    def answer(self) -> Reached:
+        """Return the sums, or the columns and the number of pairs."""
+        columns: list[np.ndarray] = self.result.columns  # type: ignore[assignment]
+        self.result.pairs = self.ctx.total(sum(int(np.count_nonzero(_reached(column))) for column in columns))
+        return self.result

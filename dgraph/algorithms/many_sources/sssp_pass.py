@@ -6,84 +6,67 @@ of ids is the smallest. Rounds of a single run have no counterpart here: each ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dgraph._support import interrupts
 from dgraph._support.compiled import njit
-from dgraph.algorithms.base import Algorithm, Answer, check_source
-from dgraph.algorithms.distances import widened
-from dgraph.algorithms.many_sources.bfs_pass import NONE, ids_of
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.lane_searches import LaneSearches, Rows, lane_type
 from dgraph.algorithms.many_sources.lanes import equal_lanes
-from dgraph.algorithms.many_sources.pass_limits import most_together
+from dgraph.algorithms.many_sources.run_pass import NONE, RunPass, Searched
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch
 from dgraph.algorithms.sssp import NEED, Sssp, default_delta
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.cpu.threads.atomics import OPTIONS, trailing_zeros
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import Cancelled
+from dgraph.engine.rounds.passes import boundary
 
 PLAIN = {"variant": "auto", "cutoff": None, "delta": None}
 """Settings of runs that can share a pass."""
 
-
-def shares(works: Sequence[Algorithm], ctx: Context) -> bool:
-    """Return True if the runs can be one pass: equal but for their sources, on one rank's CPU, rows sorted by id."""
-    if not all(isinstance(work, Sssp) for work in works) or len(works) > most_together(ctx.local.n):
-        return False
-    settings, local = [work.settings() | {"source": None} for work in works], ctx.local
-    kind = local.out.weight_type
-    if kind is None or any(each != settings[0] or not PLAIN.items() <= each.items() for each in settings):
-        return False
-    low, most, _ = local.out.weight_range
-    whole = low > 0 and lane_type(kind, int(most), local.n) == np.int32
-    return bool(whole and ctx.comm.size == 1 and ctx.backend.name == "cpu" and local.ascending)
+UNREACHED = np.iinfo(np.int32).max
+"""Distance without a path."""
 
 
-def search_together(ctx: Context, works: Sequence[Algorithm]) -> list[tuple[Answer, int]]:
-    """Run the searches in one pass; return their answers, and the rounds that each is said to have taken.
+class SsspPass(RunPass):
+    """Searches that return what ``sssp`` does."""
 
-    Raises:
-        UsageError: a source is not a vertex.
-        Cancelled: the pass was cancelled between two batches.
-    """
-    settings, local = [work.settings() for work in works], ctx.local
-    sources = np.array([check_source(ctx, each["source"], "sssp") for each in settings], np.int64)
-    tree, lanes, n = settings[0]["return_predecessors"], len(works), local.masters
-    _, mean = largest_and_mean(ctx, NEED)
-    ctx.weighted = True
-    out = _rows(local.out)
-    into = _rows(local.incoming) if local.directed else out
-    searches = LaneSearches(out, into, np.dtype(np.int32), mean).on(1)
-    distances = np.empty((lanes, n), np.int32)
-    parents = np.full((lanes, n), NONE, np.uint32)
-    at, (rows,) = lids_of(local, sources), searches.rows
-    with ctx.record("compute"):
-        for first in range(0, lanes, searches.lanes):
-            rows_of_batch(0, 1, at, first, searches.lanes, *searches.arguments)
-            some = slice(first, first + searches.lanes)
-            if tree:
-                smallest_parents(rows, *into, searches.none, parents[some])
-            found = rows.T[: len(distances[some])]
-            distances[some] = np.where(found == searches.none, np.iinfo(np.int32).max, found)
-            interrupts.check()
-            ctx.progress.round(first // searches.lanes + 1, len(found))
-            if ctx.progress.cancelled():
-                raise Cancelled("the search was cancelled between two batches; its answer is incomplete")
-    answers = []
-    for lane, source in enumerate(sources.tolist()):
-        columns: dict[str, Callable[[], np.ndarray]] = {"distance": partial(widened, distances[lane])}
-        if tree:
-            columns["predecessor"] = partial(ids_of, parents[lane], local.original)
-        here = distances[lane] != np.iinfo(np.int32).max
-        summary = {"source": source, "reached": int(np.count_nonzero(here)), "delta": default_delta(ctx, mean)}
-        answers.append((Answer(columns, summary, arcs=int(local.out_degree[:n][here].sum())), 1))
-    return answers
+    kind = Sssp
+
+    def suits(self, settings: dict[str, Any], ctx: Context) -> bool:
+        """Return True for plain settings and integer weights above 0, whose sums fit int32."""
+        weights = ctx.local.out.weight_type
+        if weights is None or not PLAIN.items() <= settings.items():
+            return False
+        low, most, _ = ctx.local.out.weight_range
+        return bool(low > 0 and lane_type(weights, int(most), ctx.local.n) == np.int32)
+
+    def searched(self, ctx: Context, settings: dict[str, Any], lids: np.ndarray) -> Searched:
+        """Search from one batch of lanes after the other."""
+        local, lanes, n = ctx.local, len(lids), ctx.local.masters
+        _, mean = largest_and_mean(ctx, NEED)
+        ctx.weighted = True
+        out = _rows(local.out)
+        into = _rows(local.incoming) if local.directed else out
+        searches = LaneSearches(out, into, np.dtype(np.int32), mean).on(1)
+        distances, parents = np.empty((lanes, n), np.int32), np.full((lanes, n), NONE, np.uint32)
+        (rows,) = searches.rows
+        with ctx.record("compute"):
+            for first in range(0, lanes, searches.lanes):
+                rows_of_batch(0, 1, lids, first, searches.lanes, *searches.arguments)
+                batch = slice(first, first + searches.lanes)
+                if settings["return_predecessors"]:
+                    smallest_parents(rows, *into, searches.none, parents[batch])
+                values = rows.T[: len(distances[batch])]
+                distances[batch] = np.where(values == searches.none, UNREACHED, values)
+                message = "the search was cancelled between two batches; its answer is incomplete"
+                boundary(ctx, message, first // searches.lanes + 1, len(values))
+        runs: list = []
+        for row in distances:
+            reached = row != UNREACHED
+            summary = {"reached": int(np.count_nonzero(reached)), "delta": default_delta(ctx, mean)}
+            runs.append((summary, int(local.out_degree[:n][reached].sum()), 1))
+        return distances, parents, runs
 
 
 def _rows(rows: Any) -> Rows:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.distances import summarize
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
 from dgraph.program import INF, MIN, Field, Global, Program, where
 
@@ -116,7 +117,7 @@ def has_hubs(n: int, arcs: int, largest: int) -> bool:
     return largest >= HUB and arcs >= max(MEAN * n, FEW)
 
 
-def gather(ctx, source: int, delta: float, dtype: str, following: Sequence[Program]) -> State:
+def gather(ctx: Context, source: int, delta: float, dtype: str, following: Sequence[Program]) -> State:
     """Run the variant ``gather`` and return the final state; collective.
 
     Δ-stepping runs up to the bucket that holds the first hub. From there, a shortest path to a vertex less than one

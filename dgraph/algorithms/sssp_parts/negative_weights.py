@@ -20,6 +20,7 @@ import numpy as np
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.sssp_parts.bellman_ford import AllEdges, RoundDistances, Workfront, Worklist
 from dgraph.algorithms.sssp_parts.variants import VARIANTS, figures
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, NegativeCycle
 from dgraph.program import ADD, INF, MIN, OR, Field, Global, Program, where
@@ -169,7 +170,7 @@ class Signed:
     parent: np.ndarray
 
 
-def solve_signed(ctx, name: str, source: int, dtype: str, largest: float) -> Signed:
+def solve_signed(ctx: Context, name: str, source: int, dtype: str, largest: float) -> Signed:
     """Run a variant on weights that may be negative; collective.
 
     Args:
@@ -208,7 +209,7 @@ def solve_signed(ctx, name: str, source: int, dtype: str, largest: float) -> Sig
         segment *= 2
 
 
-def _parents(ctx, source: int, dtype: str, given: dict[str, Any]) -> np.ndarray:
+def _parents(ctx: Context, source: int, dtype: str, given: dict[str, Any]) -> np.ndarray:
     """Return the parents after a segment, and refuse a cycle among them; collective."""
     found = ctx.run(Parents().retype(dist=dtype), {"dist": given["dist"], "since": given["since"]})
     parent = found["parent"]
@@ -225,7 +226,7 @@ def _parents(ctx, source: int, dtype: str, given: dict[str, Any]) -> np.ndarray:
     return parent
 
 
-def _cycle(ctx, first: int, parent: np.ndarray) -> list[int]:
+def _cycle(ctx: Context, first: int, parent: np.ndarray) -> list[int]:
     """Follow parents from a vertex into a cycle; return its original ids in the direction of its edges."""
     place: dict[int, int] = {}
     at = first
@@ -237,7 +238,7 @@ def _cycle(ctx, first: int, parent: np.ndarray) -> list[int]:
     return list(place)[place[at] :][::-1]
 
 
-def _refuse(ctx, cycle: list[int]) -> None:
+def _refuse(ctx: Context, cycle: list[int]) -> None:
     """Raise the error that names a negative cycle, from its smallest id on."""
     at = cycle.index(min(cycle))
     cycle = cycle[at:] + cycle[:at]

@@ -11,6 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs import parents
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED, Column
@@ -107,14 +108,14 @@ class PlateauParents(OnePass):
         return {"parent": where(tight, u.id, INF)}
 
 
-def nearer_program(ctx) -> Nearer:
+def nearer_program(ctx: Context) -> Nearer:
     """Return the predecessor program. Pull is preferred: it can stop at the first valid parent and needs no atomics."""
     pull = NearerParents()
     pulls = not ctx.local.directed or ctx.direction in ("pull", "flip") or ctx.affords(pull)
     return pull if pulls else PushedNearerParents()
 
 
-def predecessors(ctx, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:
+def predecessors(ctx: Context, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:
     """Return the predecessor column: a strictly nearer vertex if there is one, else one of the same plateau.
 
     Args:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dgraph.algorithms.sssp_parts import bellman_ford, waiting_buckets
 from dgraph.algorithms.sssp_parts.bellman_ford import TAG, EdgeClasses, PackedWord, RoundDistances
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program.traversal import Traversal
@@ -59,7 +60,7 @@ COUNTED = ("walked", "relaxations", "queued", "direct", "skipped")
 """Globals of programs that a result's summary has."""
 
 
-def solve(ctx, name: str, source: int, cutoff: float | None, delta: float, dtype: str) -> State:
+def solve(ctx: Context, name: str, source: int, cutoff: float | None, delta: float, dtype: str) -> State:
     """Run a variant on weights ≥ 0 and return its state, with distances in ``dist``; collective.
 
     Args:
@@ -82,7 +83,7 @@ def solve(ctx, name: str, source: int, cutoff: float | None, delta: float, dtype
     return ctx.run(program.retype(dist=dtype, best=dtype))
 
 
-def _packed(ctx, program) -> State:
+def _packed(ctx: Context, program) -> State:
     """Find the classes of edges, then run ``h-bf``; collective."""
     kind = ctx.local.out.weight_type
     if kind is not None and kind.kind == "f":

@@ -6,32 +6,23 @@ Code generation is in ``codegen/``, compiled rounds in ``round/``, threads and a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from operator import or_
-from typing import Any
 
 from dgraph.backend import affinity
 from dgraph.backend.cpu.round.array_rounds import ArrayMachine, answers_at_once
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import Machine
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cpu.threads.team import team_of
 from dgraph.backend.interface import Backend, SharedMachine
-from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
+from dgraph.backend.kernel_register import SOLVERS, kernel_of
+from dgraph.backend.row_solver import RowSolver
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 PULLS_BEFORE_CSC = 4
 """Requests after which the in-edges (CSC) are built: each pull saves about a quarter of the time of building them."""
-
-
-@cache
-def _team(size: int) -> Team:
-    """Return the team of this size; a process keeps one per size."""
-    return Team(size)
-
-
-os.register_at_fork(after_in_child=_team.cache_clear)  # threads do not survive a fork
 
 
 class CpuBackend(Backend):
@@ -68,18 +59,20 @@ class CpuBackend(Backend):
         """
         if traced.program.traversal:
             traced.program.traversal.refuse_without_gpu()
-        load = kernel_of(traced.program.kernel).cpu
-        if load is not None and direction == "auto" and not local.directed:
-            return load()(traced, local, _team(self.threads))
+        kernel = kernel_of(traced.program.kernel).load("cpu")
+        if kernel is not None and direction == "auto" and not local.directed:
+            return kernel(traced, local, team_of(self.threads))
         if os.environ.get("DGRAPH_COMPILE") == "never":
-            return InterpretedMachine(traced, local, _team(1), direction)
+            return InterpretedMachine(traced, local, team_of(1), direction)
         if direction == "auto" and answers_at_once(traced, local):
-            return ArrayMachine(traced, local, _team(self.threads))
-        return Machine(traced, local, _team(self.threads), direction)
+            return ArrayMachine(traced, local, team_of(self.threads))
+        return Machine(traced, local, team_of(self.threads), direction)
 
-    def row_kernel(self, name: str) -> Any:
-        """Return a kernel of whole rows on this rank's threads."""
-        return ROW_KERNELS[name].cpu()(_team(self.threads))
+    def solvers(self, name: str) -> Iterator[RowSolver]:
+        """Yield the solver on this rank's threads, if there is one."""
+        kind = SOLVERS[name].load("cpu")
+        if kind is not None:
+            yield kind(self)
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if the in-edges exist, or were requested so often that building them pays."""

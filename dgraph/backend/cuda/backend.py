@@ -6,7 +6,7 @@ imported in ``device/device.py`` alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,8 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.interface import Backend
-from dgraph.backend.kernel_register import ROW_KERNELS, kernel_of
+from dgraph.backend.kernel_register import SOLVERS, kernel_of
+from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
@@ -291,9 +292,14 @@ class CudaBackend(Backend):
         """Copy a graph to the GPU, if it is not there; raises as :meth:`graph_of` does."""
         self.graph_of(local)
 
-    def row_kernel(self, name: str) -> Any:
-        """Return a kernel of whole rows on this GPU."""
-        return ROW_KERNELS[name].cuda()(self)
+    def solvers(self, name: str) -> Iterator[RowSolver]:
+        """Yield the solver on this GPU, then the one on this rank's threads, if there are such."""
+        row = SOLVERS[name]
+        on_gpu, on_host = row.load("gpu" if self.alone else "gpus"), row.load("cpu")
+        if on_gpu is not None:
+            yield on_gpu(self)
+        if on_host is not None and row.beside_gpu:
+            yield on_host(self)
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
         """Return a function that compiles a later program's modules; None where nothing can be compiled yet."""
@@ -342,9 +348,8 @@ class CudaBackend(Backend):
         A direction or schedule that was asked for, and a directed graph, need the program's own rounds.
         """
         kernel = kernel_of(traced.program.kernel)
-        load = kernel.cuda if self.alone else kernel.cuda_ranks
         free = direction == "auto" and self.options.schedule == "auto" and not local.directed
-        return load() if load is not None and free else None
+        return kernel.load("cuda" if self.alone else "cuda_ranks") if free else None
 
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
         """Refuse a program whose plan exceeds the free memory, before anything is allocated.

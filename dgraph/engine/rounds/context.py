@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -206,6 +206,10 @@ class Context:
         """Name programs that are likely to follow the next one, to be compiled beside it."""
         self._coming = [(program, self._graph(program)) for program in programs]
 
+    def solver(self, name: str) -> Any:
+        """Return the registered solver of rows that serves this run; None: programs do; collective."""
+        return next((solver for solver in self.backend.solvers(name) if solver.fits(self)), None)
+
     def affords(self, program: Program) -> bool:
         """Return True if the optional memory that a program wants beside the graph pays and fits on all ranks."""
         local = self._graph(program)
@@ -355,6 +359,12 @@ class Context:
     def few_rounds(self) -> bool:
         """True if few rounds over many edges cost less than many over few, as on GPUs; equal on all ranks."""
         return self.backend.few_rounds
+
+    @overload
+    def total(self, value: int) -> int: ...
+
+    @overload
+    def total(self, value: float) -> float: ...
 
     def total(self, value: float) -> float:
         """Sum one number over ranks; integers stay integers, floats are added in rank order."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from dgraph._support import interrupts
 from dgraph.algorithms import Algorithm
-from dgraph.algorithms.many_sources import bfs_pass, sssp_pass
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import Start
 from dgraph.comm import collective
@@ -46,13 +45,14 @@ def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progres
             graph = graph.fit_for(backend.put is not None)
             local = local_graph(graph, trace, progress)
             ctx = Context(local, comm, backend, trace, progress, place=place, names=names)
-            search = next((each for each in (bfs_pass, sssp_pass) if each.shares(works, ctx)), None)
-            if search is None:
+            solvers = map(ctx.solver, ("bfs pass", "sssp pass"))
+            solver = next((one for one in solvers if one is not None and one.shares(works, ctx)), None)
+            if solver is None:
                 return None
             numbered = [work.numbered(names, comm) for work in works]
             with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
                 progress.phase("solve", works[0].name)
-                answers = search.search_together(ctx, numbered)
+                answers = solver.search(ctx, numbered)
             for given, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
                 ctx.rounds = rounds
                 results.append(Outcome.of(given, work, answer, ctx, Start(False)).result(graph.version, lazily=False))

@@ -12,7 +12,8 @@ from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
 from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.memory.memory_plan import for_graph, for_kernel, for_rounds
-from dgraph.backend.kernel_register import RowKernel, kernel_of
+from dgraph.backend.kernel_register import Solver, kernel_of
+from dgraph.backend.row_solver import RowSize
 from dgraph.program import Traced
 from dgraph.tools.estimate.shape import Shape
 
@@ -60,7 +61,7 @@ class GpuPlan:
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
     limit: int | None = None, drawn: bool = False, sifted: bool = True,
-    rows: Sequence[RowKernel] = (),
+    rows: Sequence[Solver] = (),
 ) -> GpuPlan:  # fmt: skip
     """Make the plan of one rank.
 
@@ -74,7 +75,7 @@ def on_gpu(
         limit: bytes of the GPU; if renumbering by degree does not fit, vertices keep their order.
         drawn: the graph is built on the GPU (``--build device``).
         sifted: derived copies of edges are allowed; they are dropped if ``limit`` leaves no room.
-        rows: kernels of whole rows that the algorithm calls.
+        rows: solvers of rows that the algorithm asks for.
     """
     extent = GraphSize(
         masters + mirrors, arcs,
@@ -91,14 +92,14 @@ def on_gpu(
     plans = [
         replace(
             for_graph(extent),
-            arrays=kernel.gpu.of(extent.size, arcs, masters, shape.n) if ranks == 1 or kernel.gpu_ranks else 0,
+            arrays=kind.bytes(RowSize(shape.n, shape.arcs, extent.size, arcs, masters)) if kind else 0,
         )
-        for kernel in rows
+        for kind in (solver.load("gpu" if ranks == 1 else "gpus") for solver in rows)
     ]
     for traced, direction in programs:
         free = direction == "auto" and not shape.directed
         kernel = kernel_of(traced.program.kernel)
-        walks = not free or (kernel.cuda if ranks == 1 else kernel.cuda_ranks) is None
+        walks = not (free and (kernel.cuda if ranks == 1 else kernel.cuda_ranks))
         allocates = ranks == 1 and kernel.memory is not None and not walks
         options, traversal = Options(), traced.program.traversal
         options = options.under(traversal) if traversal else options

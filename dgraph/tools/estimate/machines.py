@@ -7,6 +7,7 @@ arcs if a transposed graph is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,8 @@ from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.interface import Backend, Machine
-from dgraph.backend.kernel_register import ROW_KERNELS, RowKernel
+from dgraph.backend.kernel_register import SOLVERS, Solver
+from dgraph.backend.row_solver import RowSolver
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import Progress
@@ -75,18 +77,26 @@ class Needs:
         return 2 * peers * bound(int(mirrors / peers) + 1, self.widths) + masters
 
 
+class _Solved(Exception):
+    """A solver gives the rest of the answer, and its ``bytes`` the rest of the memory."""
+
+
 class _Recording(Backend):
-    """Backend that records the programs it is given and interprets them, so nothing is compiled."""
+    """Backend that records the programs it is given and interprets them, so nothing is compiled.
+
+    It records solvers of rows, too, and ends a run at the first that has a class for CPUs.
+    """
 
     def __init__(self, engine: Backend):
         self.engine, self.name = engine, engine.name
         self.programs: list[tuple[Traced, str]] = []
-        self.rows: list[RowKernel] = []
+        self.rows: list[Solver] = []
 
-    def row_kernel(self, name: str) -> Any:
-        kernel = ROW_KERNELS[name]
-        self.rows.append(kernel)
-        return kernel.planned()()
+    def solvers(self, name: str) -> Iterator[RowSolver]:
+        self.rows.append(SOLVERS[name])
+        if SOLVERS[name].cpu:
+            raise _Solved
+        return iter(())
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         self.programs.append((traced, direction))
@@ -109,14 +119,14 @@ class Work:
     Attributes:
         needs: bytes of each program, in the order of execution.
         programs: the programs with their directions.
-        result: bytes of the result per vertex.
-        rows: kernels of whole rows that it calls.
+        result: bytes of the result per vertex; 0 where a solver counts them.
+        rows: solvers of rows that it asks for.
     """
 
     needs: list[Needs]
     programs: list[tuple[Traced, str]]
     result: int
-    rows: list[RowKernel]
+    rows: list[Solver]
 
 
 _measured_before: dict[tuple, Work] = {}
@@ -156,8 +166,10 @@ def _measure(work: Algorithm, shape: Shape, direction: str) -> Work:
     comm = graph.comm
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
     recording = _Recording(backend("cpu"))
-    answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
-    result = sum(values.itemsize for values in Columns(answer.columns).values())
+    result = 0
+    with suppress(_Solved):
+        answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
+        result = sum(values.itemsize for values in Columns(answer.columns).values())
     measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
     return Work(measured, recording.programs, result, recording.rows)
 

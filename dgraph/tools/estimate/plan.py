@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.timings import peak_memory
 from dgraph.graph.block import gid_type
 from dgraph.tools.estimate.gpu import GpuPlan, on_gpu
@@ -26,6 +27,9 @@ BLOCKS = ("auto", "oec", "iec")
 
 VERTEX = 24
 """Bytes of a local vertex: gid, original id, out-degree."""
+
+THREADS = 2
+"""Threads of a rank on which solvers are planned."""
 
 FINGERPRINT = 8
 """Temporary bytes per arc for the fingerprint of a weighted graph."""
@@ -122,9 +126,10 @@ def estimate(
         transposed = size * 8 + arcs * (4 + solved.weight)
     graph = rows + part + transposed + turned * 8 * size  # in-degrees
     states = _states(programs, masters, mirrors, ranks)
-    for kernel in work.rows:
-        held = (solved.n, solved.arcs) if kernel.replicated else (size, arcs)
-        states = max(states, kernel.host.of(*held, masters, solved.n))
+    extent = RowSize(solved.n, solved.arcs, size, arcs, masters, THREADS)
+    for solver in work.rows:
+        if solver.cpu:
+            states = max(states, solver.load("cpu").bytes(extent))
     return RunPlan(
         algorithm, policy, ranks, masters, mirrors, arcs,
         base=base,

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph.algorithms.kernels.components import union_find as kernel
+from dgraph.algorithms.kernels.one_round import OneRound
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.interface import SharedMachine
 from dgraph.backend.snapshot import Snapshot, between_rounds
@@ -33,15 +34,14 @@ MANY = 8
 """Fraction (1/MANY) of the shared vertices after which a walk along lists is abandoned for a full scan."""
 
 
-class UnionFind(SharedMachine):
+class UnionFind(OneRound, SharedMachine):
     """CPU machine for one program with one MIN field of ids.
 
     Attributes:
         state: the field → int64 (masters + mirrors,).
     """
 
-    direction, dirties, done, compiled = "push", False, False, False
-    round = total_active = total_edges = 0
+    direction, dirties, compiled = "push", False, False
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, self.team = traced, local, team
@@ -100,31 +100,10 @@ class UnionFind(SharedMachine):
         self._lowered = self._update_labels(self._masters_read, self._masters_lowered)
         self.active, self.edges = self._lowered + self._advance_roots(), 0
 
-    def fused(self, limit: int) -> int:
-        """Run the one round of a graph without mirrors."""
+    def solve(self) -> None:
+        """Join all arcs of a graph without mirrors."""
         self.edge()
         self.vertex()
-        self.apply_totals(np.zeros(2, np.int64), np.empty(0), False)
-        return 1
-
-    def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return this rank's active vertices and edges; there are no sums."""
-        return np.array([self.active, self.edges], np.int64), np.empty(0)
-
-    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Apply the totals of all ranks."""
-        self.round += not starting
-        self._ring = np.array([[self.total_active, self.total_edges, 0]])
-        self.total_active, self.total_edges = (int(x) for x in integers)
-        self.done = not starting and self.total_active == 0
-
-    def globals(self) -> dict[str, int | float]:
-        """Return no globals."""
-        return {}
-
-    def figures(self, first: int) -> np.ndarray:
-        """Return vertices, edges and direction of the fused round; int64 (1, 3)."""
-        return self._ring
 
     def fields(self) -> dict[str, np.ndarray]:
         """Return the masters' labels; valid before the end too, if a round limit came first."""

@@ -2,7 +2,7 @@
 
 Each GPU lists the edges of its own rows and holds the trees of the whole graph. In every round the first edge of each
 tree is reduced over GPUs, and all GPUs join the same trees. At the end every GPU joins the edges of the forest again,
-from the beginning and without messages, and fills the rows of its own vertices. Entry: :func:`found`.
+from the beginning and without messages, and fills the rows of its own vertices. Entry: :class:`ForestBetweenGpus`.
 """
 
 from __future__ import annotations
@@ -12,47 +12,55 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.kernels.forest.forest_cpu import Answers
+from dgraph.algorithms.kernels.forest.forest_cuda import GpuForest
 from dgraph.algorithms.kernels.forest.forest_search import First, RowSearch, Weights, bytes_needed, sampled
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.comm import Comm
+from dgraph.engine.rounds.context import Context
 
 PAIR = 16
 """Bytes of a root and its first word."""
 
 
-def found(ctx: Any, backend: Any) -> tuple[dict[str, Any], int | float, int] | None:
-    """Return this rank's columns, on its GPU, the sum of the weights, and the number of edges; collective.
+class ForestBetweenGpus(GpuForest):
+    """Finder of minimum spanning forests on a rank's GPU, beside those of other ranks."""
 
-    None, on all ranks alike, where a rank has no GPU or too little memory on it.
-    """
-    local, comm = ctx.local, ctx.comm
-    if backend.links is None or not 0 < local.n < 2**32 - 1:
-        return None
-    with ctx.record("prepare"), comm.watchdog.paused():
-        backend.prepare(local, comm)
-        with comm.together():
-            part = backend.graph_of(local)
-            sample = sampled(part)
-        weights = Weights.of(local.out).of_all(comm)
-        sample = np.sort(np.concatenate(comm.allgatherv(sample)))
-        first = First.of(sample, local.n, local.arcs, part.edges, weights)
-        need = bytes_needed(part, local.n, weights, first) + PAIR * _most_pairs(local.n, comm)
-        missing = lacking(part, comm, need + _bytes_of_places(part, comm), ("whole", "oriented"))
+    def fits(self, ctx: Context) -> bool:
+        """Return True if every rank has a GPU with memory for the trees of the whole graph; collective."""
+        local, comm, backend = ctx.local, ctx.comm, self.backend
+        if backend.links is None or not 0 < local.n < 2**32 - 1:
+            return False
+        with ctx.record("prepare"), comm.watchdog.paused():
+            backend.prepare(local, comm)
+            with comm.together():
+                part = backend.graph_of(local)
+                sample = sampled(part)
+            self.weights = Weights.of(local.out).of_all(comm)
+            sample = np.sort(np.concatenate(comm.allgatherv(sample)))
+            self.first = First.of(sample, local.n, local.arcs, part.edges, self.weights)
+            need = bytes_needed(part, local.n, self.weights, self.first) + PAIR * _most_pairs(local.n, comm)
+            missing = lacking(part, comm, need + _bytes_of_places(part, comm), ("whole", "oriented"))
         if missing:
             ctx.record.choose("placement", "hosts", f"a GPU lacks {missing:,} bytes of memory for the forest")
-            return None
-        numbering = numbering_of(part, comm)
-        places, ids = numbering.id_order()
-    began = time.perf_counter()
-    with comm.agreeing(values=1):
-        search = SharedSearch(part, weights, ids, places, first, numbering)
-        search.join()
-        columns = search.columns()
-    ctx.record.add("exchange", search.exchanging)
-    ctx.record.add("compute", time.perf_counter() - began - search.exchanging)
-    return columns
+        return not missing
+
+    def solve(self, ctx: Context) -> Answers:
+        """Return this rank's columns, on its GPU, the sum of the weights, and the number of edges; collective."""
+        comm, part = ctx.comm, self.backend.graph_of(ctx.local)
+        with ctx.record("prepare"), comm.watchdog.paused():
+            numbering = numbering_of(part, comm)
+            places, ids = numbering.id_order()
+        began = time.perf_counter()
+        with comm.agreeing(values=1):
+            search = SharedSearch(part, self.weights, ids, places, self.first, numbering)
+            search.join()
+            columns = search.columns()
+        ctx.record.add("exchange", search.exchanging)
+        ctx.record.add("compute", time.perf_counter() - began - search.exchanging)
+        return columns
 
 
 def _most_pairs(n: int, comm: Comm) -> int:

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.kernels.forest.forest_between_hosts import Trees
 from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, exact_sum, fill
+from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.comm import SerialComm
+from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
 
 MANY = 6
@@ -29,12 +32,31 @@ SAMPLE = 1 << 12
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Ends, uint32 lids with the smaller original id first, and weights, int64 or float64; 1 without weights."""
 
+Answers = tuple[dict[str, Any], int | float, int]
+"""Columns of a forest, the sum of its weights, and the number of its edges."""
 
-class Forest:
+
+class Forest(RowSolver):
     """Finder of light edges; it runs on one thread."""
 
-    def __init__(self, _: object):
-        pass
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of listed edges and of trees.
+
+        An arc takes 24, half of an edge: its ends and weight (16), its place in the order (8), and as much while it is
+        sorted. A vertex takes 120: parent, best edge, chosen edge, and between ranks the names and homes of trees and
+        the rows that are sent; a master 48 more in the three columns of the answer and the result.
+        """
+        return 120 * size.vertices + 24 * size.arcs + 48 * size.masters
+
+    def solve(self, ctx: Context) -> Answers:
+        """Return the columns of the forest, the sum of the weights, and the number of edges; collective."""
+        with ctx.record("compute"):
+            if ctx.comm.size == 1:
+                return self.whole(ctx.local)
+            columns = Trees(ctx).joined(*self.lightest(ctx.local))
+            here = columns["source"] >= 0
+            return columns, exact_sum(columns["weight"][here], ctx.comm), ctx.total(int(here.sum()))
 
     def lightest(self, local: LocalGraph) -> Edges:
         """Return the edges of the local minimum spanning forest, in order: no other is in a forest of the graph."""
@@ -50,10 +72,7 @@ class Forest:
         a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
         return a, b, w
 
-    def between_ranks(self, _: object) -> Any:
-        """Return None: ranks without GPUs join their trees by messages."""
-
-    def whole(self, local: LocalGraph) -> tuple[dict[str, np.ndarray], int | float, int]:
+    def whole(self, local: LocalGraph) -> Answers:
         """Join trees along the lightest edges of a whole graph, as over ranks.
 
         Returns:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.gpu import source_rows
-from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
-from dgraph.algorithms.many_sources.passes import passes
+from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
 
 MOST_LANES = 8
@@ -72,21 +73,22 @@ def need(n: int, edges: int, lanes: int) -> int:
     return source_rows.need(n, edges) + n * (21 * lanes + 12) + 9 * lanes * source_rows.most_parts(edges)
 
 
-class GpuDependencies:
+class GpuDependencies(RowSolver):
     """Dependencies on a GPU."""
 
-    def __init__(self, backend: Any):
-        self.backend = backend
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes a vertex of :func:`need` for eight lanes."""
+        return 190 * size.vertices
 
-    def search(self, ctx: Any, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
 
         Raises:
             DataError: numbers of shortest paths that float64 does not hold.
         """
         device, local = self.backend.device, ctx.local
-        plain = ctx.direction == "auto" and self.backend.options.schedule == "auto"
-        if ctx.comm.size == 1 and plain and len(sources):
+        if source_rows.takes(ctx, self.backend, sources):
             lanes = min(MOST_LANES, 1 << (len(sources) - 1).bit_length())
             bytes_ = need(local.size, local.out.arcs, lanes)
             free = device.free(bytes_)
@@ -98,61 +100,53 @@ class GpuDependencies:
         return DependenciesByPrograms(self.backend).search(ctx, sources, endpoints=endpoints)
 
 
-class _Search:
+class _Search(SourceSearch):
     """Arrays of a search, by position, and its kernels."""
 
-    def __init__(self, ctx: Any, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
-        self.ctx, self.device, self.graph, self.lanes, self.sources = ctx, device, graph, lanes, sources
-        self.endpoints = endpoints
-        xp, n, edges = device.xp, graph.local.size, graph.edges
-        parts, at = source_rows.most_parts(edges), device.put(lids_of(ctx.local, sources))
-        self.at = at if graph.place is None else graph.place[at].astype(np.int64)
-        self.into = source_rows.side(device, graph.incoming, n, edges)
-        self.out = source_rows.side(device, graph.out, n, edges) if ctx.local.directed else self.into
+    def __init__(self, ctx: Context, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
+        super().__init__(ctx, device, graph, sources)
+        self.lanes, self.sources, self.endpoints = lanes, sources, endpoints
+        self.positions = self.positions.astype(np.int64)
+        xp, n, parts = device.xp, self.n, source_rows.most_parts(graph.edges)
         self.bytes = [xp.zeros(n, np.uint8) for _ in range(3)]
         self.seen, self.counts = xp.empty(n, np.uint8), xp.zeros(COUNTS, np.uint64)
         self.marked, *self.bitmaps = (xp.empty(-(-n // 32), np.uint32) for _ in range(3))
         self.factors, self.most, self.ones = xp.ones(lanes), xp.zeros(lanes), True
         self.sums, self.reached = xp.zeros(n), xp.zeros((len(sources) + lanes), np.uint64)
-        self.members: dict[str, Any] = {
-            "in": self.into, "out": self.out, "sources": None, "now": self.bytes + self.bitmaps,
+        self.load(text(graph.wide, lanes), "path_lanes", {
+            "sources": None, "now": self.bytes + self.bitmaps,
             "seen": self.seen, "marked": self.marked, "paths": xp.empty((n, lanes)), "share": xp.empty((n, lanes)),
             "part_sums": xp.empty((parts, lanes)), "part_bits": xp.empty(parts, np.uint8),
             "rows": xp.empty(2 * n, np.uint32), "log": xp.empty(n * lanes, np.uint32),
             "lanes": xp.empty(n * lanes, np.uint8), "factors": self.factors, "most": self.most, "sums": self.sums,
             "reached": None, "counts": self.counts, "n": n, "dense": 0, "count": 0, "full": 0, "ends": int(endpoints),
             "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6, "deeper": [0] * 6,
-        }  # fmt: skip
-        self.kernels = Kernels(device, text(graph.wide, lanes), "path_lanes", self.members)
-        for outward in range(1 + ctx.local.directed):
-            self.kernels.launch("classify", outward)
-        longs, _, middle = device.read(self.out[-1]).tolist()
+        })  # fmt: skip
+        longs, _, middle = device.read(self.outward[-1]).tolist()
         self.bases = [0, lanes * (n - longs - middle), lanes * (n - longs)]
         self.kernels.set("bases", *self.bases)
         self.degree = float(graph.longest(pulling=True))
-        self.long_in = self.degree > source_rows.LONG
 
     def run(self) -> Summed:
         """Search from all sources, ``lanes`` at a time."""
-        deepest = 0
-        for turn in passes(self.ctx, len(self.at), self.lanes, 1):
-            first = turn * self.lanes
-            levels = self._forward(self.at[first : first + self.lanes], first)
+        passes, deepest = Passes(len(self.positions), self.lanes), 0
+        for number in passes.turns(self.ctx):
+            part = passes.part(number)
+            levels = self._forward(self.positions[part], part.start)
             self._backward(levels)
-            self.kernels.set("reached", self.reached[first:])
+            self.kernels.set("reached", self.reached[part.start :])
             self.kernels.launch("add_lanes")
             self.device.wait()  # so that the pass is counted whole
             deepest = max(deepest, len(levels) - 1)
         if self.endpoints:
-            self.sums[self.at] += self.reached[: len(self.at)].astype(np.float64)
+            self.sums[self.positions] += self.reached[: len(self.positions)].astype(np.float64)
         return GpuSummed(self.sums, deepest, self.device, self.graph)
 
-    def _forward(self, at: Any, first: int) -> list[Level]:
+    def _forward(self, positions: Any, first: int) -> list[Level]:
         """Count paths from some sources; return the levels."""
-        kernels, count = self.kernels, len(at)
-        for array in (*self.bytes, *self.bitmaps, self.seen, self.counts, self.members["paths"]):
-            self.device.clear(array)
-        self.members["sources"] = at.astype(np.uint32)
+        kernels, count = self.kernels, len(positions)
+        self.clear(*self.bytes, *self.bitmaps, self.seen, self.counts, self.members["paths"])
+        self.members["sources"] = positions.astype(np.uint32)
         kernels.set("sources", self.members["sources"])
         kernels.set("dense", 0, count, (1 << count) - 1)
         kernels.set("level", *([0] * 18))
@@ -177,20 +171,16 @@ class _Search:
             if bound < EXACT and edges * PUSH < self.graph.edges:
                 kernels.launch("push", level.long)
                 continue
-            dense = edges * source_rows.DENSE > self.graph.edges
+            dense = self.is_dense(edges)
             kernels.set("dense", int(dense))
-            if not dense:
-                self.device.clear(self.marked)
-                kernels.launch("mark", level.long)
-            for kernel in ("list_rows", "scan", *["scan_joined"] * self.long_in):
-                kernels.launch(kernel)
+            self.scan(dense, self.marked, bool(level.long))
 
     def _rotate(self) -> None:
         """Make ``next`` the level, the level the old one, and the cleared old one the next."""
         now, following, old = self.bytes
-        active, found = self.bitmaps
+        active, reached = self.bitmaps
         self.device.clear(active)
-        self.bytes, self.bitmaps = [following, old, now], [found, active]
+        self.bytes, self.bitmaps = [following, old, now], [reached, active]
         self.kernels.set("now", *self.bytes, *self.bitmaps)
 
     def _scaled(self, first: int) -> tuple[np.ndarray, float]:
@@ -206,13 +196,11 @@ class _Search:
     def _backward(self, levels: list[Level]) -> None:
         """Compute dependencies level by level, from the deepest to that behind the sources."""
         kernels, deeper, last = self.kernels, NOTHING, NOTHING
-        for array in (*self.bytes, *self.bitmaps):
-            self.device.clear(array)
+        self.clear(*self.bytes, *self.bitmaps)
         for level in levels[:0:-1]:
-            dense = deeper.edges * source_rows.DENSE > self.graph.edges
+            dense = self.is_dense(deeper.edges)
             self._set_factors(deeper.factors)
-            ranges = [place for each in (level, last, deeper) for place in (*each.first, *each.end)]
-            kernels.set("level", *ranges)
+            kernels.set("level", *(end for span in (level, last, deeper) for end in (*span.first, *span.end)))
             kernels.set("dense", int(dense))
             if not dense:
                 self.device.clear(self.marked)
@@ -239,11 +227,11 @@ class GpuSummed(Summed):
 
     def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
         """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
-        at = self.device.put(lids)
-        at = at if self.graph.place is None else self.graph.place[at]
-        scaled = self.sums[at] * own
+        positions = self.device.put(lids)
+        positions = positions if self.graph.place is None else self.graph.place[positions]
+        scaled = self.sums[positions] * own
         self.sums *= others
-        self.sums[at] = scaled
+        self.sums[positions] = scaled
         view = FieldView(self.device, self.sums, self.graph.place)
         fields = LazyFields(self.device, {"sums": view}, self.graph.degree, self.graph.original)
         return FieldColumn(fields, "sums")

@@ -10,6 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.results import Summed
+from dgraph.backend.row_solver import RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import one_of_many
 from dgraph.errors import DataError
 from dgraph.program import ADD, Field, Program, where
 
@@ -109,13 +112,10 @@ class Shares(Program):
         return {"whole": True, "done": g.round >= self.deepest}
 
 
-class DependenciesByPrograms:
+class DependenciesByPrograms(RowSolver):
     """Dependencies of one source after the other on a GPU."""
 
-    def __init__(self, backend):
-        self.backend = backend
-
-    def search(self, ctx, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
 
         Raises:
@@ -123,12 +123,10 @@ class DependenciesByPrograms:
         """
         original, deepest = ctx.local.original[: ctx.local.masters], 0
         sums, reached = np.zeros(ctx.local.masters), {}
-        saved = ctx.checkpoints, ctx.max_rounds
-        ctx.checkpoints = ctx.max_rounds = None  # they would keep the fields of every program
-        try:
+        with one_of_many(ctx):
             for source in sources.tolist():
-                found = ctx.run(Paths(source=source))
-                level, most = found["level"], ctx.total(float(found["paths"].max(initial=0.0)))
+                counted = ctx.run(Paths(source=source))
+                level, most = counted["level"], ctx.total(float(counted["paths"].max(initial=0.0)))
                 if not np.isfinite(most):
                     raise DataError(
                         f"bc counts shortest paths, and float64 does not hold their number from source {source}; run "
@@ -137,12 +135,10 @@ class DependenciesByPrograms:
                 depth = ctx.largest(int(level.max(initial=0)))
                 reached[source] = ctx.total(int((level > 0).sum()))
                 deepest = max(deepest, depth)
-                given = {name: found.raw(name) for name in ("level", "paths")} | {"sums": sums}
                 if depth:
+                    given = {name: counted.raw(name) for name in ("level", "paths")} | {"sums": sums}
                     state = ctx.run(Shares(deepest=depth, ends=float(endpoints)), given)
                     sums = state.raw("sums")
-        finally:
-            ctx.checkpoints, ctx.max_rounds = saved
         sums = np.array(state["sums"] if deepest else sums)
         if endpoints:
             sums += [float(reached.get(vertex, 0)) for vertex in original.tolist()]

@@ -2,12 +2,11 @@
 
 Vertices are numbered in ascending order of ids on every rank, so a search runs the same steps on any number of ranks.
 Values of vertices go to the owners of their masters. Those of arcs go to *keepers*: rank r keeps the arcs that leave
-the vertices ``bounds[r] … bounds[r + 1]``. Entries: :meth:`Replica.of` and :func:`shared_out`.
+the vertices ``bounds[r] … bounds[r + 1]``. Entry: :meth:`Replica.of`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,17 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
-from dgraph.algorithms.many_sources.passes import passes
 from dgraph.comm import Comm
-from dgraph.comm.hosts import ranks_here
-from dgraph.comm.memory import free_memory
-from dgraph.errors import OutOfMemory
-
-LEFT = 0.9
-"""Share of the free memory that a run may plan for."""
-
-BATCHES = 4
-"""Number of batches from which on a batch has more than one source."""
 
 
 @dataclass(frozen=True)
@@ -108,52 +97,3 @@ class Replica:
     def to_masters(self, values: np.ndarray) -> np.ndarray:
         """Return values of kept vertices by this rank's masters; collective."""
         return np.concatenate(self.comm.allgatherv(values))[self.place]
-
-
-def shared_out(ctx, sources: int, threads: int, most: int) -> tuple[int, int, Iterator[int]]:
-    """Divide sources into batches for the threads of all ranks; collective.
-
-    Args:
-        ctx: context of the algorithm.
-        sources: their number.
-        threads: most threads of this rank.
-        most: sources of a batch, at most.
-
-    Returns:
-        the sources of a batch, which depend on their number and ``most`` alone; the threads that work on each rank; and
-        an iterator over the turns, which yields the first source of this rank's batches.
-    """
-    comm, size = ctx.comm, int(np.clip(sources // BATCHES, 1, most))
-    threads = max(1, min(-comm.largest(-threads), -(-sources // size)))
-    each = threads * size
-
-    def turns() -> Iterator[int]:
-        for turn in passes(ctx, sources, size, threads * comm.size):
-            yield (turn * comm.size + comm.rank) * each
-
-    return size, threads, turns()
-
-
-def lacking(comm: Comm, need: int) -> tuple[int, int] | None:
-    """Return bytes needed and free of a rank whose host lacks ``need`` bytes a rank; None: all fit; collective."""
-    free = free_memory()
-    allowed = None if free is None else int(LEFT * free) // max(len(ranks_here(comm)), 1)
-    short = allowed is not None and need > allowed
-    if not comm.total(int(short)):
-        return None
-    need, least = next(each for each in comm.allgather_json([need, allowed] if short else None) if each)
-    return need, least
-
-
-def refuse_unless_fits(comm: Comm, name: str, need: int) -> None:
-    """Raise on all ranks unless the replicas and what is computed on them fit; collective.
-
-    Raises:
-        OutOfMemory: with the bytes needed and free.
-    """
-    figures = lacking(comm, need)
-    if figures is not None:
-        raise OutOfMemory(
-            f"{name} holds the whole graph on each rank, {figures[0]:,} bytes with its sums, and {figures[1]:,} bytes "
-            "of a rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
-        )

@@ -17,6 +17,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Parameter
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, check_sources, sources_of
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 
 EPSILON = Parameter("epsilon", float, None, "in place of k: largest error of a normalized value")
@@ -58,7 +59,7 @@ def check_sampling(work: Any) -> None:
             raise UsageError(f"{name} = {value!r} of {work.name} is not between 0 and 1; give a value such as 0.05")
 
 
-def sample(ctx, work: Any) -> Sample:
+def sample(ctx: Context, work: Any) -> Sample:
     """Return the sources that parameters :data:`SAMPLING` choose; collective."""
     n = ctx.local.n
     if work.sources is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from math import isqrt
-from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import HostDraw, hashed
+from dgraph.algorithms.many_sources.drawn_sources import hashed, smallest
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.row_solver import RowSolver
+from dgraph.engine.rounds.context import Context
 
 MANY = 8
 """Standard deviations by which more vertices are listed than are drawn."""
@@ -24,17 +25,14 @@ def text(ids: str) -> str:
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("draw")])
 
 
-class GpuDraw:
-    """Draw on a GPU; several draw on the host."""
+class GpuDraw(RowSolver):
+    """Draw on one GPU."""
 
-    def __init__(self, backend: Any):
-        self.backend = backend
-
-    def smallest(self, ctx: Any, k: int, seed: int) -> np.ndarray:
+    def solve(self, ctx: Context, k: int, seed: int) -> np.ndarray:
         """Return the masters of the ``k`` smallest hashes, original ids in any order."""
         n, many = ctx.local.masters, k + MANY * isqrt(k) + 16
-        if ctx.comm.size > 1 or 2 * many >= n:
-            return HostDraw().smallest(ctx, k, seed)
+        if 2 * many >= n:
+            return smallest(ctx, k, seed)
         device, graph = self.backend.device, self.backend.graph_of(ctx.local)
         xp, original = device.xp, graph.original
         found, count = xp.empty(2 * many, np.int64), xp.zeros(1, np.uint64)
@@ -46,6 +44,6 @@ class GpuDraw:
         module.launch("draw", device.blocks * module.resident("draw"))
         listed = int(device.read(count)[0])
         if not k <= listed <= 2 * many:
-            return HostDraw().smallest(ctx, k, seed)
+            return smallest(ctx, k, seed)
         ids = device.get(found[:listed])
         return ids[np.argpartition(hashed(ids, seed), k - 1)[:k]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from dgraph.algorithms.many_sources.gpu.source_rows import SIDE, Kernels
 from dgraph.backend.cuda.device import pools
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.result.columns import Reader
 
 POINTERS = 16
 """Members of ``Env`` between its sides and ``column``."""
@@ -61,11 +60,11 @@ class LevelTable:
 
     def _on_host(self, k: int) -> np.ndarray:
         word, place = divmod(k, 64)
-        found = np.zeros(len(self.bits), np.int32)
+        levels = np.zeros(len(self.bits), np.int32)
         for b, digit in enumerate(self.digits):
-            found |= (digit[:, word] >> np.uint64(place) & np.uint64(1)).astype(np.int32) << b
-        found[self.bits[:, word] >> np.uint64(place) & np.uint64(1) == 0] = -1
-        return found[: self.masters] if self.place is None else found[self.place[: self.masters]]
+            levels |= (digit[:, word] >> np.uint64(place) & np.uint64(1)).astype(np.int32) << b
+        levels[self.bits[:, word] >> np.uint64(place) & np.uint64(1) == 0] = -1
+        return levels[: self.masters] if self.place is None else levels[self.place[: self.masters]]
 
     def leave(self, number: int, device: Any) -> None:
         """Move the words from GPU ``number`` to the host, without further GPU memory."""
@@ -77,7 +76,7 @@ class LevelTable:
 
 
 class LevelColumn(Mapping[str, np.ndarray]):
-    """Field of one source; has the methods of ``LazyFields`` that columns call."""
+    """Field of one source; has the methods of ``LazyFields``, which columns call, while the table is on the GPU."""
 
     def __init__(self, table: LevelTable, k: int):
         self._table, self._k = table, k
@@ -91,24 +90,8 @@ class LevelColumn(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return 1
 
-    def fetch(self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray | None:
-        """Return ``convert`` of the field as a new array on the host; None if the table is on the host."""
-        made = self._table.fields(self._k)
-        return made.fetch(name, convert, order) if isinstance(made, LazyFields) else None
-
-    def read(
-        self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None, reader: Reader
-    ) -> np.ndarray | None:
-        """Return what ``reader`` makes of ``convert`` of the field; None if the table is on the host."""
-        made = self._table.fields(self._k)
-        return made.read(name, convert, order, reader) if isinstance(made, LazyFields) else None
-
-    def raw(self, name: str) -> Any:
-        """Return the field where the table lies."""
-        made = self._table.fields(self._k)
-        return made.raw(name) if isinstance(made, LazyFields) else made[name]
-
-    def on_device(self, name: str) -> Any:
-        """Return the field by lid as an array of the GPU; None if the table is on the host."""
-        made = self._table.fields(self._k)
-        return made.on_device(name) if isinstance(made, LazyFields) else None
+    def __getattr__(self, method: str) -> Any:
+        """Return a method of the source's ``LazyFields``; there is none while the table is on the host."""
+        if method.startswith("_"):
+            raise AttributeError(method)
+        return getattr(self._table.fields(self._k), method)

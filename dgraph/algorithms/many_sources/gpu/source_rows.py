@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.engine.rounds.context import Context
 
 SHORT, LONG = 32, 4096
 """Most edges of a row that few threads read, and of one that a warp reads."""
@@ -65,11 +67,11 @@ class Kernels:
     def __init__(self, device: Any, text: str, name: str, members: dict[str, Any]):
         """Make the words of ``members``, in the order of ``Env``: arrays, None for a null pointer, or integers."""
         self.device, self.module = device, device.module(text, name)
-        self._at: dict[str, int] = {}
+        self._places: dict[str, int] = {}
         words: list[int] = []
         for key, value in members.items():
-            self._at[key] = len(words)
-            words += [self._word(each) for each in (value if isinstance(value, list) else [value])]
+            self._places[key] = len(words)
+            words += map(self._word, value if isinstance(value, list) else [value])
         self._words = np.array(words, np.int64)
         self._grids: dict[str, int] = {}
 
@@ -82,8 +84,8 @@ class Kernels:
 
     def set(self, name: str, *values: Any) -> None:
         """Change a member, and those behind it."""
-        at = self._at[name]
-        self._words[at : at + len(values)] = [self._word(value) for value in values]
+        first = self._places[name]
+        self._words[first : first + len(values)] = [self._word(value) for value in values]
 
     def launch(self, kernel: str, argument: int = 0) -> None:
         """Start a kernel on the whole GPU."""
@@ -91,3 +93,53 @@ class Kernels:
             self._grids[kernel] = self.device.blocks * self.module.resident(kernel)
         self.module.set_environment(self._words)
         self.module.launch(kernel, self._grids[kernel], argument)
+
+
+def takes(ctx: Context, backend: Any, sources: np.ndarray) -> bool:
+    """Return True if these kernels may search: on one GPU, where neither direction nor schedule was asked for."""
+    free = ctx.direction == "auto" and backend.options.schedule == "auto"
+    return bool(ctx.comm.size == 1 and free and len(sources))
+
+
+class SourceSearch:
+    """Search from many sources on a GPU: its graph, its sources by position, and launches that all searches share.
+
+    Attributes:
+        ctx, device: context of the algorithm, and the GPU.
+        graph: its graph, of ``n`` vertices.
+        positions: of the sources.
+        into, outward: arrays of in-edges and out-edges, for the kernels' ``struct Side``.
+        long_in: True if a row of in-edges is read in parts.
+    """
+
+    def __init__(self, ctx: Context, device: Any, graph: Any, sources: np.ndarray):
+        self.ctx, self.device, self.graph, self.n = ctx, device, graph, graph.local.size
+        lids = device.put(lids_of(ctx.local, sources))
+        self.positions = lids if graph.place is None else graph.place[lids]
+        self.into = side(device, graph.incoming, self.n, graph.edges)
+        self.outward = side(device, graph.out, self.n, graph.edges) if ctx.local.directed else self.into
+        self.long_in = graph.longest(pulling=True) > LONG
+
+    def load(self, text: str, name: str, members: dict[str, Any]) -> None:
+        """Make the kernels, and sort rows by length."""
+        self.members = {"in": self.into, "out": self.outward} | members
+        self.kernels = Kernels(self.device, text, name, self.members)
+        for outward in range(1 + self.ctx.local.directed):
+            self.kernels.launch("classify", outward)
+
+    def clear(self, *arrays: Any) -> None:
+        """Set arrays to 0."""
+        for array in arrays:
+            self.device.clear(array)
+
+    def is_dense(self, edges: int) -> bool:
+        """Return True if every vertex is to scan its in-edges, since this many leave the frontier."""
+        return edges * DENSE > self.graph.edges
+
+    def scan(self, dense: bool, marked: Any, long: bool, argument: int = 0) -> None:
+        """Scan the in-edges of all vertices that miss a source, or of those that the frontier's edges enter."""
+        if not dense:
+            self.device.clear(marked)
+            self.kernels.launch("mark", int(long))
+        for kernel in ("list_rows", "scan", *["scan_joined"] * self.long_in):
+            self.kernels.launch(kernel, argument)

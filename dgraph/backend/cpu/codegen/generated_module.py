@@ -85,8 +85,7 @@ def text_of(traced: Traced, pulls: bool = True, source: str = ATOMICS, kernel: b
 
 def edge_kernel(traced: Traced) -> str:
     """Return the source of the program's edge kernel, after the places of fields, parameters and globals by name."""
-    path, scope = kernel_of(traced.program.kernel).edges, NumbaScope(traced)
-    assert path is not None
+    path, scope = kernel_of(traced.program.kernel).edge_source, NumbaScope(traced)
     places = {f"{kind}_{name}": i for kind in "FPG" for name, i in getattr(scope, kind).items()}
     return "\n".join([*(f"{name} = {i}" for name, i in places.items()), f"TOP = {TOP}", path.read_text()])
 

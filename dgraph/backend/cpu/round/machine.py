@@ -33,7 +33,7 @@ COMPILED = "compiled_here"
 def may_pull(traced: Traced, forced: str) -> bool:
     """Return True if the program may pull; ``direction`` in ``rounds.py`` makes the decision of each round."""
     program = traced.program
-    if forced == "auto" and kernel_of(program.kernel).edges is not None:
+    if forced == "auto" and kernel_of(program.kernel).edges:
         return False
     if "pull" not in program.directions or (forced == "push" and "push" in program.directions):
         return False
@@ -58,7 +58,7 @@ class Machine(ProgramMachine):
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
         self.pulls = may_pull(traced, forced)
-        self._kernel = forced == "auto" and kernel_of(traced.program.kernel).edges is not None
+        self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
         self.module, self.minima = self._module(traced), len(traced.minima)
         self._tuner = ThreadTuner()
         first = traced.program.first_hit

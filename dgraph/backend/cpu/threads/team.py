@@ -6,8 +6,10 @@ Compiled code releases the interpreter lock, so Numba's threading layers are not
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
+from functools import cache
 
 from dgraph._support import interrupts
 
@@ -65,3 +67,12 @@ class Team:
             error, self._error = self._error, None
             raise error
         return out
+
+
+@cache
+def team_of(size: int) -> Team:
+    """Return the team of this size; a process keeps one per size."""
+    return Team(size)
+
+
+os.register_at_fork(after_in_child=team_of.cache_clear)  # threads do not survive a fork

@@ -152,8 +152,7 @@ def environment(t: Traced) -> list[tuple[str, str]]:
 
 def own_arrays(t: Traced) -> Any:
     """Return the further arrays of a program's hand-written kernel; None: it needs none."""
-    load = kernel_of(t.program.kernel).arrays
-    return load() if load else None
+    return kernel_of(t.program.kernel).load("arrays")
 
 
 def module(t: Traced, variant: Variant, name: str) -> str:
@@ -209,7 +208,7 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
 def multi_gpu_rounds(t: Traced, variant: Variant) -> str:
     """Return the kernel of rounds that several GPUs run together."""
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
-    own = kernel_of(t.program.kernel) if variant.union_find else Kernel()
+    own = kernel_of(t.program.kernel) if variant.union_find else Kernel("")
     names = ("device_signals", "in_kernel_exchange", *own.multi_gpu_files, "multi_gpu_rank", own.multi_gpu_walk)
     files = map(common, (*names, "multi_gpu_rounds"))
     return _head(t, variant, persistent=True) + "\n".join([*schedules, *_exchange_text(t), *files])

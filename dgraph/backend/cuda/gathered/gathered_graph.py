@@ -21,7 +21,8 @@ from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, fill
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
 from dgraph.backend.graph_replica import GraphReplica
-from dgraph.backend.kernel_register import KERNELS, ROW_KERNELS
+from dgraph.backend.kernel_register import KERNELS, SOLVERS
+from dgraph.backend.row_solver import RowSize
 from dgraph.comm import Comm
 from dgraph.result.columns import Column, FieldColumn, same
 
@@ -42,8 +43,8 @@ def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int
         there: the graph is gathered already.
     """
     n, arcs = part.local.n, part.local.arcs
-    if kernel in ROW_KERNELS:
-        work = ROW_KERNELS[kernel].gpu.of(n, arcs, n, n)
+    if kernel in SOLVERS:
+        work = SOLVERS[kernel].load("gpu").bytes(RowSize.whole(n, arcs))
     else:
         memory = KERNELS[kernel].memory
         work = 0 if memory is None else (memory.arrays + memory.result) * n

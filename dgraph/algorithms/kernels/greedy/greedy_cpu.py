@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.kernels.one_round import OneRound
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, mixed
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.interface import SharedMachine
@@ -22,16 +23,14 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 
-class GreedyOnce(SharedMachine):
+class GreedyOnce(OneRound, SharedMachine):
     """CPU machine of ``Greedy``.
 
     Attributes:
         state: field → array, shape (masters + mirrors,).
     """
 
-    direction, dirties, done = "pull", False, False
-    mirrors_current = True
-    round = total_active = total_edges = 0
+    direction, dirties, mirrors_current = "pull", False, True
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, size = traced, local, local.size
@@ -97,30 +96,14 @@ class GreedyOnce(SharedMachine):
         self._count, self.active = 0, self._colored
         self.edges = int(self.local.out_degree[self.frontier()].sum())
 
-    def fused(self, limit: int) -> int:
-        """Run the one round of a graph without mirrors."""
+    def solve(self) -> None:
+        """Colour a graph without mirrors."""
         self.vertex()
-        self.apply_totals(np.zeros(2, np.int64), np.empty(0), False)
-        return 1
-
-    def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return this rank's newly coloured masters and their edges; there are no sums."""
-        return np.array([self.active, self.edges], np.int64), np.empty(0)
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Apply the totals of all ranks; a round that coloured no vertex is the last one."""
-        self.round += not starting
-        self._ring = np.array([[self.total_active, self.total_edges, 1]])
-        self.total_active, self.total_edges = (int(x) for x in integers)
+        """Apply the totals of all ranks; a graph without vertices takes no round."""
+        super().apply_totals(integers, floats, starting)
         self.done = self.total_active == 0
-
-    def globals(self) -> dict[str, int | float]:
-        """Return no globals."""
-        return {}
-
-    def figures(self, first: int) -> np.ndarray:
-        """Return vertices, edges and direction of the fused round; int64 (1, 3)."""
-        return self._ring
 
     def fields(self) -> dict[str, np.ndarray]:
         """Return the masters' values of every field, as views."""

@@ -14,7 +14,8 @@ from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.memory.memory_plan import in_edges, require
-from dgraph.errors import OutOfMemory
+from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
 from dgraph.program import Program
 from dgraph.result.columns import FieldColumn
 
@@ -30,33 +31,38 @@ def text(wide: bool, ids: str) -> str:
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *files])
 
 
-class GpuStrong:
-    """Finder of strongly connected components on a GPU."""
+class GpuStrong(RowSolver):
+    """Finder of strongly connected components on a GPU that holds the whole graph."""
 
-    def __init__(self, backend: Any):
-        self.backend = backend
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes beside the graph and its in-edges.
 
-    def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int] | None:
+        A vertex takes 60: part, component, names, labels, sizes, lists of vertices, and the levels of two searches. An
+        arc takes 5: arcs between components, of 16 with their copies, are expected to be less than a third of all.
+        """
+        return 60 * size.vertices + 5 * size.arcs
+
+    def fits(self, ctx: Context) -> bool:
+        """Return False where the run asks for rounds of programs: a limit of rounds, checkpoints, a direction."""
+        asked = ctx.direction != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
+        return not asked and self.backend.options.schedule == "auto" and ctx.local.masters > 0
+
+    def solve(self, ctx: Context, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
         """Return the labels, which stay on the GPU, the number of components, and the size of the largest.
-
-        None where the run asks for rounds of programs: several ranks, a limit of rounds, checkpoints, a direction.
 
         Args:
             ctx: the run.
             ahead: search along arcs, whose ``source`` is still to be set.
             behind: search against them.
+
+        Raises:
+            OutOfMemory: there is too little memory for it; programs may find the components.
         """
-        fixed = ctx.direction != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
-        if ctx.comm.size > 1 or fixed or self.backend.options.schedule != "auto" or not ctx.local.masters:
-            return None
         graph, device = self.backend.graph_of(ctx.local), self.backend.device
-        try:
-            in_edges(graph)
-            require(device, 60 * ctx.local.size, "finding components")
-            return Search(graph, device).found(ctx, ahead, behind)
-        except OutOfMemory as lacking:
-            ctx.record.choose("components", "programs", str(lacking))
-            return None
+        in_edges(graph)
+        require(device, self.bytes(RowSize.whole(ctx.local.size, 0)), "finding components")
+        return Search(graph, device).components(ctx, ahead, behind)
 
 
 class Search:
@@ -82,8 +88,8 @@ class Search:
         }  # fmt: skip
         self.numbers = {"n": n, "pivot": 0, "vertex_count": n, "arc_count": 0, "capacity": 0, "label_count": n}
 
-    def found(self, ctx: Any, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
-        """Find the components; see :meth:`GpuStrong.found`."""
+    def components(self, ctx: Context, ahead: Program, behind: Program) -> tuple[FieldColumn, int, int]:
+        """Find the components; see :meth:`GpuStrong.solve`."""
         with ctx.record("compute"):
             pivot = self.numbers["pivot"] = self._pivot()
         source = int(self.device.get(self.graph.original[pivot : pivot + 1])[0])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.wedges_memory import bitmap_words
+from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph

@@ -3,34 +3,31 @@
 All ranks sort the vertices by degree in the whole graph, hubs first. Each GPU orients the rows of its rank's part and
 sends them to all others. Each then has the oriented rows of the whole graph, half of its arcs, and counts the
 triangles of a share of them; counts are added up over ranks. The rows stay with the part for later calls. Entry:
-:func:`found`.
+:class:`WedgesBetweenGpus`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.kernels.wedges_memory import bitmap_words, hubs_of
-from dgraph.algorithms.kernels.wedges_search import Search, Wedges
+from dgraph.algorithms.kernels.wedges.gpu_counts import GpuCounts
+from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words, hubs_of
+from dgraph.algorithms.kernels.wedges.wedges_search import Search, Wedges
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, bytes_to_fill, fill, sort_rows
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
-from dgraph.result.columns import FieldColumn
+from dgraph.backend.row_solver import RowSolver
+from dgraph.engine.rounds.context import Context
 
 NO_DEGREE = np.uint64((2**32 - 1) << 32)
 """Least key of a vertex without arcs in the order of vertices."""
 
 PLACED = 1 << 24
 """Places that are written at a time."""
-
-Found = tuple[dict[str, Any], int, float]
-"""Columns ``triangles`` and ``lcc``, which stay on the GPU, and the sum of each."""
 
 
 @dataclass
@@ -48,49 +45,45 @@ class Replica:
     degrees: Any
 
 
-def found(ctx: Any, backend: Any) -> Found | None:
-    """Return this rank's columns, and the sums over all ranks; collective.
+class WedgesBetweenGpus(RowSolver):
+    """Counter of triangles on a rank's GPU, beside those of other ranks."""
 
-    None, on all ranks alike, where a rank has no GPU or too little memory on it.
-    """
-    local, comm, device = ctx.local, ctx.comm, backend.device
-    if backend.links is None or not 0 < local.n < 2**31:  # CuPy has no positions above
-        return None
-    with ctx.record("prepare"), comm.watchdog.paused():
-        backend.prepare(local, comm)
+    def fits(self, ctx: Context) -> bool:
+        """Return True if every rank has a GPU with memory for all oriented rows, and gather them; collective."""
+        local, comm, backend = ctx.local, ctx.comm, self.backend
+        if backend.links is None or not 0 < local.n < 2**31:  # CuPy has no positions above
+            return False
+        with ctx.record("prepare"), comm.watchdog.paused():
+            backend.prepare(local, comm)
+            with comm.together():
+                part = backend.graph_of(local)
+                need = numbering_bytes(part, comm.size)
+            if comm.total(int(part.oriented is None)):
+                part.oriented = None
+                part.oriented = _gathered(ctx, part, need)
+                return part.oriented is not None
+            return not _lacks(ctx, part, need + _bytes_to_count(len(part.oriented.wedges.starts), local.masters))
+
+    def solve(self, ctx: Context) -> GpuCounts:
+        """Return this rank's columns, and the sums over all ranks; collective."""
+        comm, device, part = ctx.comm, self.backend.device, self.backend.graph_of(ctx.local)
+        replica: Replica = part.oriented
         with comm.together():
-            part = backend.graph_of(local)
-            search, need = Search(part, device), numbering_bytes(part, comm.size)
-        if comm.total(int(part.oriented is None)):
-            part.oriented = None
-            part.oriented = _gathered(ctx, part, need)
-        elif _lacks(ctx, part, need + _bytes_to_count(len(part.oriented.wedges.starts), local.masters)):
-            return None
-        replica: Replica | None = part.oriented
-        if replica is None:
-            return None
-        numbering = numbering_of(part, comm)
-    ctx.record.choose("placement", "every GPU", "each has all oriented rows and counts the triangles of a share")
-    with comm.together(), ctx.record("compute"):
-        counts = search.triangles(replica.wedges, len(replica.wedges.starts) - 2, comm.rank, comm.size)
-    with ctx.record("exchange"):
-        numbering.moves.allreduce(counts, device.xp.add)
-    with comm.together(), ctx.record("compute"):
-        triangles = counts[replica.mine]
-        columns, corners, shares = columns_of(part, triangles, search.shares(triangles, replica.degrees))
-    return columns, comm.total(corners), ctx.total(shares)
+            search = Search(part, device)
+        with ctx.record("prepare"), comm.watchdog.paused():
+            numbering = numbering_of(part, comm)
+        ctx.record.choose("placement", "every GPU", "each has all oriented rows and counts the triangles of a share")
+        with comm.together(), ctx.record("compute"):
+            counts = search.triangles(replica.wedges, len(replica.wedges.starts) - 2, comm.rank, comm.size)
+        with ctx.record("exchange"):
+            numbering.moves.allreduce(counts, device.xp.add)
+        with comm.together(), ctx.record("compute"):
+            triangles = counts[replica.mine]
+            counted = GpuCounts.of(part, triangles, search.shares(triangles, replica.degrees))
+        return replace(counted, corners=comm.total(counted.corners), share=ctx.total(counted.share))
 
 
-def columns_of(graph: DeviceGraph, triangles: Any, shares: Any) -> Found:
-    """Return the columns of masters' values by position, and their sums on this rank."""
-    device, values = graph.device, {"triangles": triangles, "lcc": shares}
-    views = {name: FieldView(device, each, graph.place) for name, each in values.items()}
-    fields = LazyFields(device, views, graph.degree, graph.original)
-    corners = int(device.get(triangles.sum()))
-    return {name: FieldColumn(fields, name) for name in views}, corners, fields.total("lcc") or 0.0
-
-
-def _lacks(ctx: Any, part: DeviceGraph, need: int) -> bool:
+def _lacks(ctx: Context, part: DeviceGraph, need: int) -> bool:
     """Return True if some rank's GPU has fewer free bytes than it needs; collective."""
     missing = lacking(part, ctx.comm, need, ("whole",))
     if missing:
@@ -98,7 +91,7 @@ def _lacks(ctx: Any, part: DeviceGraph, need: int) -> bool:
     return bool(missing)
 
 
-def _gathered(ctx: Any, part: DeviceGraph, before: int) -> Replica | None:
+def _gathered(ctx: Context, part: DeviceGraph, before: int) -> Replica | None:
     """Return the oriented rows of all ranks; None, on all ranks alike, if they do not fit on every GPU; collective.
 
     Args:
@@ -115,8 +108,8 @@ def _gathered(ctx: Any, part: DeviceGraph, before: int) -> Replica | None:
         search = Search(part, device, place)
         starts, degrees = search.oriented()
         rows = xp.flatnonzero(degrees)
-        sizes = [int(each) for each in device.get(starts[[masters, part.local.size]])]
-    sizes = comm.allgather_json([*sizes, len(rows)])
+        own = [int(each) for each in device.get(starts[[masters, part.local.size]])]
+    sizes: list[list[int]] = comm.allgather_json([*own, len(rows)])
     if _lacks(ctx, part, _bytes_to_gather(part, vertices, sizes, comm.rank)):
         return None
     spread = any(of_masters < arcs for of_masters, arcs, _ in sizes)  # some vertex has arcs on several ranks

@@ -1,0 +1,50 @@
+"""Answers of counting triangles: those at each master, and the share of its pairs of neighbours that are joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dgraph.engine.rounds.context import Context
+from dgraph.result.columns import Column
+
+
+class CornerCounts(Protocol):
+    """Triangles at the masters of a rank."""
+
+    def triangles(self) -> tuple[Column, int]:
+        """Return the triangles at each master, int64, and their sum over all ranks; collective."""
+
+    def shares(self) -> tuple[Column, float]:
+        """Return the joined share of pairs of neighbours, float64, and its sum over all ranks; collective."""
+
+
+@dataclass(frozen=True)
+class HostCounts:
+    """Counts in host memory.
+
+    Attributes:
+        counts: triangles at each master, int64.
+        degrees: distinct neighbours of each master.
+    """
+
+    ctx: Context
+    counts: np.ndarray
+    degrees: np.ndarray
+
+    def triangles(self) -> tuple[np.ndarray, int]:
+        """Return the triangles and their sum."""
+        return self.counts, self.ctx.total(int(self.counts.sum()))
+
+    def shares(self) -> tuple[np.ndarray, float]:
+        """Return the shares and their sum."""
+        return joined_shares(self.ctx, 2.0 * self.counts, self.degrees)
+
+
+def joined_shares(ctx: Context, joined: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the share of ordered pairs of neighbours that are joined, 0 without a pair, and its sum; collective."""
+    pairs = degrees * (degrees - 1)
+    shares = np.divide(joined, pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+    return shares, ctx.total(float(shares.sum()))
