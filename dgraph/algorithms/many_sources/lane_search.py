@@ -16,10 +16,11 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes, host_share, lacking, plan_passes
+from dgraph.graph.halo import GhostRows
 from dgraph.graph.rows import transpose
 
 FEW_BATCHES = 4
@@ -135,7 +136,7 @@ class HopSearch(LaneSearch):
 
     batch: int
     state: int
-    rows: WholeRows
+    rows: GhostRows
     lids: np.ndarray
 
     def plan_passes(self) -> Plan:
@@ -160,12 +161,12 @@ class HopSearch(LaneSearch):
         local, comm = self.ctx.local, self.ctx.comm
         self.lids = self.numbers = lids_of(local, self.sources)
         if self.passes.ranks == 1:
-            self.replica, self.rows = None, whole_rows(local, comm)
+            self.replica, self.rows = None, self.ctx.rows()
             return
         self.replica = Replica.of(local, comm, weighted=False, by_id=False)
         outward = self.replica.offsets, self.replica.targets
         inward = transpose(local.n, *outward, None)[:2] if local.directed else outward
-        self.rows = WholeRows(local.n, local.n, inward, outward, outward)
+        self.rows = GhostRows(SerialComm(), np.arange(local.n), local.n, outward, inward, [], [])
         gids = local.gids[np.maximum(self.lids, 0)] if len(local.gids) else -1
         self.numbers = comm.allreduce(np.where(self.lids >= 0, gids, -1), "max")
 
