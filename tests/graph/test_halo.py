@@ -5,8 +5,10 @@ import pytest
 import simulated
 
 import partitioning
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
-from dgraph.graph.halo import ghost_rows
+from dgraph.graph.halo import rows_of
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -51,7 +53,7 @@ def test_masters_have_all_their_arcs(ranks, policy, directed):
 
     def work(comm):
         local = partition(given, policy, comm)
-        rows, own = ghost_rows(local, comm), local.gids[: local.masters]
+        rows, own = rows_of(local, comm, "ghosts"), local.gids[: local.masters]
         mine = np.isin(np.arange(given.n), own)
         np.testing.assert_array_equal(rows.gids[: rows.masters], own)
         np.testing.assert_array_equal(matrix_of(rows.out, rows.gids, given.n), wanted & mine[:, None])
@@ -71,7 +73,7 @@ def test_chosen_values_reach_their_ghosts(ranks, policy):
     given = graph(directed=policy == "cvc")
 
     def work(comm):
-        rows = ghost_rows(partition(given, policy, comm), comm)
+        rows = rows_of(partition(given, policy, comm), comm, "ghosts")
         masters = rows.gids[: rows.masters]
         numbers, (wide, narrow) = rows.exchange(masters % 3 == 0, np.stack([masters, -masters], axis=1), masters * 0.5)
         ghosts = np.arange(rows.masters, rows.slots)
@@ -81,3 +83,67 @@ def test_chosen_values_reach_their_ghosts(ranks, policy):
         return rows.slots - rows.masters
 
     assert (sum(simulated.succeed(ranks, work)) > 0) == (ranks > 1)
+
+
+@pytest.mark.parametrize("order", ["gid", "id"])
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_rows_of_all_vertices_and_of_a_range(ranks, policy, order):
+    given = weighted(directed=policy == "cvc")
+    arcs = list(zip(*(column.tolist() for column in given.arcs()), strict=True))
+    least: dict = {}
+    for u, v, weight in arcs:
+        if u != v:
+            least[u, v] = min(weight, least.get((u, v), np.inf))
+
+    def work(comm):
+        local = shuffled(partition(given, policy, comm))
+        number = np.arange(given.n) if order == "gid" else given.n - 1 - np.arange(given.n)
+        rows = rows_of(local, comm, "all", order, weights=True)
+        sources, targets = number[rows.sources], number[rows.targets]
+        listed = list(zip(sources.tolist(), targets.tolist(), strict=True))
+        assert listed == sorted(least, key=lambda arc: (number[arc[0]], number[arc[1]]))
+        assert rows.costs.tolist() == [least[arc] for arc in listed]
+        for end, ends in ((rows.into, (1, 0)), (rows.pushed, (0, 1))):
+            wanted = np.zeros((given.n, given.n), np.bool_)
+            wanted[tuple(np.array(list(least)).T[list(ends)])] = True
+            np.testing.assert_array_equal(matrix_of(end, number, given.n), wanted)
+        own = rows_of(local, comm, "own", order, weights=True, simple=False)
+        inside = [arc for arc in arcs if own.first <= number[arc[0]] < own.stop]
+        here = zip(number[own.sources].tolist(), number[own.targets].tolist(), own.costs.tolist(), strict=True)
+        assert sorted(here) == sorted(inside), "loops and parallel arcs stay"
+        masters, mine = local.gids[: local.masters], rows.ids[rows.kept]
+        np.testing.assert_array_equal(rows.to_masters(mine), local.original[: local.masters])
+        np.testing.assert_array_equal(rows.returned(number + comm.rank, np.maximum), masters + comm.size - 1)
+        parts = rows.to_owners(np.stack([number, number * 0 + comm.rank]))
+        np.testing.assert_array_equal(np.stack(parts)[:, 0], [masters] * comm.size)
+        np.testing.assert_array_equal(np.stack(parts)[:, 1].T, [np.arange(comm.size)] * len(masters))
+        kept = np.stack(rows.to_keepers(np.arange(len(rows.targets))[None]))[:, 0]
+        np.testing.assert_array_equal(kept, [np.arange(len(rows.targets))[rows.kept_arcs]] * comm.size)
+        if not local.directed:
+            names = rows.sources * given.n + rows.targets
+            turned = rows.targets.astype(np.int64) * given.n + rows.sources
+            np.testing.assert_array_equal(rows.of_reverse(names[rows.kept_arcs]), turned[rows.kept_arcs])
+        return [own.first, own.stop]
+
+    bounds = simulated.succeed(ranks, work)
+    assert bounds == [[given.n * r // ranks, given.n * (r + 1) // ranks] for r in range(ranks)]
+
+
+def weighted(directed):
+    """Return the graph with float weights."""
+    given = graph(directed)
+    return simulated.Graph(given.n, given.src, given.dst, directed, np.random.default_rng(6).random(len(given.src)))
+
+
+def shuffled(local):
+    """Give the vertices original ids that fall as gids rise."""
+    local.original = 1000 - local.gids
+    return local
+
+
+def test_an_order_that_a_scope_lacks_is_refused_by_name():
+    with pytest.raises(UsageError, match="no rows of scope 'all' in the order 'degree'; choose from own: gid or id"):
+        rows_of(partition(graph(directed=True), "oec", SerialComm()), SerialComm(), "all", "degree")
+    with pytest.raises(UsageError, match="scope 'mine'"):
+        rows_of(partition(graph(directed=True), "oec", SerialComm()), SerialComm(), "mine")
