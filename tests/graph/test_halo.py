@@ -147,3 +147,84 @@ def test_an_order_that_a_scope_lacks_is_refused_by_name():
         rows_of(partition(graph(directed=True), "oec", SerialComm()), SerialComm(), "all", "degree")
     with pytest.raises(UsageError, match="scope 'mine'"):
         rows_of(partition(graph(directed=True), "oec", SerialComm()), SerialComm(), "mine")
+
+
+@pytest.mark.parametrize("oriented", [True, False])
+@pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_rows_by_degree(ranks, policy, oriented, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.halo.ghost_rows.FEWEST", 7)
+    given = graph(directed=False)
+    wanted, (src, dst, _) = joined(given), given.arcs()
+    listed = np.zeros((given.n, given.n), np.int64)
+    np.add.at(listed, (src, dst), 1)
+    rank_of = np.argsort(np.argsort(np.bincount(src, minlength=given.n), kind="stable"))
+    upward = rank_of[:, None] < rank_of
+    everything = wanted & upward if oriented else wanted
+
+    def work(comm):
+        local = partition(given, policy, comm)
+        rows = rows_of(local, comm, "ghosts", "degree", oriented=oriented)
+        own, gids = local.gids[: local.masters], rows.gids
+        mine = np.isin(np.arange(given.n), own)
+        np.testing.assert_array_equal(gids[rows.place], own)
+        assert np.all(np.diff(rank_of[gids]) > 0), "numbers are not in the order of degrees"
+        np.testing.assert_array_equal(
+            matrix_of((rows.offsets, rows.targets), gids, given.n), everything & mine[:, None]
+        )
+        if not oriented:
+            ends = gids[rows.sources], gids[rows.targets]
+            np.testing.assert_array_equal(rows.values, listed[ends])
+            np.testing.assert_array_equal(rows.degrees, wanted.sum(axis=1)[own])
+        np.testing.assert_array_equal(rows.numbers(gids), np.arange(rows.slots))
+        assert np.all(rows.numbers(np.arange(given.n, given.n + 3)) == -1)
+        columns = () if oriented else (rows.values,)
+        for chosen in (None, gids % 2 == 0):
+            others, pieces = ~mine if chosen is None else ~mine & (np.arange(given.n) % 2 == 0), 0
+            named = np.isin(np.arange(given.n), gids)
+            sums = np.zeros((given.n, given.n), np.bool_)
+            for offsets, targets, *values in rows.pieces(chosen, *columns):
+                piece = matrix_of((offsets, targets), gids, given.n)
+                assert not (sums & piece).any(), "a row came twice"
+                sums |= piece
+                sources = np.repeat(np.arange(rows.slots), np.diff(offsets))
+                for column in values:
+                    np.testing.assert_array_equal(column, listed[gids[sources], gids[targets]])
+                pieces += 1
+            np.testing.assert_array_equal(sums, everything & (others & named)[:, None] & named)
+        folded = rows.returned(gids.copy(), np.minimum)
+        np.testing.assert_array_equal(folded, own)
+        readers = rows.returned(np.ones(rows.slots, np.int64))
+        ghosts, values = rows.exchange(gids % 3 == 0, gids)
+        np.testing.assert_array_equal(gids[ghosts], values[0])
+        assert set(values[0]) == set(gids[gids % 3 == 0]) - set(own)
+        return dict(zip(own.tolist(), readers.tolist(), strict=True)), gids, pieces
+
+    every = simulated.succeed(ranks, work)
+    naming = np.bincount(np.concatenate([gids for _, gids, _ in every]), minlength=given.n)
+    for readers, *_ in every:
+        assert readers == {gid: naming[gid] for gid in readers}
+    assert ranks == 1 or max(pieces for *_, pieces in every) > 1
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_values_of_arcs_reach_their_reverses(ranks, policy):
+    given = graph(directed=False)
+
+    def work(comm):
+        rows = rows_of(partition(given, policy, comm), comm, "ghosts", "degree")
+        ends = rows.gids[rows.sources], rows.gids[rows.targets]
+        rows.values[:] = np.where(rows.lower, 0, ends[0] * given.n + ends[1])
+        chosen = (ends[0] + ends[1]) % 3 == 0
+        reverses = rows.copy_to_reverse(np.flatnonzero(~rows.lower & chosen))
+        np.testing.assert_array_equal(np.sort(reverses), np.flatnonzero(rows.lower & chosen))
+        np.testing.assert_array_equal(rows.values[reverses], (ends[1] * given.n + ends[0])[reverses])
+        before = matrix_of((rows.offsets, rows.targets), rows.gids, given.n)
+        rows.keep(chosen)
+        kept = np.add.outer(np.arange(given.n), np.arange(given.n)) % 3 == 0
+        np.testing.assert_array_equal(matrix_of((rows.offsets, rows.targets), rows.gids, given.n), before & kept)
+        np.testing.assert_array_equal(rows.gids[rows.sources], ends[0][chosen])
+        assert len(rows.values) == np.count_nonzero(chosen)
+
+    simulated.succeed(ranks, work)

@@ -18,7 +18,7 @@ from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes, host_share, lacking, plan_passes
-from dgraph.graph.halo import GhostRows, NumberedRows
+from dgraph.graph.halo import GidRows, NumberedRows
 
 FEW_BATCHES = 4
 """Number of batches from which on a batch by weights has more than one source."""
@@ -133,7 +133,7 @@ class HopSearch(LaneSearch):
 
     batch: int
     state: int
-    rows: GhostRows | NumberedRows
+    rows: GidRows | NumberedRows
     lids: np.ndarray
 
     def plan_passes(self) -> Plan:

@@ -37,34 +37,45 @@ def offsets_of(rows: np.ndarray, count: int) -> np.ndarray:
     return offsets
 
 
-def collected(local: LocalGraph, comm: Comm, by_target: int) -> np.ndarray:
+def collected(
+    local: LocalGraph, comm: Comm, by_target: int = 0, ends: Rows | None = None, once: bool = True
+) -> np.ndarray:
     """Send arcs to the owners of their sources, or targets; collective.
 
+    Args:
+        local: this rank's partition.
+        comm: the ranks.
+        by_target: 1 to send them to the owners of targets.
+        ends: sources and targets, lids; None: those of all local arcs.
+        once: parallel arcs count once.
+
     Returns:
-        The master's lid · 2³² + gid of the other end, ascending, without loops, once for parallel arcs.
+        The master's lid · 2³² + gid of the other end, ascending, without loops.
 
     Raises:
         UsageError: a graph of 2³² vertices or more.
     """
     if local.n >= 1 << 32:
-        raise UsageError(f"searches from many sources number {local.n} vertices in 32 bits; run them on one rank")
+        raise UsageError(f"rows of {local.n} vertices on several ranks number them in 32 bits; run on one rank")
     offsets, targets = local.out.offsets, local.out.neighbours.view(np.uint32)
     owners, own = local.owners(comm.rank), local.gids[: local.masters]
-    parts, turns = [np.zeros(0, np.uint64)], comm.largest(-(-len(targets) // PIECE))
-    for turn in range(turns):
-        target = targets[turn * PIECE : (turn + 1) * PIECE]
-        first = turn * PIECE
-        source = np.searchsorted(offsets, np.arange(first, first + len(target)), side="right") - 1
-        source, target = source[source != target], target[source != target]
-        end, other = (target, source) if by_target else (source, target)
-        row, gid = scatter(
-            comm, owners[end], local.gids[end].astype(np.uint32), local.gids[other].astype(np.uint32)
-        )  # fmt: skip
+    count = len(targets) if ends is None else len(ends[0])
+    parts = [np.zeros(0, np.uint64)]
+    for turn in range(comm.largest(-(-count // PIECE))):
+        piece = slice(turn * PIECE, min((turn + 1) * PIECE, count))
+        if ends is None:
+            source = np.searchsorted(offsets, np.arange(piece.start, piece.stop), side="right") - 1
+            target = targets[piece]
+        else:
+            source, target = (end[piece] for end in ends)
+        kept = source != target
+        end, other = (target[kept], source[kept]) if by_target else (source[kept], target[kept])
+        row, gid = scatter(comm, owners[end], *(local.gids[lids].astype(np.uint32) for lids in (end, other)))
         parts.append(np.searchsorted(own, row).astype(np.uint64) << ROW | gid)
     keys = np.concatenate(parts)
     del parts
     keys.sort()
-    again = np.flatnonzero(keys[1:] == keys[:-1])
+    again = np.flatnonzero(keys[1:] == keys[:-1]) if once else ()
     return np.delete(keys, again) if len(again) else keys
 
 
