@@ -74,7 +74,7 @@ def run(
             checked, graph = graph, work.edge_rule.applied(graph, work.arcs)
             if graph is not checked:
                 progress.line(f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count")
-        if work.whole_rows and comm.size > 1:
+        if work.needs_rows and comm.size > 1:
             graph = with_whole_rows(graph, work.name, trace, progress)
         local = local_graph(graph, trace, progress)
         start = start_of(previous, given, version, local, directed, comm)

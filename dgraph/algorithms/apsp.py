@@ -67,24 +67,25 @@ class Apsp(Algorithm):
         """Plan, find potentials, then all distances; collective."""
         from dgraph.algorithms.apsp_parts.elimination import Elimination
         from dgraph.algorithms.apsp_parts.matrix_plan import planned
-        from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
         from dgraph.algorithms.apsp_parts.potentials import potentials
         from dgraph.algorithms.apsp_parts.row_searches import johnson
+        from dgraph.algorithms.apsp_parts.weight_figures import weight_figures
 
         kernel = ctx.solver("minplus")
         ctx.weighted |= ctx.local.out.weight_type is not None
         ctx.check_weights()
         with ctx.record("compute"):
-            rows = MatrixRows.of(ctx.local, ctx.comm)
-            dtype = self._dtype(rows)
+            rows = ctx.rows("own", order="id", weights=True, simple=False)
+            figures = weight_figures(ctx.local, ctx.comm)
+            dtype = self._dtype(figures, rows.n)
             block = min(self.block or kernel.preferred, kernel.most)
             threads = ctx.backend.host_threads
             plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads)
             ctx.record.choose("variant", plan.variant, plan.reason)
             ctx.record.choose(
-                "distances", dtype.name, "exact in it" if rows.exact_in(dtype.name) else "sums are rounded"
+                "distances", dtype.name, "exact in it" if figures.exact_in(dtype.name, rows.n) else "sums are rounded"
             )
-            h = potentials(rows, ctx.called)
+            h = potentials(rows, figures.least, ctx.called)
             shape = rows.stop - rows.first, rows.n
             file = self.matrix_file if plan.in_file else None
             matrix = None if file is None else in_file(file, shape, dtype, rows.first, ctx.comm)
@@ -107,7 +108,7 @@ class Apsp(Algorithm):
                 reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
             if matrix is not None:
                 matrix.finish()
-        arcs = Arcs(rows.source, rows.target, rows.weight)
+        arcs = Arcs(rows.sources, rows.targets.astype(np.int64), rows.costs)
         held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
         found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}
@@ -115,10 +116,10 @@ class Apsp(Algorithm):
         columns = {"reached": rows.to_masters(reached), "farthest": rows.to_masters(farthest)}
         return Answer(columns, summary, matrix=found)
 
-    def _dtype(self, rows) -> np.dtype:
+    def _dtype(self, figures, n: int) -> np.dtype:
         if self.dtype != "auto":
             return np.dtype(self.dtype)
-        return np.dtype("float32" if rows.exact_in("float32") else "float64")
+        return np.dtype("float32" if figures.exact_in("float32", n) else "float64")
 
 
 def _largest(comm, values: np.ndarray) -> float:

@@ -83,8 +83,8 @@ class Algorithm(ABC):
             graphs, and warns about a named graph that has none.
         undirected: True if it needs an undirected graph; a directed one is symmetrised.
         edge_rule: what it counts of loops and parallel edges that the graph keeps; by default all, each time.
-        whole_rows: True if all edges of a vertex must lie on one rank: oec then replaces "auto" and those that spread
-            them.
+        needs_rows: "own" if all edges of a vertex must lie on one rank: oec then replaces "auto" and policies that
+            spread them; None: they may lie on several.
         resumes: True if it writes checkpoints, from which a stopped run goes on.
         continues: True if a run may start from an earlier answer (``ctx.previous``).
         matrix: True if the answer has a matrix, which ``--output`` writes.
@@ -106,7 +106,7 @@ class Algorithm(ABC):
     continues: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     matrix: ClassVar[bool] = False
-    whole_rows = False
+    needs_rows: str | None = None
     one_gpu: str | None = None
 
     def __init__(self, **values: Any):

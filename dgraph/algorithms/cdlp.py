@@ -63,7 +63,8 @@ class Cdlp(Algorithm):
     """
 
     max_iter: int
-    undirected = whole_rows = True
+    undirected = True
+    needs_rows = "own"
     edge_rule = EdgeRule("counted", "once", stripped=("parallel",))
 
     def run(self, ctx: Context) -> Answer:

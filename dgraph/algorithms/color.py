@@ -103,9 +103,9 @@ class Color(Algorithm):
     edge_rule = STRIPPED
 
     @property
-    def whole_rows(self):
-        """True for ``greedy``, which folds the colours of all neighbours."""
-        return self.variant == "greedy"
+    def needs_rows(self):
+        """Rows of ``greedy``, which folds the colours of all neighbours."""
+        return "own" if self.variant == "greedy" else None
 
     @property
     def one_gpu(self):

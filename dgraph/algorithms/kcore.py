@@ -74,9 +74,9 @@ class KCore(Algorithm):
         return {"variant": "shells"} if ranks > 1 else {}
 
     @property
-    def whole_rows(self):
-        """True for ``estimates``, which fold those of all neighbours."""
-        return self.variant == "estimates"
+    def needs_rows(self):
+        """Rows of ``estimates``, which fold those of all neighbours."""
+        return "own" if self.variant == "estimates" else None
 
     @property
     def traversal(self):

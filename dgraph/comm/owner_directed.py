@@ -1,4 +1,7 @@
-"""Rows sent to the ranks that own what they name, reduced there by key, and values fetched from there."""
+"""Rows sent to the ranks that own what they name, reduced there by key, and values fetched from there.
+
+:func:`swap` moves all of them; it takes what is in order of ranks already.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dgraph.comm.base import Comm
+
+
+def swap(comm: Comm, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Send ``parts[r]`` to rank r, and return the arrays received, by sender; collective.
+
+    Args:
+        comm: the ranks.
+        parts: arrays of one dtype, a structured one too, on every rank; shapes may differ in the last axis alone.
+    """
+    if comm.size == 1:
+        return list(parts)
+    shape, kind = parts[0].shape[:-1], parts[0].dtype
+    sent = [np.ascontiguousarray(part).reshape(-1) for part in parts]
+    if kind.names:
+        return [part.view(kind) for part in comm.alltoallv([part.view(np.uint8) for part in sent])]
+    return [part.reshape(*shape, -1) for part in comm.alltoallv(sent)]
 
 
 def scatter(comm: Comm, owners: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
@@ -24,7 +43,7 @@ def scatter(comm: Comm, owners: np.ndarray, *columns: np.ndarray) -> list[np.nda
         return list(columns)
     order = np.argsort(owners, kind="stable")
     cuts = np.cumsum(np.bincount(owners, minlength=comm.size))[:-1]
-    return [np.concatenate(comm.alltoallv(np.split(column[order], cuts))) for column in columns]
+    return [np.concatenate(swap(comm, np.split(column[order], cuts))) for column in columns]
 
 
 def fetch(
@@ -42,12 +61,12 @@ def fetch(
         return look_up(names)
     order = np.argsort(owners, kind="stable")
     cuts = np.cumsum(np.bincount(owners, minlength=comm.size))[:-1]
-    asked = comm.alltoallv(np.split(names[order], cuts))
+    asked = swap(comm, np.split(names[order], cuts))
     ends = np.cumsum([len(part) for part in asked])[:-1]
     found = []
     for values in look_up(np.concatenate(asked)):
         column = np.empty(len(names), values.dtype)
-        column[order] = np.concatenate(comm.alltoallv(np.split(values, ends)))
+        column[order] = np.concatenate(swap(comm, np.split(values, ends)))
         found.append(column)
     return tuple(found)
 

@@ -47,7 +47,7 @@ def test_values(name):
 
 @pytest.mark.mpi
 def test_rows_of_others_come_some_at_a_time(monkeypatch):
-    monkeypatch.setattr("dgraph.algorithms.edge_triangles.full_rows.FEWEST", 10)
+    monkeypatch.setattr("dgraph.graph.halo.ghost_rows.FEWEST", 10)
     comm, made = world(), nx.gnp_random_graph(90, 0.2, seed=2)
     made.add_edges_from(nx.complete_graph(12).edges)
     graph = dgraph.Graph.from_networkx(made if comm.rank == 0 else None, comm=comm)

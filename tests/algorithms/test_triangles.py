@@ -48,7 +48,7 @@ def test_counts(name):
 @pytest.mark.parametrize("policy", ["oec", "cvc", "hvc,threshold=3"])
 def test_rows_of_others_come_some_at_a_time(policy, monkeypatch):
     """Check many turns, loops and parallel edges."""
-    monkeypatch.setattr("dgraph.algorithms.edge_triangles.oriented_rows.FEWEST", 10)
+    monkeypatch.setattr("dgraph.graph.halo.ghost_rows.FEWEST", 10)
     comm = world()
     rng = np.random.default_rng(4)
     src, dst = rng.integers(0, 60, (2, 900))

@@ -78,7 +78,7 @@ def test_segments_of_a_run_with_negative_weights_go_on(shared, monkeypatch):
 def test_it_goes_on_with_another_number_of_ranks_and_another_policy(case, first, shared, monkeypatch):
     name, spec, parameters = CASES[case]
     comm = world()
-    policy = "metis" if ALGORITHMS[name].whole_rows else "cvc"
+    policy = "metis" if ALGORITHMS[name].needs_rows else "cvc"
     whole = flat_run(name, graph(spec), policy=policy, **parameters)
     folder = shared / "ck"
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
+from dgraph.graph.halo import NumberedRows
 
 CHUNK = 256
 """Rows whose bits are summed at a time."""
@@ -40,7 +40,7 @@ class Elimination:
         steps: products so far.
     """
 
-    def __init__(self, rows: MatrixRows, kernel: Any, matrix: Any, step: Callable[[], None]):
+    def __init__(self, rows: NumberedRows, kernel: Any, matrix: Any, step: Callable[[], None]):
         """Set the matrix to the weights of arcs.
 
         Args:
@@ -53,8 +53,8 @@ class Elimination:
         self.steps = 0
         n, put = rows.n, kernel.put
         matrix[...] = np.inf
-        weight = np.ones(len(rows.source)) if rows.weight is None else rows.weight
-        key = np.concatenate([(rows.source - rows.first) * n + rows.target, _diagonal(rows)])
+        weight = np.ones(len(rows.sources)) if rows.costs is None else rows.costs
+        key = np.concatenate([(rows.sources - rows.first) * n + rows.targets, _diagonal(rows)])
         weight = np.concatenate([weight, np.zeros(rows.stop - rows.first)])
         order = np.lexsort((weight, key))
         least = order[np.concatenate([[True], np.diff(key[order]) > 0])] if len(order) else order
@@ -169,7 +169,7 @@ class Elimination:
         return (int(sums[0]) << 32) + int(sums[1])
 
 
-def _diagonal(rows: MatrixRows) -> np.ndarray:
+def _diagonal(rows: NumberedRows) -> np.ndarray:
     """Return the places of diagonal entries among those of this rank's rows."""
     here = np.arange(rows.stop - rows.first)
     return here * rows.n + rows.first + here

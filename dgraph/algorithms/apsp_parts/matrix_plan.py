@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
 from dgraph.algorithms.apsp_parts.separators import parts_of
 from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
+from dgraph.graph.halo import NumberedRows
 
 SEARCHED = 30e-9
 """Seconds a thread takes for an arc, or a vertex of a heap, of one search."""
@@ -38,7 +38,7 @@ class Plan:
 
 
 def planned(
-    rows: MatrixRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
+    rows: NumberedRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
     kernel: Any, threads: int,
 ) -> Plan:  # fmt: skip
     """Choose a method that fits; collective, equal on all ranks but for ``need``.
@@ -57,7 +57,7 @@ def planned(
         OutOfMemory: on every rank alike, with the bytes needed and free.
     """
     comm, n = rows.comm, rows.n
-    arcs = comm.total(len(rows.source))
+    arcs = comm.total(len(rows.sources))
     reason, parts = "it was asked for", None
     on_host, chosen, threads = kernel.on_host, variant == "auto", max(threads, 1)
     if variant == "auto":

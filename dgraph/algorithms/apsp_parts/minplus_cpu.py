@@ -75,20 +75,21 @@ class MinPlus(HostSolver):
         """Close a square block under paths inside it, in place: Floyd and Warshall's algorithm."""
         _close(block)
 
-    def search(self, out: np.ndarray, first: int, rows: Any) -> None:
+    def search(self, out: np.ndarray, first: int, rows: Any, reduced: np.ndarray | None) -> None:
         """Set each row of ``out`` to the distances from vertex ``first`` + row.
 
         Args:
             out: C-contiguous (k, n).
             first: the vertex of row 0.
-            rows: arcs of the whole graph, see ``row_searches.py``.
+            rows: rows of all vertices, with the weights of arcs.
+            reduced: weights ≥ 0 that order a search; None: those of the arcs.
         """
         n, threads = out.shape[1], min(self.team.size, max(len(out), 1))
         scratch = np.empty((threads, 2, n)), np.empty((threads, 3, n), np.int32)
-        costs = np.zeros(0) if rows.costs is None else rows.costs
-        weights = costs if rows.weights is None else rows.weights
+        weights = np.zeros(0) if rows.costs is None else rows.costs
+        costs = weights if reduced is None else reduced
         self.team.run(
-            _search, threads, out, first, rows.offsets, rows.targets, costs, weights, rows.negative, *scratch,
+            _search, threads, out, first, rows.offsets, rows.targets, costs, weights, reduced is not None, *scratch,
             np.zeros(1, np.int64),
         )  # fmt: skip
 

@@ -62,11 +62,11 @@ class MinPlus(RowSolver):
         if block.size:
             self._launch("close_block", 1, block, 0, block, block)
 
-    def search(self, out: np.ndarray, first: int, rows: Any) -> None:
+    def search(self, out: np.ndarray, first: int, rows: Any, reduced: Any) -> None:
         """Set each row of ``out``, on the host, to the distances from vertex ``first`` + row."""
         from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus as OnThreads
 
-        OnThreads(self.backend).search(out, first, rows)
+        OnThreads(self.backend).search(out, first, rows, reduced)
 
     def _launch(self, kernel: str, most: int, c: Any, begin: int, a: Any, b: Any) -> None:
         device = self.device

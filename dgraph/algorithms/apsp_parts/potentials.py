@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
 from dgraph.errors import DataError
+from dgraph.graph.halo import NumberedRows
 
 SHOWN = 12
 """Vertices of a cycle that a message lists."""
 
 
-def potentials(rows: MatrixRows, called) -> np.ndarray | None:
+def potentials(rows: NumberedRows, least: float, called) -> np.ndarray | None:
     """Return h with weight + h[source] - h[target] ≥ 0 for all arcs, float64 (n,); None if all weights are ≥ 0.
 
     Args:
         rows: the arcs.
+        least: smallest weight of all ranks.
         called: collective; makes an original id a vertex's name.
 
     Raises:
         DataError: on every rank alike; the text names the vertices of a negative cycle.
     """
-    if rows.least >= 0 or rows.weight is None:
+    if least >= 0 or rows.costs is None:
         return None
     comm, n = rows.comm, rows.n
-    order = np.argsort(rows.target, kind="stable")
-    source, target, weight = rows.source[order], rows.target[order], rows.weight[order]
+    order = np.argsort(rows.targets, kind="stable")
+    source, target, weight = rows.sources[order], rows.targets[order], rows.costs[order]
     heads, begins = np.unique(target, return_index=True)
     h, parent = np.zeros(n), np.full(n, -1, np.int64)
     number, due = 0, 1

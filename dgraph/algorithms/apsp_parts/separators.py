@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dgraph.algorithms.apsp_parts.matrix_rows import MatrixRows
+from dgraph.graph.halo import NumberedRows
 from partitioning.policies import metis
 
 
-def parts_of(rows: MatrixRows, parts: int | None) -> np.ndarray:
+def parts_of(rows: NumberedRows, parts: int | None) -> np.ndarray:
     """Return the part of each vertex, int64 (n,), -1 in the separator; collective, equal on any number of ranks.
 
     Parts are METIS's, or else ranges of ids. The separator has the end in the lower part of each arc between parts.
@@ -21,17 +21,16 @@ def parts_of(rows: MatrixRows, parts: int | None) -> np.ndarray:
     """
     comm, n = rows.comm, rows.n
     parts = min(parts or max(2, round(n ** (1 / 3))), max(n, 1))
-    counts = np.bincount(rows.source - rows.first, minlength=rows.stop - rows.first)
-    arcs = comm.total(len(rows.source))
+    arcs = comm.total(len(rows.sources))
     block = SimpleNamespace(
-        n=n, offsets=np.concatenate([[0], np.cumsum(counts)]), targets=rows.target.astype(np.uint32), arcs=arcs,
+        n=n, offsets=rows.offsets, targets=rows.targets, arcs=arcs,
         directed=True,
     )  # fmt: skip
     if arcs and not metis.obstacle(block, comm):
         part = metis.metis(block, parts, comm).owner(np.arange(n)).astype(np.int64)
     else:
         part = np.arange(n) * parts // max(n, 1)
-    one, other = part[rows.source], part[rows.target]
+    one, other = part[rows.sources], part[rows.targets]
     shared = np.zeros(n, np.int64)
-    shared[np.where(one < other, rows.source, rows.target)[one != other]] = 1
+    shared[np.where(one < other, rows.sources, rows.targets)[one != other]] = 1
     return np.where(comm.allreduce(shared, "max") > 0, -1, part)

@@ -1,4 +1,4 @@
-"""Triangles of every edge: whole rows of vertices with a value for each edge (``full_rows.py``), and CPU kernels."""
+"""Triangles of every edge: rows of both ends with a value for each edge (``ctx.rows``), and CPU kernels."""
 
 from dgraph.backend.kernel_register import Solver
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.edge_triangles.full_rows import LEAVING, FullRows
+from dgraph.algorithms.edge_triangles.edge_states import LEAVING
 from dgraph.algorithms.edge_triangles.whole_peel import WholePeel
 from dgraph.algorithms.kernels.wedges.corner_counts import joined_shares
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
+from dgraph.graph.halo import DegreeRows
 
 CHUNK = 32
 """Vertices that a thread takes at a time, hubs first."""
@@ -44,7 +45,7 @@ class EdgeTriangles(HostSolver):
         """
         return 100 * size.vertices + 60 * size.arcs + 16 * size.masters
 
-    def supports(self, full: FullRows) -> np.ndarray:
+    def supports(self, full: DegreeRows) -> np.ndarray:
         """Return the triangles of each edge, at the entry of its higher end: int32 (entries,); collective."""
         support = np.zeros(len(full.targets), np.int32)
         for other in self._others(full, full.targets[full.lower]):
@@ -52,11 +53,11 @@ class EdgeTriangles(HostSolver):
             self.team.run(_supports, threads, full.offsets, full.targets, *other[:2], support, place, taken)
         return support
 
-    def peel(self, full: FullRows) -> WholePeel:
+    def peel(self, full: DegreeRows) -> WholePeel:
         """Return the rounds that peel the edges of a graph that is whole on this rank."""
         return WholePeel(full, self.supports(full), self.team)
 
-    def destroyed(self, full: FullRows, leaving: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def destroyed(self, full: DegreeRows, leaving: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the edges left that lose triangles because others leave; collective.
 
         Args:
@@ -91,18 +92,18 @@ class EdgeTriangles(HostSolver):
         ends, others, losses = (np.concatenate(part) for part in found)
         return ends, others, losses
 
-    def _others(self, full: FullRows, lower: np.ndarray):
+    def _others(self, full: DegreeRows, lower: np.ndarray):
         """Yield this rank's rows, then those of lower ends that other ranks own; collective."""
         yield full.offsets, full.targets, full.values
         if full.comm.size > 1:
-            wanted = np.zeros(len(full.rows.gids), np.bool_)
+            wanted = np.zeros(len(full.gids), np.bool_)
             wanted[lower] = True
-            yield from full.of_others(wanted)
+            yield from full.pieces(wanted, full.values)
 
-    def _scratch(self, full: FullRows, work: int) -> tuple[np.ndarray, np.ndarray, int]:
+    def _scratch(self, full: DegreeRows, work: int) -> tuple[np.ndarray, np.ndarray, int]:
         """Return marks of each thread, all 0, a counter, and the number of threads."""
         if self._places is None:
-            self._places = np.zeros((self.team.size, len(full.rows.gids)), np.uint32)
+            self._places = np.zeros((self.team.size, len(full.gids)), np.uint32)
         return self._places, np.zeros(1, np.int64), self.team.size if work > SMALL else 1
 
 
@@ -113,7 +114,7 @@ class NeighbourArcs(EdgeTriangles):
         """Count; collective."""
         self.ctx = ctx
         with ctx.record("compute"):
-            full = FullRows(ctx.local, ctx.comm)
+            full = ctx.rows("ghosts", "degree")
             self.joined, self.degrees = self.arcs_among_neighbours(full).astype(np.float64), full.degrees
         return self
 
@@ -121,15 +122,15 @@ class NeighbourArcs(EdgeTriangles):
         """Return the share of ordered pairs of neighbours with an arc between them, and its sum; collective."""
         return joined_shares(self.ctx, self.joined, self.degrees)
 
-    def arcs_among_neighbours(self, full: FullRows) -> np.ndarray:
+    def arcs_among_neighbours(self, full: DegreeRows) -> np.ndarray:
         """Return the sum of the values of edges between neighbours of each master: int64 (masters,); collective."""
-        counts = np.zeros(len(full.rows.gids), np.int64)
+        counts = np.zeros(len(full.gids), np.int64)
         for other in self._others(full, full.targets[full.lower]):
             place, taken, threads = self._scratch(full, len(full.targets))
             self.team.run(
                 _among, threads, full.offsets, full.targets, full.values, *other, counts, place, taken
             )  # fmt: skip
-        return full.rows.returned(full.comm, counts)
+        return full.returned(counts)
 
 
 @njit(**OPTIONS)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
-from dgraph.algorithms.edge_triangles.full_rows import ALIVE, LEAVING, FullRows
+from dgraph.algorithms.edge_triangles.edge_states import ALIVE, LEAVING
 from dgraph.algorithms.edge_triangles.whole_peel import NONE
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import Cancelled
+from dgraph.graph.halo import DegreeRows
 
 AT_ONCE = 64
 """Rounds of one compiled call, after which a cancelled run stops."""
@@ -22,7 +23,7 @@ class Trusses(EdgeTriangles):
 
     def solve(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
         """Return the levels for this number of ranks, none of them peeled; collective."""
-        full = FullRows(ctx.local, ctx.comm)
+        full = ctx.rows("ghosts", "degree")
         whole = ctx.comm.size == 1 and len(full.targets) < 2**32  # ids of edges have 31 bits
         return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
 
@@ -36,7 +37,7 @@ class Levels:
         floor: lower bound of the trussness less 2 of the edges that are left.
     """
 
-    def __init__(self, ctx: Context, full: FullRows):
+    def __init__(self, ctx: Context, full: DegreeRows):
         self.ctx, self.full, self.edges, self.floor = ctx, full, 0, 0
         self.most = np.where(np.diff(full.offsets) > 0, 0, -2)
 
@@ -102,7 +103,7 @@ class WholeLevels(Levels):
         value = np.where(found.state == 0, self.floor, found.support)
         for ends in (found.ends[::2], found.ends[1::2]):
             np.maximum.at(self.most, ends, value)
-        return self.most[self.full.rows.mine] + 2
+        return self.most[self.full.place] + 2
 
 
 class LevelsOverRanks(Levels):
@@ -143,7 +144,7 @@ class LevelsOverRanks(Levels):
         """Let edges leave, and return those that have no more triangles than the level now; collective."""
         full, ctx = self.full, self.ctx
         full.values[leaving] = LEAVING
-        other_ends = full.sent(leaving)
+        other_ends = full.copy_to_reverse(leaving)
         at, losses = full.to_owners(*self.kernel.destroyed(full, leaving))
         np.subtract.at(self.support, at, losses.astype(np.int32))
         for ends in (leaving, other_ends):
@@ -161,4 +162,4 @@ class LevelsOverRanks(Levels):
         """Return the largest level plus 2 of an edge at each master."""
         most = self.most.copy()
         most[self.full.sources[self.full.values == ALIVE]] = self.floor
-        return most[self.full.rows.mine] + 2
+        return most[self.full.place] + 2

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.edge_triangles.full_rows import FullRows
 from dgraph.backend.cpu.threads.atomics import (
     INNER,
     OPTIONS,
@@ -24,6 +23,7 @@ from dgraph.backend.cpu.threads.atomics import (
     swap,
 )
 from dgraph.backend.cpu.threads.team import Team
+from dgraph.graph.halo import DegreeRows
 
 ALIVE, LEAVING, GONE = np.uint8(0), np.uint8(1), np.uint8(2)
 CHUNK = 4
@@ -48,7 +48,7 @@ class WholePeel:
         state: uint8 (edges,): ALIVE, LEAVING or GONE.
     """
 
-    def __init__(self, full: FullRows, support: np.ndarray, team: Team):
+    def __init__(self, full: DegreeRows, support: np.ndarray, team: Team):
         lower = np.flatnonzero(full.lower)
         edges, n = lower.size, len(full.offsets) - 1
         self.team = team

@@ -43,7 +43,7 @@ class Bc(Algorithm):
     epsilon: float | None
     delta: float
     sources: Any
-    whole_rows = True
+    needs_rows = "own"
     edge_rule = EdgeRule("ignored", "once", stripped=("parallel",))
 
     def check(self):

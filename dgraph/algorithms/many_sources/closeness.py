@@ -36,7 +36,7 @@ class Closeness(Algorithm):
     random_state: int
     wf_improved: bool
     weighted: bool  # type: ignore[misc]
-    whole_rows = True
+    needs_rows = "own"
     edge_rule = AS_SIMPLE
 
     def run(self, ctx: Context) -> Answer:

@@ -9,9 +9,9 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
-from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
 from dgraph.engine.rounds.context import Context
+from dgraph.graph.halo import NumberedRows
 from dgraph.result.edge_values import EdgeValues
 
 
@@ -58,41 +58,25 @@ class EdgeBc(Algorithm):
         k = max(len(drawn.sources), 1)
         scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
         values = summed.arcs * scale
-        source, target = _ends(summed.replica)
+        kept = summed.replica.kept_arcs
+        source, target = summed.replica.sources[kept], summed.replica.targets[kept].astype(np.int64)
         if undirected:
-            values = values + _of_reverse(summed.replica, source, target, values)
+            values = values + summed.replica.of_reverse(values)
         edges, highest = self._edges(ctx, summed.replica, source, target, values, undirected)
         factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
         summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
         return Answer(highest, summary, edges=edges)
 
     def _edges(
-        self, ctx: Context, replica: Replica, source, target, values, undirected: bool
+        self, ctx: Context, replica: NumberedRows, source, target, values, undirected: bool
     ) -> tuple[EdgeValues, dict]:
         """Return the values of edges, and the columns of vertices."""
         order = np.lexsort((target, -values, source))
         head = order[np.concatenate([[True], np.diff(source[order]) > 0])[: len(order)]]
-        first, rows = replica.kept.start, replica.kept.stop - replica.kept.start
+        first, rows = replica.first, replica.stop - replica.first
         largest, other = np.full(rows, np.inf), np.full(rows, -1, np.int64)
         largest[source[head] - first], other[source[head] - first] = values[head], replica.ids[target[head]]
         columns = {"edge_bc": replica.to_masters(largest), "target": replica.to_masters(other)}
         once = source < target if undirected else np.ones(len(source), bool)
         ends = replica.ids[source[once]], replica.ids[target[once]]
         return EdgeValues(*ends, values[once], self.name, ctx.comm, ctx.names, ctx.backend.host_threads), columns
-
-
-def _ends(replica: Replica) -> tuple[np.ndarray, np.ndarray]:
-    """Return sources and targets, int64, of the arcs that this rank keeps."""
-    kept, low, high = replica.kept, *replica.arc_bounds[replica.comm.rank : replica.comm.rank + 2]
-    lengths = np.diff(replica.offsets[kept.start : kept.stop + 1])
-    return np.repeat(np.arange(kept.start, kept.stop), lengths), replica.targets[low:high].astype(np.int64)
-
-
-def _of_reverse(replica: Replica, source: np.ndarray, target: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the value of each arc's reverse; collective."""
-    if replica.comm.size == 1:
-        return values[np.lexsort((source, target))]
-    order = np.lexsort((source, target))
-    cuts = np.searchsorted(target[order], replica.bounds[1:-1])
-    came = [np.concatenate(replica.comm.alltoallv(np.split(each[order], cuts))) for each in (target, source, values)]
-    return came[2][np.lexsort((came[1], came[0]))]

@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.whole_rows import WholeRows, whole_rows
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes, host_share, lacking, plan_passes
-from dgraph.graph.rows import transpose
+from dgraph.graph.halo import GidRows, NumberedRows
 
 FEW_BATCHES = 4
 """Number of batches from which on a batch by weights has more than one source."""
@@ -87,7 +85,7 @@ class LaneSearch(HostSolver):
 
     def hold_rows(self) -> None:
         """Gather the rows of the whole graph, with vertices by id, and number the sources; collective."""
-        self.replica = Replica.of(self.ctx.local, self.ctx.comm, self.reads_weights)
+        self.replica = self.ctx.rows("all", order="id", weights=self.reads_weights)
         self.numbers = self.replica.numbers(self.sources)
 
     @abstractmethod
@@ -135,7 +133,7 @@ class HopSearch(LaneSearch):
 
     batch: int
     state: int
-    rows: WholeRows
+    rows: GidRows | NumberedRows
     lids: np.ndarray
 
     def plan_passes(self) -> Plan:
@@ -160,18 +158,16 @@ class HopSearch(LaneSearch):
         local, comm = self.ctx.local, self.ctx.comm
         self.lids = self.numbers = lids_of(local, self.sources)
         if self.passes.ranks == 1:
-            self.replica, self.rows = None, whole_rows(local, comm)
+            self.replica, self.rows = None, self.ctx.rows()
             return
-        self.replica = Replica.of(local, comm, weighted=False, by_id=False)
-        outward = self.replica.offsets, self.replica.targets
-        inward = transpose(local.n, *outward, None)[:2] if local.directed else outward
-        self.rows = WholeRows(local.n, local.n, inward, outward, outward)
+        self.replica = self.rows = self.ctx.rows("all")
         gids = local.gids[np.maximum(self.lids, 0)] if len(local.gids) else -1
         self.numbers = comm.allreduce(np.where(self.lids >= 0, gids, -1), "max")
 
     def summed(self, values: np.ndarray) -> np.ndarray:
         """Return integers (threads, vertices) by this rank's masters, summed over threads and ranks; collective."""
-        return np.sum(self.owned(values.sum(axis=0)[None]), axis=0)[0]
+        total = values.sum(axis=0)
+        return total if self.replica is None else self.replica.returned(total)
 
     def deepest(self, depth: int) -> int:
         """Return the largest distance on all ranks; collective."""

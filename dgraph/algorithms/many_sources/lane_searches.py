@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.algorithms.many_sources.lanes import LINE, cache_lines
+from dgraph.graph.halo import NumberedRows
 from dgraph.graph.rows import transpose
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -44,11 +44,11 @@ class LaneSearches:
         self.width, self.none = dtype.type(mean), dtype.type(NONE if dtype.kind == "i" else np.inf)
 
     @classmethod
-    def of(cls, replica: Replica, directed: bool, dtype: np.dtype, mean: float) -> LaneSearches:
-        """Return searches on a replica; arcs without weights cost 1."""
-        costs = replica.costs.astype(dtype) if len(replica.costs) else np.ones(len(replica.targets), dtype)
-        out = replica.offsets, replica.targets, costs
-        into: Any = transpose(replica.n, *out) if directed else out
+    def of(cls, rows: NumberedRows, dtype: np.dtype, mean: float) -> LaneSearches:
+        """Return searches on rows of all vertices; arcs without weights cost 1."""
+        costs = np.ones(len(rows.targets), dtype) if rows.costs is None else rows.costs.astype(dtype)
+        out = *rows.out, costs
+        into: Any = transpose(rows.n, *out) if rows.directed else out
         return cls(out, into, dtype, mean)
 
     def on(self, threads: int) -> LaneSearches:

@@ -58,7 +58,7 @@ class NamedHopSearch(NamedSearch):
     """Base of searches by hops, which may have a limit."""
 
     depth_limit: int | None
-    whole_rows = True
+    needs_rows = "own"
 
     def options(self) -> dict[str, Any]:
         """Return the largest distance."""

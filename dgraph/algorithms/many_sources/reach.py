@@ -76,7 +76,7 @@ class Reach(HopSearch):
         while True:
             new = counts.copy()
             for t in range(threads):
-                slots, (bits,) = rows.exchange(comm, chosen[t], front[t, : rows.masters])
+                slots, (bits,) = rows.exchange(chosen[t], front[t, : rows.masters])
                 front[t, slots] = bits
                 frontier[t, new[t] : new[t] + len(slots)] = slots
                 counts[t] += len(slots)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.replica import Replica
 from dgraph.errors import DataError
+from dgraph.graph.halo import NumberedRows
 from dgraph.result.columns import UNREACHED, Column, FieldColumn
 
 ENDLESS = np.iinfo(np.int64).max
@@ -92,7 +92,7 @@ class Summed:
     sums: Any
     depth: int | None = None
     arcs: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    replica: Replica | None = None
+    replica: NumberedRows | None = None
 
     def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
         """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""

@@ -1,4 +1,4 @@
-"""Searches by weights from many sources, which ranks share out as replicas of the graph (``replica.py``).
+"""Searches by weights from many sources, which ranks share out: each has the rows of all vertices.
 
 A thread searches from 8 or 16 sources at a time (``searches_kernel.py``). Where a rank cannot hold the graph, and on
 GPUs, ``sssp`` runs from one source after the other on all ranks instead. Its distances are the same: the least sums of
@@ -111,7 +111,7 @@ class Searches(LaneSearch):
     def begin(self) -> None:
         """Make the arrays of a search."""
         masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
-        self.searches = LaneSearches.of(self.replica, self.ctx.local.directed, self.dtype, self.mean).on(threads)
+        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean).on(threads)
         self.result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
         if not self.keep:
             self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)

@@ -21,6 +21,7 @@ from dgraph.engine.rounds.driver import Checkpoints, driver_of
 from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, OutOfMemory, UsageError
+from dgraph.graph.halo import rows_of
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
@@ -309,6 +310,10 @@ class Context:
         self.record.warn(text)
         self.progress.line(text)
         return able
+
+    def rows(self, scope: str = "ghosts", order: str = "gid", **options: bool) -> Any:
+        """Return rows with neighbours that other ranks own; see :func:`dgraph.graph.halo.rows_of`."""
+        return rows_of(self.local, self.comm, scope, order, **options)
 
     def scatter(self, owners: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
         """Send each row to its owner; see :func:`dgraph.comm.owner_directed.scatter`."""

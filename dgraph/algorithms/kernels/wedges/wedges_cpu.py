@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.edge_triangles.oriented_rows import triangles_at
+from dgraph.algorithms.edge_triangles.triangle_counts import triangles_at
 from dgraph.algorithms.kernels.wedges.corner_counts import HostCounts
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver

@@ -2,6 +2,6 @@
 
 By hops, CPUs run ``dependencies.py`` with ``paths_kernel.py`` (a lane a source), one GPU ``dependencies_cuda.py`` with
 ``path_lanes.cuh``, several ``dependency_programs.py``.
-By weights, and of edges, ``path_sums.py`` works on a ``replica.py`` of the graph on every rank. ``sampling.py`` has the
+By weights, and of edges, ``path_sums.py`` works on the rows of all vertices on every rank. ``sampling.py`` has the
 error of drawn sources.
 """

@@ -103,9 +103,7 @@ class Dependencies(HopSearch):
         masters = self.rows.masters
         for t in range(self.passes.threads):
             logged = self.log[0][t, self.levels[t, depth] : self.levels[t, depth + 1]]
-            slots, (lanes, row) = self.rows.exchange(
-                self.ctx.comm, self.now[t, :masters], self.now[t, :masters], values[t, :masters]
-            )
+            slots, (lanes, row) = self.rows.exchange(self.now[t, :masters], self.now[t, :masters], values[t, :masters])
             self.now[t, slots], values[t, slots] = lanes, row
             counts[t] = len(logged) + len(slots)
             frontier[t, : len(logged)], frontier[t, len(logged) : counts[t]] = logged, slots

@@ -1,4 +1,4 @@
-"""Dependencies of many sources with weights, or of edges, summed over ranks that each hold the graph (``replica.py``).
+"""Dependencies of many sources with weights, or of edges, summed over ranks that each hold the graph (``ctx.rows``).
 
 Every thread of every rank takes batches of sources. After a pass the sums of a batch go to the owners of vertices and
 the keepers of arcs, which add them in the order of the batches: the bits are equal on any number of ranks and threads.
@@ -79,9 +79,9 @@ class PathSummer(LaneSearch):
         replica, n, threads = self.replica, self.ctx.local.n, self.passes.threads
         arcs = len(replica.targets)
         self.light = np.full(threads, -1, np.int64)
-        self.kernel, self.graph = batch_by_hops, (replica.offsets, replica.targets)
+        self.kernel, self.graph = batch_by_hops, replica.out
         if self.reads_weights:
-            searches = LaneSearches.of(replica, self.ctx.local.directed, self.dtype, self.mean).on(threads)
+            searches = LaneSearches.of(replica, self.dtype, self.mean).on(threads)
             marks = np.empty((threads, arcs), np.uint16), np.empty((threads, n, searches.lanes), np.uint32)
             self.kernel, self.graph = batch_by_weights, (*searches.arguments, *marks, self.light)
         self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if self.of_arcs else 0))
@@ -89,9 +89,9 @@ class PathSummer(LaneSearch):
             np.empty((threads, 3 - self.reads_weights, n)), np.empty((threads, 2, n), np.int32),
             np.empty((threads, arcs + 2), np.int64), np.empty((threads, arcs), np.int32),
         )  # fmt: skip
-        first, end = replica.arc_bounds[replica.comm.rank :][:2]
+        kept = replica.kept_arcs
         self.result = Summed(
-            np.zeros(self.ctx.local.masters), None, np.zeros(end - first if self.of_arcs else 0), replica
+            np.zeros(self.ctx.local.masters), None, np.zeros(kept.stop - kept.start if self.of_arcs else 0), replica
         )
 
     def search_batches(self, number: int) -> None:
