@@ -38,7 +38,7 @@ from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.comm import Comm, SerialComm
 from dgraph.comm.hosts import ranks_here
 from dgraph.engine.rounds.context import Context
-from dgraph.engine.rounds.timings import Trace, peak_memory
+from dgraph.engine.rounds.record import Record, peak_memory
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.generate import GENERATORS
@@ -267,7 +267,7 @@ def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float
     backend.keep_on_gpu(local, graph._graph)
     found = []
     for _ in range(repeat + 1):
-        context = Context(local, comm, backend, Trace(comm, []), Progress())
+        context = Context(local, comm, backend, Record(comm, []), Progress())
         Sssp(source=source, return_predecessors=False).run(context)
         found.append(sum(context.record.seconds[part] for part in ("init", "compute")))
     graph._graph.local = drawn

@@ -21,7 +21,7 @@ from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import TraceError, trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 
 @cache
@@ -54,7 +54,7 @@ def test_on_threads_and_ranks(kind, policy, direction, threads):
     comm = world()
     block = graph().block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    ctx = Context(local, comm, CpuBackend(threads, 1), Trace(comm, ["test"]), Progress(), direction)
+    ctx = Context(local, comm, CpuBackend(threads, 1), Record(comm, ["test"]), Progress(), direction)
     state = ctx.run(kind())
     with comm.together():
         np.testing.assert_array_equal(state["core"], wanted()[local.gids[: local.masters]])
@@ -88,7 +88,7 @@ def test_edges_read_what_apply_writes(policy, direction, sync):
     comm = world()
     block = weighted().block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    ctx = Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress(), direction, sync)
+    ctx = Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress(), direction, sync)
     state = ctx.run(Distances(source=1))
     with comm.together():
         np.testing.assert_array_equal(state["dist"], distances()[local.gids[: local.masters]])
@@ -164,7 +164,7 @@ def test_runs_resume():
         local = build(block, partitioning.plan("hash", block, comm.size, comm), comm)
         keeper = Keeper(5)
         for _ in range(2):
-            ctx = Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress(), checkpoints=keeper)
+            ctx = Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress(), checkpoints=keeper)
             state = ctx.run(program)
             with comm.together():
                 np.testing.assert_array_equal(state[name], right[local.gids[: local.masters]])
@@ -195,7 +195,7 @@ def test_rounds_are_the_same_on_every_device():
     comm = SerialComm()
     block = connected.block(comm)
     local = build(block, partitioning.plan("oec", block, 1, comm), comm)
-    rounds = [Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress()).run(Cores()).rounds]
+    rounds = [Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress()).run(Cores()).rounds]
     for ranks in (1, 2):
         (((_, state, _), *_),) = run(ranks, connected, [Cores()], options=Options())
         rounds.append(state.rounds)

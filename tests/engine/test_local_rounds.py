@@ -20,7 +20,7 @@ from dgraph.backend.cuda.transports import Links
 from dgraph.engine.rounds import context
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = pytest.mark.mpi_skip
 LENGTH, WIDTH = 800, 2
@@ -57,7 +57,7 @@ def searched(name, graph, device, policy="oec", **limits):
     def on_rank(comm):
         block = graph.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        ctx = Context(local, comm, device(comm), Trace(comm, ["test"]), Progress(), **limits)
+        ctx = Context(local, comm, device(comm), Record(comm, ["test"]), Progress(), **limits)
         answer = ALGORITHMS[name](source=SOURCE).run(ctx)
         column = answer.columns["distance"]
         found = np.array(column() if callable(column) else column)

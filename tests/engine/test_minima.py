@@ -19,7 +19,7 @@ from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import ADD, INF, MAX, MIN, Field, Global, Program, trace, where
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 SOURCE, HUB, FAR = 5, 9, 2**62
 
@@ -119,7 +119,7 @@ def test_on_threads_and_ranks(threads, every, direction, policy):
     comm = world()
     block = graph(MANY).block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    context = Context(local, comm, CpuBackend(threads, 1), Trace(comm, ["test"]), Progress(), direction)
+    context = Context(local, comm, CpuBackend(threads, 1), Record(comm, ["test"]), Progress(), direction)
     state = context.run(Waves(source=SOURCE + 1, every=every))
     with comm.together():
         check(local.gids[: local.masters], state.fields, state.globals, n=MANY)

@@ -15,7 +15,7 @@ from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import MAX, Field, Program, maximum
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 HOPS = 3
 
@@ -69,7 +69,7 @@ def test_on_threads_and_ranks(policy):
     comm = world()
     block = graph().block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    record = Trace(comm, ["test"])
+    record = Record(comm, ["test"])
     state = Context(local, comm, CpuBackend(2, 1), record, Progress()).run(WithinHops())
     with comm.together():
         np.testing.assert_array_equal(state["largest"], wanted()[local.gids[: local.masters]])

@@ -24,7 +24,7 @@ from dgraph.cli.parser import parse
 from dgraph.comm import world
 from dgraph.comm.hosts import FAKE
 from dgraph.errors import UsageError
-from dgraph.report import Trace
+from dgraph.report import Record
 from dgraph.tools.doctor import FAIL, OK, WARN
 from dgraph.tools.doctor import transport_checks as doctor
 
@@ -215,7 +215,7 @@ def test_findings_of_transports():
 
 @pytest.mark.mpi_skip
 def test_a_trace_without_a_gpu_has_none():
-    assert "gpu" not in Trace(world()).collect()["ranks"][0]
+    assert "gpu" not in Record(world()).collect()["ranks"][0]
 
 
 @pytest.mark.mpi_skip

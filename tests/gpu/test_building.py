@@ -32,7 +32,7 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 FAR = 2**31 - 1
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -167,7 +167,7 @@ def test_gpus_run_on_what_they_built(policy, ranks):
         backend = CudaBackend(0, 1, False, Options(), graph.built_on)
         backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph.partitions[policy].local
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         found = [context.run(Levels(source=3))["level"], context.run(Distances(source=3).retype(dist="int32"))["dist"]]
         found.append(Pagerank(tol=0, max_iter=9).run(context).columns["pagerank"]())
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
@@ -198,7 +198,7 @@ def test_reversed_edges_of_what_gpus_built(policy, ranks):
         if ranks > 1:
             backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph.partitions[policy].local
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         labels = Scc().run(context).columns["labels"]
         found = labels() if callable(labels) else labels
         for each in (local, context.reversed):

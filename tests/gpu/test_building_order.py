@@ -27,7 +27,7 @@ from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.stored_graph import Graph
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 FAR = 2**31 - 1
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -96,7 +96,7 @@ def test_answers_on_it(policy, ranks, direct):
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(ranks) if peer != comm.rank}
         backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         programs = Levels(source=3), Distances(source=3).retype(dist="int32"), PageRank()
         found = [context.run(each)[name] for each, name in zip(programs, ("level", "dist", "rank"), strict=True)]
         return local.gids[: local.masters], found

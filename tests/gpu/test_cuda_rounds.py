@@ -35,7 +35,7 @@ from dgraph.engine.rounds.driver import HostDriven
 from dgraph.engine.sync import Sync
 from dgraph.errors import UsageError
 from dgraph.program import trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = pytest.mark.mpi_skip
 SOURCE = 5
@@ -153,7 +153,7 @@ def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted
 def test_the_reference_loop(device, name, direction):
     machine = machine_for(device_of(device, 2), name, direction, Options())
     comm = SerialComm()
-    record = Trace(comm, ["test"])
+    record = Record(comm, ["test"])
     run = HostDriven(machine, Sync(machine, machine.local, comm, "auto", record), comm, record, Progress())
     run.start({})
     run.run(1 << 20)

@@ -29,7 +29,7 @@ from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import InternalError
 from dgraph.graph.ids import VertexIds
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -153,7 +153,7 @@ def test_rows_that_gpus_built_stay_on_them(policy, size, weights, renumber):
         local = built(spec, comm, policy, renumber, weights=weights, directed=False).partitions[policy].local
         backend = CudaBackend(0, 1, False, Options(), local.device)
         backend.links = links_for(comm, "p2p")
-        answer = Mst().run(Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        answer = Mst().run(Context(local, comm, backend, Record(comm, ["test"]), Progress()))
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
         return local.gids[: local.masters], {name: column() for name, column in answer.columns.items()}, answer.summary
 

@@ -12,7 +12,7 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -49,7 +49,7 @@ def answers(size, policy="oec", times=1, lost=None, **options):
         for _ in range(times):
             made.clear()
             for name, parameters in CALLS:
-                ctx = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+                ctx = Context(local, comm, backend, Record(comm, ["test"]), Progress())
                 answer = ALGORITHMS[name](**parameters).run(ctx)
                 columns = {key: each() if callable(each) else each for key, each in answer.columns.items()}
                 found.append({key: np.array(each) for key, each in columns.items()})

@@ -19,7 +19,7 @@ from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -45,7 +45,7 @@ def contexts(size, graph, work, policy="oec", transport="p2p", memory=1 << 30):
         device = Device(2, seed=3 * comm.rank + 1, memory=memory)
         backend = CudaBackend(0, 1, comm.size == 1, Options(), device)
         backend.links = links_for(comm, transport) if comm.size > 1 else None
-        return work(Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        return work(Context(local, comm, backend, Record(comm, ["test"]), Progress()))
 
     return succeed(size, on_rank)
 

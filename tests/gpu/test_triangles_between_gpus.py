@@ -25,7 +25,7 @@ from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import InternalError, UsageError
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 WAYS = [
@@ -138,7 +138,7 @@ def test_rows_that_gpus_built_stay_on_them(policy, size, renumber, options):
         local = built(spec, comm, policy, renumber, directed=False, **options).partitions[policy].local
         backend = CudaBackend(0, 1, False, Options(), local.device)
         backend.links = links_for(comm, "p2p")
-        answer = solved(ALGORITHMS["triangles"](), Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        answer = solved(ALGORITHMS["triangles"](), Context(local, comm, backend, Record(comm, ["test"]), Progress()))
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
         return local.gids[: local.masters], answer.columns["triangles"]()
 

@@ -22,7 +22,7 @@ from dgraph.backend.kernel_register import ROW_KERNELS, RowKernel
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 from dgraph.engine.sync.encodings import bound
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
@@ -156,7 +156,7 @@ def _measure(work: Algorithm, shape: Shape, direction: str) -> Work:
     comm = graph.comm
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
     recording = _Recording(backend("cpu"))
-    answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
+    answer = work.run(Context(local, comm, recording, Record(comm, []), Progress(), direction))
     result = sum(values.itemsize for values in Columns(answer.columns).values())
     measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
     return Work(measured, recording.programs, result, recording.rows)

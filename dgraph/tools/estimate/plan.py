@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.engine.rounds.timings import peak_memory
+from dgraph.engine.rounds.record import peak_memory
 from dgraph.graph.block import gid_type
 from dgraph.tools.estimate.gpu import GpuPlan, on_gpu
 from dgraph.tools.estimate.machines import Needs, needs
