@@ -130,7 +130,7 @@ def test_options_come_to_the_backend():
 
 def test_the_test_aids_run():
     """Check an answer with alternating directions, and with garbage in mirrors that the plan calls unread."""
-    aids = dgraph.testing.Options(direction="flip", sync="poison")
+    aids = dgraph.testing.TestOptions(direction="flip", sync="poison")
     found = dgraph.cc(path(), options=aids, validate=True)
     assert found.summary["components"] == 3
 

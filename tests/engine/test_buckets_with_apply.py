@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
@@ -95,8 +95,8 @@ def test_edges_read_what_apply_writes(policy, direction, sync):
 
 
 GPUS = {
-    "alone": (1, Options()), "broad": (1, Options(small=-1)), "one kernel": (2, Options()),
-    "hosts agree": (3, Options(host_rounds=True)), "broad, several": (2, Options(small=-1)),
+    "alone": (1, GpuPlan()), "broad": (1, GpuPlan(small=-1)), "one kernel": (2, GpuPlan()),
+    "hosts agree": (3, GpuPlan(host_rounds=True)), "broad, several": (2, GpuPlan(small=-1)),
 }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def test_runs_resume_on_gpus(ranks):
     keepers = defaultdict(lambda: Keeper(5))
     for _ in range(2):
         (results,) = run(
-            ranks, graph(), [Counted()], policy="hash", options=Options(),
+            ranks, graph(), [Counted()], policy="hash", options=GpuPlan(),
             wrapped=lambda ctx: setattr(ctx, "checkpoints", keepers[ctx.comm.rank]),
         )  # fmt: skip
         np.testing.assert_array_equal(field(results, "core", graph().n), wanted())
@@ -197,7 +197,7 @@ def test_rounds_are_the_same_on_every_device():
     local = build(block, partitioning.plan("oec", block, 1, comm), comm)
     rounds = [Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress()).run(Cores()).rounds]
     for ranks in (1, 2):
-        (((_, state, _), *_),) = run(ranks, connected, [Cores()], options=Options())
+        (((_, state, _), *_),) = run(ranks, connected, [Cores()], options=GpuPlan())
         rounds.append(state.rounds)
     assert rounds == [rounds[0]] * 3
 
@@ -207,7 +207,7 @@ def test_rounds_are_the_same_on_every_device():
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_mutants_fail(ranks):
     mutant = ("PRIORITY && awake && bucket(v) > G.bucket", "false")
-    (results,) = run(ranks, graph(), [Cores()], policy="hash", options=Options(), mutant=mutant)
+    (results,) = run(ranks, graph(), [Cores()], policy="hash", options=GpuPlan(), mutant=mutant)
     assert (field(results, "core", graph().n) != wanted()).any()
 
 

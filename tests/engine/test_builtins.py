@@ -10,7 +10,7 @@ from gpu_ranks import run
 
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
@@ -87,7 +87,7 @@ def test_on_threads_and_ranks(policy, directed, direction):
 def test_on_gpus(ranks, directed, direction):
     contexts = []
     found = run(
-        ranks, graph(directed), [Facts(), FactsBack()], policy="hash", direction=direction, options=Options(),
+        ranks, graph(directed), [Facts(), FactsBack()], policy="hash", direction=direction, options=GpuPlan(),
         wrapped=contexts.append,
     )  # fmt: skip
     for kind, results in zip((Facts, FactsBack), found, strict=True):

@@ -13,7 +13,7 @@ from gpu_ranks import run
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
@@ -127,7 +127,7 @@ def test_on_threads_and_ranks(threads, every, direction, policy):
 
 @needs_compiler
 @pytest.mark.mpi_skip
-@pytest.mark.parametrize("options", [Options(), Options(small=-1), Options(small=300)])
+@pytest.mark.parametrize("options", [GpuPlan(), GpuPlan(small=-1), GpuPlan(small=300)])
 @pytest.mark.parametrize(("every", "limit"), [(False, 1 << 20), (True, 2)])
 def test_on_one_gpu(options, every, limit):
     src, dst, _ = graph().arcs()
@@ -145,8 +145,8 @@ def test_on_one_gpu(options, every, limit):
 
 
 GPUS = {
-    "in one kernel": Options(), "in one kernel, hosts agree": Options(host_rounds=True),
-    "broad": Options(small=-1), "broad, hosts agree": Options(small=-1, host_rounds=True),
+    "in one kernel": GpuPlan(), "in one kernel, hosts agree": GpuPlan(host_rounds=True),
+    "broad": GpuPlan(small=-1), "broad, hosts agree": GpuPlan(small=-1, host_rounds=True),
 }  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def test_between_gpus(way, ranks, policy, every):
 def test_mutants_fail():
     """The mutant uses a rank's own minimum instead of the minimum over ranks."""
     programs, mutant = [Waves(source=SOURCE + 1)], ("count_least(t.all + j, x[j]);", ";")
-    (results,) = run(2, graph(), programs, direction="push", options=Options(), mutant=mutant)
+    (results,) = run(2, graph(), programs, direction="push", options=GpuPlan(), mutant=mutant)
     for gids, state, _ in results:
         with pytest.raises(AssertionError):
             check(gids, state.fields, state.globals)

@@ -10,7 +10,7 @@ from gpu_ranks import field, run
 
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
@@ -79,7 +79,7 @@ def test_on_threads_and_ranks(policy):
 @pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
-@pytest.mark.parametrize(("ranks", "options"), [(1, Options()), (3, Options()), (2, Options(schedule="twc"))])
+@pytest.mark.parametrize(("ranks", "options"), [(1, GpuPlan()), (3, GpuPlan()), (2, GpuPlan(schedule="twc"))])
 def test_on_gpus(ranks, options):
     (results,) = run(ranks, graph(), [WithinHops()], policy="hash", options=options)
     np.testing.assert_array_equal(field(results, "largest", graph().n), wanted())

@@ -15,7 +15,7 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import connect
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import gpu_assignment
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import aware, selftest
 from dgraph.backend.cuda.transports import connect as connect_gpus
 from dgraph.backend.transport_names import TRANSPORTS
@@ -72,7 +72,7 @@ def test_a_wrong_map(gpus, told):
 def backend_of(comm, uuid=None, mps=False):
     device = Device(2, seed=comm.rank + 1)
     device.raw = Raw(uuid, mps=mps)
-    return CudaBackend(comm.rank, comm.size, comm.size == 1, Options(), device)
+    return CudaBackend(comm.rank, comm.size, comm.size == 1, GpuPlan(), device)
 
 
 @needs_compiler

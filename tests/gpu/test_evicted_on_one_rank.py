@@ -10,7 +10,7 @@ import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.memory_plan import in_edges
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import OutOfMemory
@@ -48,7 +48,7 @@ def test_mailboxes_are_made_anew_on_all_ranks(program, loser):
         graph = ring()
         block = graph.block(comm)
         local = build(block, partitioning.plan("oec", block, comm.size, comm), comm)
-        backend = CudaBackend(0, 1, False, Options(host_rounds=True), Device(2, seed=comm.rank + 1))
+        backend = CudaBackend(0, 1, False, GpuPlan(host_rounds=True), Device(2, seed=comm.rank + 1))
         backend.links = links_for(comm, "p2p")
         backend.prepare = lambda local, comm: None  # as for a graph that GPUs built, which is not dropped on all ranks
         context = Context(local, comm, backend, Record(comm, ["test"]), Progress())

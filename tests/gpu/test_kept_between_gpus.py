@@ -9,7 +9,7 @@ from simulated import Graph, succeed
 import partitioning
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Record
@@ -41,7 +41,7 @@ def answers(size, policy="oec", times=1, lost=None, **options):
         given = graph()
         block = given.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        backend = CudaBackend(0, 1, comm.size == 1, Options(**options), Device(2, seed=3 * comm.rank + 1))
+        backend = CudaBackend(0, 1, comm.size == 1, GpuPlan(**options), Device(2, seed=3 * comm.rank + 1))
         backend.links = links_for(comm, "p2p") if comm.size > 1 else None
         made, make = [], backend._made
         backend._made = lambda traced, *more: made.append(traced) or make(traced, *more)
