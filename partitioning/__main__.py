@@ -18,7 +18,7 @@ from dgraph.cli.arguments import HelpRequested, Parser
 from dgraph.cli.commands import show_warnings
 from dgraph.cli.exit_codes import end_together
 from dgraph.cli.option_groups import add_load_options
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.load import describe

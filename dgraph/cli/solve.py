@@ -16,7 +16,7 @@ from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import Request
 from dgraph.cli.sources import Vertices, in_file, name_of
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint import clear, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.flat_options import device_of
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
