@@ -16,7 +16,7 @@ MOST_OPEN = 1024
 """Launches whose events are kept before they are read."""
 
 
-class Record:
+class LaunchRecord:
     """Launches kernels of a machine and records them.
 
     Args:
