@@ -25,7 +25,7 @@ from dgraph.errors import ConvergenceWarning, ValidationFailed
 from dgraph.graph.graph_like import as_graph, both_ways, name_of_input
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import Program
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 from dgraph.result.result import Result
 
 
@@ -33,7 +33,7 @@ from dgraph.result.result import Result
 def run(
     algorithm: str | Algorithm | Program, graph: Any, *, options: Options | None = None, validate: bool = False,
     checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
-    trace: Trace | None = None, progress: Progress | None = None, **parameters: Any,
+    record: Record | None = None, progress: Progress | None = None, **parameters: Any,
 ) -> Result:  # fmt: skip
     """Run an algorithm on every rank of the graph's communicator; ``run_dispatch.py`` describes the arguments."""
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
@@ -41,14 +41,14 @@ def run(
         flag("validate", validate)
         instance("options", options, Options, "a dgraph.Options")
         instance("previous", previous, Result, "the Result of an earlier call")
-        instance("trace", trace, Trace, "a dgraph.report.Trace")
+        instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
         instance("progress", progress, Progress, "a dgraph.report.Progress")
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
             checkpoint = Checkpoint(path("checkpoint", checkpoint))
-    lazily = trace is None and comm.size == 1
-    trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
+    lazily = record is None and comm.size == 1
+    record, progress, options = record or Record(comm), progress or Progress(), options or Options()
     with comm.guarded(), listening(checkpoint is not None) as signals, ExitStack() as ending:
-        with trace("init"):
+        with record("init"):
             given = work = requested(algorithm, parameters)
             if validate:
                 from dgraph.validate import certificate  # not at the top: most runs are not validated
@@ -57,14 +57,14 @@ def run(
             if previous is not None:
                 check_continues(work, checkpoint)
         if not isinstance(graph, Graph):
-            with trace("load"):
+            with record("load"):
                 progress.phase("load", name_of_input(graph))
                 graph = as_graph(graph, comm)
-        with trace("init"):
-            backend, place = opened(graph, options, trace, progress)
+        with record("init"):
+            backend, place = opened(graph, options, record, progress)
             ending.callback(backend.leave)
         version, directed, names = graph.version, graph.directed, graph.ids.names
-        with trace("load"):
+        with record("load"):
             graph = graph.fit_for(backend.put is not None)
             work = work.numbered(names, comm)
             work = work if directed else work.of_edges()
@@ -75,27 +75,27 @@ def run(
             if graph is not checked:
                 progress.line(f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count")
         if work.needs_rows and comm.size > 1:
-            graph = with_whole_rows(graph, work.name, trace, progress)
-        local = local_graph(graph, trace, progress)
+            graph = with_whole_rows(graph, work.name, record, progress)
+        local = local_graph(graph, record, progress)
         start = start_of(previous, given, version, local, directed, comm)
         checked = checked if validate else None
         del graph  # one that was loaded here is held twice now, as rows and as this rank's part: let the rows go
         manager = None
         if checkpoint is not None and not work.resumes:
             text = f"{work.name} writes no checkpoints: a run that is stopped starts again"
-            trace.warn(text)
+            record.warn(text)
             progress.line(text)
         elif checkpoint is not None:
-            identity = {"algorithm": work.name, "parameters": work.settings(), "graph": trace.fingerprint}
+            identity = {"algorithm": work.name, "parameters": work.settings(), "graph": record.fingerprint}
             manager = CheckpointManager(
-                Path(checkpoint.folder), identity, local, comm, trace, progress,
+                Path(checkpoint.folder), identity, local, comm, record, progress,
                 every=checkpoint.every, resume=checkpoint.resume, signals=signals,
             )  # fmt: skip
         ctx = Context(
-            local, comm, backend, trace, progress, options.direction, options.sync, options.max_rounds, place,
+            local, comm, backend, record, progress, options.direction, options.sync, options.max_rounds, place,
             manager, names, start.answer,
         )  # fmt: skip
-        with trace("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(options.watchdog)):
+        with record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(options.watchdog)):
             progress.phase("solve", work.name)
             answer = solved(work, ctx)
             if manager is not None:

@@ -16,7 +16,7 @@ from dgraph.algorithms.base import Algorithm, Answer
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.comm.serial import SerialComm
 from dgraph.engine.rounds.context import Context
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 
 
 def solved(work: Algorithm, ctx: Context) -> Answer:
@@ -37,7 +37,7 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
 
 def _on_replica(work: Algorithm, ctx: Context, replica: GraphReplica) -> Answer:
     """Return this rank's part of the answer; collective."""
-    record = Trace(SerialComm())
+    record = Record(SerialComm())
     alone = Context(replica.local, SerialComm(), replica.backend, record, ctx.progress)
     with ctx.comm.agreeing(values=0, at_end=_idle(ctx)):  # replicas may share out work
         answer = work.run(alone)

@@ -45,8 +45,8 @@ class Outcome:
             ctx: the context that it ran in.
             start: the previous answer that the call gave.
         """
-        local, trace, names = ctx.local, ctx.record, ctx.names
-        trace.gpu_memory = ctx.backend.memory()
+        local, record, names = ctx.local, ctx.record, ctx.names
+        record.gpu_memory = ctx.backend.memory()
         vertex = {"vertex": local.original[: local.masters]}
         columns = Columns({**vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
         settings, summary = given.settings(), answer.summary
@@ -55,12 +55,12 @@ class Outcome:
             settings, summary = settings | source, summary | source
         if start.asked:
             summary = summary | {"started": start.taken}
-            trace.choose("start", start.taken, start.reason)
+            record.choose("start", start.taken, start.reason)
         if answer.arcs is not None:
-            trace.describe("outcome", edges_traversed=answer.arcs if local.directed else answer.arcs // 2)
+            record.describe("outcome", edges_traversed=answer.arcs if local.directed else answer.arcs // 2)
         weights = "none" if local.out.weight_type is None else "used" if ctx.weighted else "not used"
-        trace.describe("algorithm", name=work.name, parameters=settings, weights=weights)
-        trace.describe(
+        record.describe("algorithm", name=work.name, parameters=settings, weights=weights)
+        record.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=dict(summary)
         )
         return cls(work, answer, ctx, columns, summary)

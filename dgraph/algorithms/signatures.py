@@ -1,7 +1,7 @@
 """Signatures of the typed functions ``dgraph.bfs``, ``dgraph.sssp`` …, from the register of algorithms.
 
-:func:`signature` and :func:`docstring` describe a function at run time. :func:`declaration` returns the same
-as text for type checkers. ``dgraph/__init__.py`` contains these declarations; a test compares them with the register.
+:func:`signature` and :func:`docstring` describe a function at run time; ``dgraph/tools/typed_functions.py`` writes the
+same for type checkers.
 """
 
 from __future__ import annotations
@@ -46,18 +46,6 @@ def docstring(algorithm: type[Algorithm]) -> str:
     text = [cleandoc(algorithm.__doc__ or ""), "", "Args:"]
     text += ["    graph: a Graph, or a file or generator to load with defaults.", *rows]
     return "\n".join(text)
-
-
-def declaration(algorithm: type[Algorithm]) -> str:
-    """Return the declaration of the function, as one line of Python."""
-    parts, keywords = [], False
-    for argument in signature(algorithm).parameters.values():
-        if argument.kind is Argument.KEYWORD_ONLY and not keywords:
-            parts.append("*")
-            keywords = True
-        default = "" if argument.default is Argument.empty else f" = {argument.default!r}"
-        parts.append(f"{argument.name}: {argument.annotation}{default}".replace("'", '"'))
-    return f"def {algorithm.name}({', '.join(parts)}) -> Result: ..."
 
 
 def _settings(algorithm: type[Algorithm]) -> dict[str, tuple[str, Any, str]]:

@@ -19,7 +19,7 @@ from dgraph.graph.devices import Auto, Cpu, Cuda, Device, described
 from dgraph.program.traversal import Traversal
 
 if TYPE_CHECKING:
-    from dgraph.backend.cuda.gpu_options import Options
+    from dgraph.backend.cuda.gpu_options import GpuPlan
 
 __all__ = ["Backend", "Connection", "backend", "connect", "has_gpu", "refuse_early"]
 
@@ -108,12 +108,12 @@ def refuse_early(
         traversal.refuse_without_gpu()
 
 
-def _options(given: Mapping[str, Any]) -> Options:
+def _options(given: Mapping[str, Any]) -> GpuPlan:
     """Return the GPU backend's options from its keywords."""
-    from dgraph.backend.cuda.gpu_options import Options, recording
+    from dgraph.backend.cuda.gpu_options import GpuPlan, recording
 
     wanted = dict(given)
-    return Options(**(wanted | recording(wanted.pop("record", None))))
+    return GpuPlan(**(wanted | recording(wanted.pop("record", None))))
 
 
 def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:

@@ -17,7 +17,7 @@ def console() -> int:
     import sys
 
     from dgraph._support.cuda_start import start_early
-    from dgraph.cli.standard_streams import guard
+    from dgraph.cli.terminal.standard_streams import guard
 
     guard()
     start_early(sys.argv[1:])

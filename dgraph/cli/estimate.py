@@ -14,7 +14,7 @@ from dgraph.backend.schedule_options import BUILDS, DEVICE
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.option_groups import add_load_options
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown

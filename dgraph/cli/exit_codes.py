@@ -17,7 +17,7 @@ import time
 import traceback as tracebacks
 from collections.abc import Callable
 
-from dgraph.cli.standard_streams import failure, guard
+from dgraph.cli.terminal.standard_streams import failure, guard
 from dgraph.comm import Comm, world
 from dgraph.errors import Checkpointed, DgraphError, InternalError, OutputError, PeerLost
 

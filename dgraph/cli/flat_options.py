@@ -10,7 +10,7 @@ from dgraph.engine.checkpoint import Checkpoint
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda, Device
-from dgraph.testing import Options as TestOptions
+from dgraph.testing import TestOptions
 
 OPTION_FIELDS = ("direction", "schedule", "rounds", "max_rounds", "sync", "record", "watchdog")
 TEST_AIDS = {"direction": "flip", "sync": "poison"}

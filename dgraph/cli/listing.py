@@ -32,7 +32,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
     """Return the rows of every register, as JSON can hold them: title → rows with ``name`` and ``help``."""
     from dgraph.algorithms import ALGORITHMS
     from dgraph.backend.cuda.schedules import SCHEDULES
-    from dgraph.engine.rounds.timings import plain
+    from dgraph.engine.rounds.record import plain
     from dgraph.graph.formats import FORMATS
     from dgraph.graph.generate import GENERATORS
     from dgraph.result.files import WRITERS

@@ -19,7 +19,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
 from dgraph.graph.load_options import DECIMALS, EDGE_DATA, FILE_FORMATS, IDS, MERGES, ORDERS
 from dgraph.report import STYLES
-from dgraph.testing import Options
+from dgraph.testing import TestOptions
 from launch.once import Once, Switch
 
 RUN = (
@@ -221,7 +221,7 @@ def _add_limits(group: Any, algorithm: Any) -> None:
     )
     group.add_argument(
         "--direction",
-        choices=Options.DIRECTIONS,
+        choices=TestOptions.DIRECTIONS,
         help="push, pull, or auto: chosen each round by the frontier (default); flip, for tests: alternates",
     )
 
@@ -325,7 +325,7 @@ def _add_checks(group: Any) -> None:
     )
     group.add_argument(
         "--sync",
-        choices=Options.SYNCS,
+        choices=TestOptions.SYNCS,
         help="mirrors exchanged each round: auto (default): those that the program reads; full: all; poison, for "
         "tests: the others hold garbage",
     )

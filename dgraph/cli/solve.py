@@ -16,13 +16,13 @@ from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import Request
 from dgraph.cli.sources import Vertices, in_file, name_of
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint import clear, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.load import describe
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 from dgraph.result import files
 from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.files.save import WRITERS
@@ -48,24 +48,24 @@ def _solve(request: Request, comm: Comm) -> int:
     with comm.together():
         if comm.rank == 0:
             _refuse_early(request)
-    trace = Trace(comm, request.command)
+    record = Record(comm, request.command)
     with progress_for(comm.rank, request.quiet, began) as progress:
-        graph = _load(request, comm, trace, progress)
+        graph = _load(request, comm, record, progress)
     show_warnings(graph)
     request = request.resolved(lambda vertices: vertices.of_graph(graph.ids.names, comm))
     with progress_for(comm.rank, request.quiet, began) as progress:
-        starts = _starts(request, graph, trace, progress)
+        starts = _starts(request, graph, record, progress)
         suggested = _suggested(request, graph, progress)
     several = len(starts) > 1
     style = _style(request) if comm.rank == 0 else report.Style()
     limits = []
     for source in starts:
         for name, value in suggested.items():
-            trace.choose(name, str(value), SUGGESTED)
-        limit = _run(request, graph, source, suggested, several, trace, style, began)
+            record.choose(name, str(value), SUGGESTED)
+        limit = _run(request, graph, source, suggested, several, record, style, began)
         if limit is not None:
             limits.append(f"{limit} from source {source}" if several else limit)
-        trace = Trace(comm, request.command)
+        record = Record(comm, request.command)
     style.end()
     if not limits and "checkpoint" in request.run and comm.rank == 0:
         for source in starts:
@@ -89,7 +89,7 @@ def _style(request: Request) -> report.Style:
 
 
 def _run(
-    request: Request, graph: Graph, source: int | str | None, suggested: dict, several: bool, trace: Trace,
+    request: Request, graph: Graph, source: int | str | None, suggested: dict, several: bool, record: Record,
     style: report.Style, began: float,
 ) -> str | None:  # fmt: skip
     """Run from one source, write its files and print it; return the limit that ended it early, or None."""
@@ -104,29 +104,29 @@ def _run(
     with progress_for(rank, request.quiet, began) as progress:
         try:
             algorithm = request.definition(**parameters)
-            result = run(algorithm, graph, trace=trace, progress=progress, **run_keywords(flat))
+            result = run(algorithm, graph, record=record, progress=progress, **run_keywords(flat))
         except ValidationFailed:
-            _write_report(request, trace.collect(), source, several, graph.comm)
+            _write_report(request, record.collect(), source, several, graph.comm)
             raise
         if request.output:
             path = name_of(request.output, source, several)
             progress.phase("output", str(path))
-            with trace("output"):
+            with record("output"):
                 result.save(path)
         if request.target is not None and result.converged:
-            _find_path(request.target, result, trace)
-    collected = trace.collect()
+            _find_path(request.target, result, record)
+    collected = record.collect()
     _write_report(request, collected, source, several, graph.comm)
     style.run(collected)
     return None if result.converged else str(result.limit)
 
 
-def _find_path(target: int | str, result: Result, trace: Trace) -> None:
+def _find_path(target: int | str, result: Result, record: Record) -> None:
     """Write a shortest path into the report's outcome; collective."""
-    with trace("output"):
+    with record("output"):
         vertices = result.path(target)
         length = result.value(target, "distance") if vertices else None
-    trace.describe("outcome", path={"target": target, "vertices": vertices, "length": length})
+    record.describe("outcome", path={"target": target, "vertices": vertices, "length": length})
 
 
 def _checkpoint(request: Request, source: int | str | None, several: bool) -> Path:
@@ -175,13 +175,13 @@ def _refuse_early(request: Request) -> None:
         )
 
 
-def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Graph:
+def _load(request: Request, comm: Comm, record: Record, progress: Progress) -> Graph:
     algorithm = request.definition
     spec, options = request.graph or DEFAULT, dict(request.load)
     if request.graph is None:
         if algorithm.wants_weights:
             options.setdefault("weights", "hash")
-        trace.choose("graph", spec, "the default graph")
+        record.choose("graph", spec, "the default graph")
         progress.line(f"no graph was named: taking {spec}")
     placing = {"policy": request.run.get("policy", "auto"), "device": device_of(request.run)}
     if comm.size > 1:
@@ -189,15 +189,15 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
     build = request.run.get("build", "auto")
     phase = "build" if is_large(spec, placing["device"], build) else "load"
     progress.phase(phase, spec)
-    with trace(phase):
+    with record(phase):
         graph = Graph.load(spec, comm=comm, build=build, **placing, **options)
     progress.line(describe(graph))
     if algorithm.wants_weights and graph.weight_type is None and "weights" not in options:
-        trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
+        record.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
     return graph
 
 
-def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) -> list[int | str | None]:
+def _starts(request: Request, graph: Graph, record: Record, progress: Progress) -> list[int | str | None]:
     """Return the sources; ``[None]`` where the algorithm takes none."""
     if not request.definition.needs_source:
         return [None]
@@ -211,7 +211,7 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
         source, reason = suggested, SUGGESTED
     else:
         source, reason = graph.hub(), "it has the most out-edges"
-    trace.choose("source", str(source), reason)
+    record.choose("source", str(source), reason)
     progress.line(f"source {source}: {reason}")
     return [source]
 

@@ -24,7 +24,7 @@ from dgraph.backend.affinity import cores
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.first_compile import compile_in_parallel
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm, SerialComm
 from dgraph.engine.rounds.context import RARELY_SHARED
 from dgraph.errors import unknown

@@ -101,8 +101,8 @@ def _end_with_faults(comm: Comm) -> None:
     """
     show = sys.excepthook
 
-    def end(kind, fault, trace):
-        show(kind, fault, trace)
+    def end(kind, fault, traceback):
+        show(kind, fault, traceback)
         if issubclass(kind, PeerLost) or not issubclass(kind, DgraphError):
             comm.abort(InternalError.exit_code)
 

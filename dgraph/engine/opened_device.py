@@ -6,7 +6,7 @@ from dgraph.backend import Backend, backend, connect
 from dgraph.backend.affinity import mask
 from dgraph.comm.hosts import ranks_here
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 from dgraph.engine.run_options import Options
 from dgraph.graph.devices import described
 from dgraph.graph.handle import Graph
@@ -18,26 +18,26 @@ MOST_GPUS = 16
 """GPUs that the report's line about the choice of GPUs names; its JSON has them all."""
 
 
-def opened(graph: Graph, options: Options, trace: Trace, progress: Progress) -> tuple[Backend, int]:
+def opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
     """Open the graph's device and join the ranks; return the backend and this rank's index on its node."""
-    trace.describe("graph", **vars(graph.facts))
-    backend, place = _opened(graph, options, trace, progress)
+    record.describe("graph", **vars(graph.facts))
+    backend, place = _opened(graph, options, record, progress)
     if graph.building is not None and backend.put is not None:
-        trace.choose("build", *graph.building)
+        record.choose("build", *graph.building)
     return backend, place
 
 
-def _opened(graph: Graph, options: Options, trace: Trace, progress: Progress) -> tuple[Backend, int]:
+def _opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
     comm, device, held = graph.comm, described(graph.device), graph.kept_backend
     if held is None and comm.size == 1 and graph.built_on is None:
         held = _cpus.get(mask())
     if comm.size == 1 and held is not None and held.opened is not None and held.opened[0] == (device, options):
         held.reopen()
-        trace.ranges, trace.gpu = held.ranges, held.opened[1]
+        record.ranges, record.gpu = held.ranges, held.opened[1]
         for choice in held.opened[2]:
-            trace.choose(*choice)
+            record.choose(*choice)
         for warning in held.opened[3]:
-            trace.warn(warning)
+            record.warn(warning)
         return held, 0
     here, masks = ranks_here(comm), comm.allgather_cached("mask", mask)
     with comm.together():
@@ -47,23 +47,23 @@ def _opened(graph: Graph, options: Options, trace: Trace, progress: Progress) ->
             built_on=graph.built_on, held=graph.kept_backend,
         )  # fmt: skip
     joined = connect(engine, comm, getattr(device, "transport", "auto"), getattr(device, "share", False))
-    trace.ranges = engine.ranges
+    record.ranges = engine.ranges
     choices = [("backend", engine.name, engine.why), ("threads", str(engine.threads), engine.reason)]
     if joined.gpus:
-        trace.gpu = joined.gpus[comm.rank]
+        record.gpu = joined.gpus[comm.rank]
         numbers = ", ".join(str(gpu["number"]) for gpu in joined.gpus)
         choices.append(("gpus", numbers, gpus_by_rank(joined.gpus)))
     choices.append(("transport", joined.transport, joined.reason))
     for choice in choices:
-        trace.choose(*choice)
+        record.choose(*choice)
     if joined.gpus and comm.size > 1:
         progress.line(f"transport {joined.transport}: {joined.reason}")
     warnings = [warning for warning in (engine.warning, *joined.warnings) if warning]
     for warning in warnings:
-        trace.warn(warning)
+        record.warn(warning)
         progress.line(warning)
     if not isinstance(device, Backend):
-        engine.opened = (device, options), trace.gpu, choices, warnings
+        engine.opened = (device, options), record.gpu, choices, warnings
         if engine.keeps:
             graph.kept_backend = engine
         elif comm.size == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.local import LocalGraph
@@ -12,18 +12,18 @@ CUT_ROWS = ("cvc", "hvc", "iec")
 """Policies that spread the edges of a vertex over ranks."""
 
 
-def with_whole_rows(graph: Graph, algorithm: str, trace: Trace, progress: Progress) -> Graph:
+def with_whole_rows(graph: Graph, algorithm: str, record: Record, progress: Progress) -> Graph:
     """Return the graph under a policy by which all edges of a vertex lie on one rank: its own, or oec."""
     if graph.policy.partition(",")[0] in CUT_ROWS:
         text = f"{algorithm} reads all edges of a vertex on one rank, and {graph.policy} spreads them: oec is used"
-        trace.warn(text)
+        record.warn(text)
         progress.line(text)
     elif graph.policy != "auto":
         return graph
     return graph.on("oec")
 
 
-def local_graph(graph: Graph, trace: Trace, progress: Progress) -> LocalGraph:
+def local_graph(graph: Graph, record: Record, progress: Progress) -> LocalGraph:
     """Return this rank's partition of a graph under its policy; collective.
 
     The first run opens it from the store or builds it; later runs find it at the graph's handle.
@@ -33,40 +33,40 @@ def local_graph(graph: Graph, trace: Trace, progress: Progress) -> LocalGraph:
     """
     policy, known, facts = graph.policy, graph.partitions, graph.facts
     if policy not in known:
-        known[policy] = _opened(graph, trace, progress) or _placed(graph, trace, progress)
+        known[policy] = _opened(graph, record, progress) or _placed(graph, record, progress)
     taken, reason, warning, local = known[policy]
-    trace.choose("policy", taken, reason)
+    record.choose("policy", taken, reason)
     for text in [*facts.warnings, *([warning] if warning else [])]:
-        trace.warn(text)
-    trace.describe("graph", notes=[*facts.notes, *facts.warnings])
+        record.warn(text)
+    record.describe("graph", notes=[*facts.notes, *facts.warnings])
     fingerprint = graph._fingerprint
     if fingerprint is None:
-        with trace("load"):
+        with record("load"):
             fingerprint = graph.fingerprint()
-    trace.describe(
+    record.describe(
         "graph", name=facts.name, fingerprint=fingerprint, n=graph.n, m=graph.m, arcs=local.arcs,
         directed=graph.directed, weighted=graph.weight_type is not None,
         weight_type=graph.weight_type,
     )  # fmt: skip
-    trace.counts |= {"masters": local.masters, "mirrors": local.mirrors, "edges": local.out.arcs}
+    record.counts |= {"masters": local.masters, "mirrors": local.mirrors, "edges": local.out.arcs}
     return local
 
 
-def _opened(graph: Graph, trace: Trace, progress: Progress) -> Partitioned | None:
+def _opened(graph: Graph, record: Record, progress: Progress) -> Partitioned | None:
     """Return the partition that a store holds, if the graph comes from one."""
     if not graph.stored:
         return None
-    with trace("build"):
+    with record("build"):
         progress.phase("open", graph.policy)
         return graph.opened(graph.policy)
 
 
-def _placed(graph: Graph, trace: Trace, progress: Progress) -> Partitioned:
+def _placed(graph: Graph, record: Record, progress: Progress) -> Partitioned:
     """Partition the graph and build this rank's part."""
-    with trace("partition"):
+    with record("partition"):
         progress.phase("partition", graph.policy)
         placement = graph.planned(graph.policy, graph.comm.size)
-    with trace("build"):
+    with record("build"):
         progress.phase("build", placement.policy)
         local = build(graph.block, placement, graph.comm)
     return Partitioned(placement.policy, placement.reason, placement.warning, local)

@@ -1,11 +1,11 @@
 """Reports of runs: JSON, text, HTML page, trace, comparison, verdict.
 
-A :class:`Trace` records a run on each rank and collects the report, a dictionary that ``schema.json`` describes. All
+A :class:`Record` records a run on each rank and collects the report, a dictionary that ``schema.json`` describes. All
 functions here take that dictionary.
 """
 
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 from dgraph.report.chrome import write_trace
 from dgraph.report.comparison import compare, comparison
 from dgraph.report.page import page, write_page
@@ -18,6 +18,22 @@ from dgraph.report.text_lines import size
 from dgraph.report.verdict import verdict
 
 __all__ = [
-    "STYLES", "Progress", "Style", "Trace", "compare", "comparison", "facts", "headline", "page", "read",
-    "rounds", "show", "size", "table", "verdict", "write", "write_page", "write_trace",
+    "STYLES",
+    "Progress",
+    "Record",
+    "Style",
+    "compare",
+    "comparison",
+    "facts",
+    "headline",
+    "page",
+    "read",
+    "rounds",
+    "show",
+    "size",
+    "table",
+    "verdict",
+    "write",
+    "write_page",
+    "write_trace",
 ]  # fmt: skip

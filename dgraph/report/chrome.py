@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from dgraph.engine.rounds.record import PARTS
 from dgraph.engine.rounds.round_series import HIDDEN
-from dgraph.engine.rounds.timings import PARTS
 from dgraph.report.report_file import replacing
 
 

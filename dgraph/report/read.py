@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from dgraph.engine.rounds.timings import VERSION
+from dgraph.engine.rounds.record import VERSION
 from dgraph.errors import DataError, OutputError
 
 NEEDED = ("algorithm", "graph", "outcome", "choices", "warnings", "wall_seconds", "hosts", "ranks", "rounds")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from dgraph.engine.rounds.timings import PARTS
+from dgraph.engine.rounds.record import PARTS
 from dgraph.errors import DgraphError
 from dgraph.report.recorded import kernels, load
 from dgraph.report.text_lines import aligned, count, duration, durations, labelled, printable, size, sparkline, wrapped

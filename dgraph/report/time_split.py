@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.engine.rounds.timings import PARTS, PHASES
+from dgraph.engine.rounds.record import PARTS, PHASES
 
 BEFORE = tuple(name for name in PHASES[: PHASES.index("solve")])
 AFTER = ("checkpoint", *PHASES[PHASES.index("solve") + 1 :])

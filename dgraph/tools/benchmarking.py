@@ -29,7 +29,7 @@ from dgraph.backend.cuda import schedules
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import SMALL, Options
+from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.transports import compare, selftest
 from dgraph.backend.interface import Backend
@@ -38,7 +38,7 @@ from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.comm import Comm, SerialComm
 from dgraph.comm.hosts import ranks_here
 from dgraph.engine.rounds.context import Context
-from dgraph.engine.rounds.timings import Trace, peak_memory
+from dgraph.engine.rounds.record import Record, peak_memory
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.generate import GENERATORS
@@ -98,7 +98,7 @@ class Gpu:
     def __init__(self, comm: Comm | None = None, device: Any = None):
         here = [0] if comm is None else ranks_here(comm)
         place = 0 if comm is None else here.index(comm.rank)
-        self._backend = CudaBackend(place, len(here), comm is None or comm.size == 1, Options(), device)
+        self._backend = CudaBackend(place, len(here), comm is None or comm.size == 1, GpuPlan(), device)
         self.device = self._backend.device
         self.name: str = self.device.name
         self.device.use()
@@ -118,7 +118,7 @@ class Gpu:
             options: ``host_rounds``, ``local_rounds`` and ``across_limit`` of :func:`dgraph.run`;
                 ``reach``: blocks a multiprocessor of the kernel that runs a whole search on all GPUs, 0 for none.
         """
-        return self._backend.choosing(Options(**options))
+        return self._backend.choosing(GpuPlan(**options))
 
 
 class GpuGraph:
@@ -175,7 +175,7 @@ class Rounds:
         self, graph: GpuGraph, program: Program, direction: str = "auto", *, variant: str = "", schedule: str = "auto",
         record: bool = False, limit: int | None = None, **options: Any,
     ):  # fmt: skip
-        chosen = Options(schedule, record=record, small=limit, **options)
+        chosen = GpuPlan(schedule, record=record, small=limit, **options)
         if variant:
             published = traversal(variant, None)
             direction, chosen = published.direction, chosen.under(published)
@@ -263,11 +263,11 @@ def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float
     out.__dict__["weight_range"] = known
     degrees = gpu.device.get(drawn.out_degree)
     local = replace(drawn, out=out, gids=ids, original=ids, out_degree=degrees)
-    backend = CudaBackend(0, 1, True, Options(), gpu.device)
+    backend = CudaBackend(0, 1, True, GpuPlan(), gpu.device)
     backend.keep_on_gpu(local, graph._graph)
     found = []
     for _ in range(repeat + 1):
-        context = Context(local, comm, backend, Trace(comm, []), Progress())
+        context = Context(local, comm, backend, Record(comm, []), Progress())
         Sssp(source=source, return_predecessors=False).run(context)
         found.append(sum(context.record.seconds[part] for part in ("init", "compute")))
     graph._graph.local = drawn

@@ -13,7 +13,7 @@ from dgraph.algorithms.first_parents import LEVEL, tree_levels, tree_parents
 from dgraph.comm import SerialComm
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.columns import UNREACHED
-from dgraph.testing import Options
+from dgraph.testing import TestOptions
 
 pytestmark = pytest.mark.mpi_skip
 SPEC = "kron:8,edge_factor=2,seed=5"
@@ -35,7 +35,7 @@ def test_bfs_finds_levels_and_predecessors_in_one_pass(renumber, direction, limi
     source = graph.hub()
     found = dgraph.run(
         "bfs", graph, source=source, predecessors="any", depth_limit=limit, validate=limit is None,
-        options=Options(direction=direction),
+        options=TestOptions(direction=direction),
     )  # fmt: skip
     distance = dijkstra(matrix(graph), indices=source, unweighted=True, limit=limit or np.inf)
     reached = np.isfinite(distance)

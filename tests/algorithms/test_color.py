@@ -14,7 +14,7 @@ import dgraph
 from dgraph.algorithms.color_parts import priorities
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
 from dgraph.graph.load_options import LoadOptions
@@ -262,6 +262,6 @@ def test_colors_beyond_the_first_window():
     first, second = np.triu_indices(1040, 1)
     graph = dgraph.Graph.from_edges(first, second, n=1040, comm=SerialComm())
     device = emulated.Device(2, seed=1, mutant=("WINDOW_WORDS 64", "WINDOW_WORDS 32"))
-    found = flat_run("color", graph, backend=CudaBackend(0, 1, True, Options(), device), variant="greedy")
+    found = flat_run("color", graph, backend=CudaBackend(0, 1, True, GpuPlan(), device), variant="greedy")
     assert sorted(found.columns["color"].tolist()) == list(range(1040))
     assert device.changed

@@ -15,12 +15,12 @@ import dgraph
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.codegen import control_block, message_layout
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
 
-GPUS = [Options(), Options(small=-1), Options(host_rounds=True), Options(small=-1, host_rounds=True)]
+GPUS = [GpuPlan(), GpuPlan(small=-1), GpuPlan(host_rounds=True), GpuPlan(small=-1, host_rounds=True)]
 
 
 def joined(*parts):
@@ -159,7 +159,7 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
     for other, wanted in ((nx.star_graph(300), [2]), (nx.path_graph(60), [2, later + 1 + host_rounds])):
         graph, whole = joined(other, *cliques)
         begun.clear()
-        (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
+        (results,) = run(4, graph, [Peel()], policy="hash", options=GpuPlan(host_rounds=host_rounds))
         np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
         assert len({state.rounds for _, state, _ in results}) == 1
         assert begun == wanted, "hosts know what lives once the kernel has told them"
@@ -177,7 +177,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
     monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
     monkeypatch.setattr(control_block, "RING", 4)
     graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
-    (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
+    (results,) = run(4, graph, [Peel()], policy="hash", options=GpuPlan(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
     assert {state.rounds for _, state, _ in results} == {1 + 3 + 1 + 2 * 8 + 1}
     assert begun == [2, *range(6 if host_rounds else 4, 22, 4)]
@@ -191,7 +191,7 @@ def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
     """Check that the first round of a level has a kernel of its own until few vertices remain."""
     graph, whole = joined(*(nx.complete_graph(size) for size in range(4, 13)))
     monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 15)
-    (results,) = run(2, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
+    (results,) = run(2, graph, [Peel()], policy="hash", options=GpuPlan(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
     left = np.cumsum(np.arange(12, 3, -1))
     many = int((left > 30).sum())

@@ -9,7 +9,7 @@ import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.errors import Cancelled, UsageError
 from dgraph.graph.devices import Cpu
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 from dgraph.result.result import UNREACHED
 from dgraph.service.ranks.run_together import run_together
 
@@ -25,7 +25,7 @@ def drawn(n=60, arcs=150, directed=True):
 
 
 def together(works, graph, progress=None):
-    return run_together(works, graph, Trace(graph.comm), progress or Progress())
+    return run_together(works, graph, Record(graph.comm), progress or Progress())
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -21,7 +21,7 @@ from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.filtered_edges import light_edges as light
 from dgraph.backend.cuda.filtered_edges.light_edges import LightEdgesMachine
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
@@ -322,7 +322,7 @@ def _light(graph, heaviest, dtype):
     """Return offsets, targets and weights that kernels walk; None if they walk all edges."""
     field = "int32" if dtype[0] == "i" else dtype
     program = LimitedDistances(source=7, cutoff=heaviest, delta=100.0).retype(dist=field).with_light_edges(heaviest)
-    machine = LightEdgesMachine(trace(program, np.dtype(dtype)), graph, graph.device, "auto", Options())
+    machine = LightEdgesMachine(trace(program, np.dtype(dtype)), graph, graph.device, "auto", GpuPlan())
     machine.compile()
     machine.start({})
     env, get, rows = machine.kernels._values, graph.device.get, graph.light[1]

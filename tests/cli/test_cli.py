@@ -18,7 +18,7 @@ from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import Request, parse
 from dgraph.cli.short_help import COMMON
 from dgraph.cli.sources import name_of
-from dgraph.cli.terminal_progress import Plain, progress_for
+from dgraph.cli.terminal.terminal_progress import Plain, progress_for
 from dgraph.errors import UsageError
 from dgraph.report import Progress
 from launch.__main__ import main as launch_main

@@ -17,7 +17,7 @@ from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
 from dgraph.program import trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 KERNEL = """
 from dgraph._support.compiled import njit
@@ -140,7 +140,7 @@ def test_programs_are_compiled_beside_the_one_before(parallel, place, turns):
         events.append("")
 
     backend = SimpleNamespace(prepare=prepare, machine=machine, ahead=ahead, compiles_in_parallel=parallel)
-    context = Context(local, comm, backend, Trace(comm, ["test"]), Progress(), place=place)
+    context = Context(local, comm, backend, Record(comm, ["test"]), Progress(), place=place)
     context.ahead(Parents())
     program = Levels(source=0, limit=9)
     context._machine(program, trace(program, None))

@@ -26,7 +26,7 @@ from dgraph.engine.sync import Sync
 from dgraph.errors import InternalError, PeerLost
 from dgraph.graph.build.local_graph import build
 from dgraph.program import trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 from partitioning import plan
 
 pytestmark = pytest.mark.starts_children
@@ -99,7 +99,7 @@ def test_threads_do_not_show(local, name, direction):
 def test_fused_rounds_equal_the_reference_loop(local, name, direction):
     comm = SerialComm()
     machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
-    record = Trace(comm, ["test"])
+    record = Record(comm, ["test"])
     run = HostDriven(machine, Sync(machine, local, comm, "auto", record), comm, record, Progress())
     run.start({})
     run.run(1 << 20)

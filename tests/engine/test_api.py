@@ -3,7 +3,6 @@
 import ast
 import inspect
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +10,12 @@ import pytest
 import dgraph
 import dgraph.testing
 from dgraph.algorithms import ALGORITHMS, Algorithm, algorithm
-from dgraph.algorithms.signatures import declaration, signature
+from dgraph.algorithms.signatures import signature
 from dgraph.cli.listing import registers
 from dgraph.comm import SerialComm, world
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError
+from dgraph.tools.typed_functions import NAMES, STUB, names, stub
 
 EDGES = [0, 1, 2, 5], [1, 2, 3, 6]
 SETTINGS = {"options", "validate", "checkpoint"}
@@ -27,7 +27,6 @@ def path():
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_is_a_typed_function(name):
-    """Check that function, declaration for type checkers and register agree."""
     function = getattr(dgraph, name)
     assert inspect.signature(function) == signature(ALGORITHMS[name])
     assert set(inspect.signature(function).parameters) == {"graph", *ALGORITHMS[name].parameters} | SETTINGS | (
@@ -35,13 +34,21 @@ def test_every_algorithm_is_a_typed_function(name):
     )
     for parameter in ALGORITHMS[name].parameters:
         assert f"    {parameter}: " in function.__doc__
-    declared = {
-        node.name: ast.dump(node)
-        for node in ast.walk(ast.parse(Path(dgraph.__file__).read_text()))
-        if isinstance(node, ast.FunctionDef)
-    }
-    wanted = declaration(ALGORITHMS[name])
-    assert declared[name] == ast.dump(ast.parse(wanted).body[0]), "run python tests/support/typed_functions.py"
+
+
+@pytest.mark.parametrize(("path", "text"), [(STUB, stub), (NAMES, names)], ids=["stub", "names"])
+def test_written_files_are_those_of_the_register(path, text):
+    assert path.read_text() == text(), "run python -m dgraph.tools.typed_functions"
+
+
+def test_the_stub_declares_every_public_name():
+    tree = ast.parse(STUB.read_text())
+    declared = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    declared |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assigned = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+    declared |= assigned.keys() | {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
+    assert sorted(ast.literal_eval(assigned["__all__"])) == sorted(dgraph.__all__) == dir(dgraph)
+    assert [name for name in dgraph.__all__ if name not in declared or not hasattr(dgraph, name)] == []
 
 
 def test_functions_are_those_of_the_register():
@@ -58,7 +65,6 @@ def test_every_alias_is_a_function():
     assert set(aliases) <= set(dir(dgraph))
     for alias, name in aliases.items():
         assert getattr(dgraph, alias) is getattr(dgraph, name)
-        assert f"    {alias} = {name}\n" in Path(dgraph.__file__).read_text(), "python tests/support/typed_functions.py"
 
 
 def test_a_function_equals_run():
@@ -130,7 +136,7 @@ def test_options_come_to_the_backend():
 
 def test_the_test_aids_run():
     """Check an answer with alternating directions, and with garbage in mirrors that the plan calls unread."""
-    aids = dgraph.testing.Options(direction="flip", sync="poison")
+    aids = dgraph.testing.TestOptions(direction="flip", sync="poison")
     found = dgraph.cc(path(), options=aids, validate=True)
     assert found.summary["components"] == 3
 

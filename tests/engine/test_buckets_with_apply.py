@@ -16,12 +16,12 @@ from scipy.sparse.csgraph import dijkstra
 
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import TraceError, trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 
 @cache
@@ -54,7 +54,7 @@ def test_on_threads_and_ranks(kind, policy, direction, threads):
     comm = world()
     block = graph().block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    ctx = Context(local, comm, CpuBackend(threads, 1), Trace(comm, ["test"]), Progress(), direction)
+    ctx = Context(local, comm, CpuBackend(threads, 1), Record(comm, ["test"]), Progress(), direction)
     state = ctx.run(kind())
     with comm.together():
         np.testing.assert_array_equal(state["core"], wanted()[local.gids[: local.masters]])
@@ -88,15 +88,15 @@ def test_edges_read_what_apply_writes(policy, direction, sync):
     comm = world()
     block = weighted().block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    ctx = Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress(), direction, sync)
+    ctx = Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress(), direction, sync)
     state = ctx.run(Distances(source=1))
     with comm.together():
         np.testing.assert_array_equal(state["dist"], distances()[local.gids[: local.masters]])
 
 
 GPUS = {
-    "alone": (1, Options()), "broad": (1, Options(small=-1)), "one kernel": (2, Options()),
-    "hosts agree": (3, Options(host_rounds=True)), "broad, several": (2, Options(small=-1)),
+    "alone": (1, GpuPlan()), "broad": (1, GpuPlan(small=-1)), "one kernel": (2, GpuPlan()),
+    "hosts agree": (3, GpuPlan(host_rounds=True)), "broad, several": (2, GpuPlan(small=-1)),
 }  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def test_runs_resume():
         local = build(block, partitioning.plan("hash", block, comm.size, comm), comm)
         keeper = Keeper(5)
         for _ in range(2):
-            ctx = Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress(), checkpoints=keeper)
+            ctx = Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress(), checkpoints=keeper)
             state = ctx.run(program)
             with comm.together():
                 np.testing.assert_array_equal(state[name], right[local.gids[: local.masters]])
@@ -179,7 +179,7 @@ def test_runs_resume_on_gpus(ranks):
     keepers = defaultdict(lambda: Keeper(5))
     for _ in range(2):
         (results,) = run(
-            ranks, graph(), [Counted()], policy="hash", options=Options(),
+            ranks, graph(), [Counted()], policy="hash", options=GpuPlan(),
             wrapped=lambda ctx: setattr(ctx, "checkpoints", keepers[ctx.comm.rank]),
         )  # fmt: skip
         np.testing.assert_array_equal(field(results, "core", graph().n), wanted())
@@ -195,9 +195,9 @@ def test_rounds_are_the_same_on_every_device():
     comm = SerialComm()
     block = connected.block(comm)
     local = build(block, partitioning.plan("oec", block, 1, comm), comm)
-    rounds = [Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress()).run(Cores()).rounds]
+    rounds = [Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress()).run(Cores()).rounds]
     for ranks in (1, 2):
-        (((_, state, _), *_),) = run(ranks, connected, [Cores()], options=Options())
+        (((_, state, _), *_),) = run(ranks, connected, [Cores()], options=GpuPlan())
         rounds.append(state.rounds)
     assert rounds == [rounds[0]] * 3
 
@@ -207,7 +207,7 @@ def test_rounds_are_the_same_on_every_device():
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_mutants_fail(ranks):
     mutant = ("PRIORITY && awake && bucket(v) > G.bucket", "false")
-    (results,) = run(ranks, graph(), [Cores()], policy="hash", options=Options(), mutant=mutant)
+    (results,) = run(ranks, graph(), [Cores()], policy="hash", options=GpuPlan(), mutant=mutant)
     assert (field(results, "core", graph().n) != wanted()).any()
 
 

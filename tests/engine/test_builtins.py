@@ -10,13 +10,13 @@ from gpu_ranks import run
 
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.program import MAX, MIN, Field, Program, sqrt, trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 
 class Facts(Program):
@@ -74,7 +74,7 @@ def test_on_threads_and_ranks(policy, directed, direction):
     comm = world()
     block = graph(directed).block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    ctx = Context(local, comm, CpuBackend(2, 1), Trace(comm, ["test"]), Progress(), direction)
+    ctx = Context(local, comm, CpuBackend(2, 1), Record(comm, ["test"]), Progress(), direction)
     for kind in (Facts, FactsBack):
         state = ctx.run(kind())
         with comm.together():
@@ -87,7 +87,7 @@ def test_on_threads_and_ranks(policy, directed, direction):
 def test_on_gpus(ranks, directed, direction):
     contexts = []
     found = run(
-        ranks, graph(directed), [Facts(), FactsBack()], policy="hash", direction=direction, options=Options(),
+        ranks, graph(directed), [Facts(), FactsBack()], policy="hash", direction=direction, options=GpuPlan(),
         wrapped=contexts.append,
     )  # fmt: skip
     for kind, results in zip((Facts, FactsBack), found, strict=True):
@@ -102,7 +102,7 @@ def test_large_ids_have_no_edge_ids():
     block = whole.block(comm)
     local = build(block, partitioning.plan("oec", block, 1, comm), comm)
     local.original[:] += 3_037_000_499
-    ctx = Context(local, comm, CpuBackend(1, 1), Trace(comm, ["test"]), Progress())
+    ctx = Context(local, comm, CpuBackend(1, 1), Record(comm, ["test"]), Progress())
     with pytest.raises(UsageError, match=r"e\.id needs vertex ids below 3037000499, and this graph has 3037000502"):
         ctx.run(Facts())
 

@@ -15,12 +15,12 @@ from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round import array_rounds, machine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import Links
 from dgraph.engine.rounds import context
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = pytest.mark.mpi_skip
 LENGTH, WIDTH = 800, 2
@@ -45,7 +45,7 @@ def on_cpu(comm):
 
 def on_gpu(comm, options=None, direct=True):
     """Return a backend with an emulated GPU; ``direct``: GPUs reach each other's memory."""
-    backend = CudaBackend(0, 1, False, options or Options(), Device(2, seed=comm.rank + 1))
+    backend = CudaBackend(0, 1, False, options or GpuPlan(), Device(2, seed=comm.rank + 1))
     chosen = {1 - comm.rank: "p2p" if direct else "mpi-host"}
     backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
     return backend
@@ -57,7 +57,7 @@ def searched(name, graph, device, policy="oec", **limits):
     def on_rank(comm):
         block = graph.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        ctx = Context(local, comm, device(comm), Trace(comm, ["test"]), Progress(), **limits)
+        ctx = Context(local, comm, device(comm), Record(comm, ["test"]), Progress(), **limits)
         answer = ALGORITHMS[name](source=SOURCE).run(ctx)
         column = answer.columns["distance"]
         found = np.array(column() if callable(column) else column)
@@ -117,7 +117,7 @@ def test_other_runs_exchange_in_each_round(device, how):
 @needs_compiler
 @pytest.mark.parametrize(
     "how",
-    [{"direct": False}, {"options": Options(local_rounds=False)}, {"options": Options(schedule="twc")}],
+    [{"direct": False}, {"options": GpuPlan(local_rounds=False)}, {"options": GpuPlan(schedule="twc")}],
     ids=["no access", "option", "schedule"],
 )
 def test_gpus_exchange_in_each_round(how):

@@ -13,13 +13,13 @@ from gpu_ranks import run
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import ADD, INF, MAX, MIN, Field, Global, Program, trace, where
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 SOURCE, HUB, FAR = 5, 9, 2**62
 
@@ -119,7 +119,7 @@ def test_on_threads_and_ranks(threads, every, direction, policy):
     comm = world()
     block = graph(MANY).block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    context = Context(local, comm, CpuBackend(threads, 1), Trace(comm, ["test"]), Progress(), direction)
+    context = Context(local, comm, CpuBackend(threads, 1), Record(comm, ["test"]), Progress(), direction)
     state = context.run(Waves(source=SOURCE + 1, every=every))
     with comm.together():
         check(local.gids[: local.masters], state.fields, state.globals, n=MANY)
@@ -127,7 +127,7 @@ def test_on_threads_and_ranks(threads, every, direction, policy):
 
 @needs_compiler
 @pytest.mark.mpi_skip
-@pytest.mark.parametrize("options", [Options(), Options(small=-1), Options(small=300)])
+@pytest.mark.parametrize("options", [GpuPlan(), GpuPlan(small=-1), GpuPlan(small=300)])
 @pytest.mark.parametrize(("every", "limit"), [(False, 1 << 20), (True, 2)])
 def test_on_one_gpu(options, every, limit):
     src, dst, _ = graph().arcs()
@@ -145,8 +145,8 @@ def test_on_one_gpu(options, every, limit):
 
 
 GPUS = {
-    "in one kernel": Options(), "in one kernel, hosts agree": Options(host_rounds=True),
-    "broad": Options(small=-1), "broad, hosts agree": Options(small=-1, host_rounds=True),
+    "in one kernel": GpuPlan(), "in one kernel, hosts agree": GpuPlan(host_rounds=True),
+    "broad": GpuPlan(small=-1), "broad, hosts agree": GpuPlan(small=-1, host_rounds=True),
 }  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def test_between_gpus(way, ranks, policy, every):
 def test_mutants_fail():
     """The mutant uses a rank's own minimum instead of the minimum over ranks."""
     programs, mutant = [Waves(source=SOURCE + 1)], ("count_least(t.all + j, x[j]);", ";")
-    (results,) = run(2, graph(), programs, direction="push", options=Options(), mutant=mutant)
+    (results,) = run(2, graph(), programs, direction="push", options=GpuPlan(), mutant=mutant)
     for gids, state, _ in results:
         with pytest.raises(AssertionError):
             check(gids, state.fields, state.globals)

@@ -10,12 +10,12 @@ from gpu_ranks import field, run
 
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import MAX, Field, Program, maximum
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 HOPS = 3
 
@@ -69,7 +69,7 @@ def test_on_threads_and_ranks(policy):
     comm = world()
     block = graph().block(comm)
     local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-    record = Trace(comm, ["test"])
+    record = Record(comm, ["test"])
     state = Context(local, comm, CpuBackend(2, 1), record, Progress()).run(WithinHops())
     with comm.together():
         np.testing.assert_array_equal(state["largest"], wanted()[local.gids[: local.masters]])
@@ -79,7 +79,7 @@ def test_on_threads_and_ranks(policy):
 @pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.mpi_skip
-@pytest.mark.parametrize(("ranks", "options"), [(1, Options()), (3, Options()), (2, Options(schedule="twc"))])
+@pytest.mark.parametrize(("ranks", "options"), [(1, GpuPlan()), (3, GpuPlan()), (2, GpuPlan(schedule="twc"))])
 def test_on_gpus(ranks, options):
     (results,) = run(ranks, graph(), [WithinHops()], policy="hash", options=options)
     np.testing.assert_array_equal(field(results, "largest", graph().n), wanted())

@@ -13,7 +13,7 @@ from simulated import succeed
 import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.errors import OutOfMemory, UsageError
@@ -27,7 +27,7 @@ def gpu(monkeypatch):
     device = Device(seed=1)
 
     def opened(*_, **options):
-        return CudaBackend(0, 1, True, Options(), device)
+        return CudaBackend(0, 1, True, GpuPlan(), device)
 
     for module in (build, import_module("dgraph.engine.opened_device")):
         monkeypatch.setattr(module, "backend", opened)
@@ -71,7 +71,7 @@ def test_ranks_choose_alike(lacking, memory, taken, monkeypatch):
 
     def opened(device, ranks, place, alone, **_):
         gpu = Device(seed=place + 1, memory=memory if place == lacking else 1 << 30)
-        return CudaBackend(0, 1, alone, Options(), gpu)
+        return CudaBackend(0, 1, alone, GpuPlan(), gpu)
 
     monkeypatch.setattr(build, "backend", opened)
     monkeypatch.setattr(build, "has_gpu", lambda: True)
@@ -131,7 +131,7 @@ def test_a_search_pushes_where_in_edges_do_not_fit():
         graph = built("rmat:6", device=device)
         device.memory = memory
         try:
-            found = dgraph.bfs(graph.on(device=CudaBackend(0, 1, True, Options(), device)), 3)
+            found = dgraph.bfs(graph.on(device=CudaBackend(0, 1, True, GpuPlan(), device)), 3)
         except OutOfMemory:
             taken.append("none")
             continue

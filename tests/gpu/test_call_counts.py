@@ -12,7 +12,7 @@ from dgraph.backend.cuda import gpu_options
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device.compiled_module import Environment
 from dgraph.backend.cuda.device_graph import small_graph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -79,7 +79,7 @@ def test_a_repeated_call_asks_little_of_the_gpu(algorithm, counts, monkeypatch):
     monkeypatch.setattr(gather_near_hubs, "FEW", 1 << 20)
     device = Device(2)
     monkeypatch.setattr(device, "xp", Numpy(counts))
-    engine = CudaBackend(0, 1, True, Options(), device)
+    engine = CudaBackend(0, 1, True, GpuPlan(), device)
     graph = dgraph.Graph.load("rmat:6,symmetric", weights="1..9", device=engine, comm=SerialComm())
     for _ in range(2):
         dgraph.run(algorithm, graph, **PARAMETERS[algorithm])

@@ -12,7 +12,7 @@ from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.multi_gpu.device_bsp import DeviceBsp
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 def both(programs, size, **choices):
     """Return the results, and those of the host's loop."""
     small = choices.pop("small", -1)
-    ours = run(size, mesh(), programs, options=Options(small=small), **choices)
-    return ours, run(size, mesh(), programs, options=Options(host_rounds=True, small=small), **choices)
+    ours = run(size, mesh(), programs, options=GpuPlan(small=small), **choices)
+    return ours, run(size, mesh(), programs, options=GpuPlan(host_rounds=True, small=small), **choices)
 
 
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "small"), [
@@ -69,7 +69,7 @@ def host_work(program, **options):
 
         return call
 
-    (results,) = run(2, mesh(), [program], wrapped=watched, options=Options(small=-1, **options))
+    (results,) = run(2, mesh(), [program], wrapped=watched, options=GpuPlan(small=-1, **options))
     return np.array([*done.values(), results[0][1].rounds])
 
 
@@ -90,7 +90,7 @@ def test_what_was_started_ahead_in_vain_does_nothing(likely, small, monkeypatch)
     """Check every guess of the kind of round that follows a large push."""
     monkeypatch.setattr(DeviceBsp, "_likely", lambda self: likely if self.follows else control_block.NEXT_ANY)
     names = ["dist", "label"]
-    check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=Options(small=small)), names)
+    check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=GpuPlan(small=small)), names)
 
 
 @pytest.mark.parametrize("limit", [1, 7, 9])
@@ -98,7 +98,7 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
     def limited(context):
         context.max_rounds = limit
 
-    (results,) = run(2, mesh(), [PageRank(tol=0.0, max_iter=12)], wrapped=limited, options=Options())
+    (results,) = run(2, mesh(), [PageRank(tol=0.0, max_iter=12)], wrapped=limited, options=GpuPlan())
     assert [(state.rounds, state.finished) for _, state, _ in results] == [(limit, False)] * 2
     src, dst, _ = mesh().arcs()
     np.testing.assert_allclose(
@@ -109,12 +109,12 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
 def test_a_rank_that_wants_to_see_its_host_brings_all_back(monkeypatch):
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", -1.0)
     programs = [PROGRAMS["rank"], PROGRAMS["dist"]]
-    check(run(2, mesh(), programs, options=Options(small=-1)), ["rank", "dist"])
+    check(run(2, mesh(), programs, options=GpuPlan(small=-1)), ["rank", "dist"])
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_components_by_trees(policy):
-    (results,) = run(3, mesh(), [UnionFindLabels()], policy=policy, options=Options())
+    (results,) = run(3, mesh(), [UnionFindLabels()], policy=policy, options=GpuPlan())
     check([results], ["label"])
 
 
@@ -129,7 +129,7 @@ def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
 
     monkeypatch.setattr(Machine, "edge_launches", fails)
     with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
-        run(3, mesh(), [Levels(source=6)], direction="push", options=Options(small=-1))
+        run(3, mesh(), [Levels(source=6)], direction="push", options=GpuPlan(small=-1))
 
 
 def test_a_start_that_fails_is_told_as_it_was(monkeypatch):
@@ -145,12 +145,12 @@ def test_a_start_that_fails_is_told_as_it_was(monkeypatch):
 def test_mutants_fail():
     """Check a mutant that takes a rank's own sums for those of all ranks."""
     mutant = "p < env.others ? word_of(p", "false ? word_of(p"
-    results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(small=-1))
+    results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=GpuPlan(small=-1))
     with pytest.raises(AssertionError):
         check(results, ["rank"])
 
 
-@pytest.mark.parametrize("options", [Options(small=-1, reach=0), Options(host_rounds=True), Options(reach=4)])
+@pytest.mark.parametrize("options", [GpuPlan(small=-1, reach=0), GpuPlan(host_rounds=True), GpuPlan(reach=4)])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_pulls_leave_out_who_has_nobody_to_look_back_at(ranks, options):
     """Check that pulls skip exactly the vertices without in-edges: the source, and isolated vertices at the end."""

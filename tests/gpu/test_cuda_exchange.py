@@ -17,7 +17,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 SOURCE = 5
@@ -69,7 +69,7 @@ def answer(name):
 def test_mutants_fail(name, direct, sync, mutant):
     """Check mutants: sent proposals are not reset; no vertex is marked active; an old message is read again."""
     results = run(4, mesh(), [PROGRAMS[name]], policy="cvc", direction="push", sync=sync, direct=direct,
-                  options=Options(small=-1, host_rounds=True), mutant=mutant)  # fmt: skip
+                  options=GpuPlan(small=-1, host_rounds=True), mutant=mutant)  # fmt: skip
     with pytest.raises(AssertionError):
         check(results, [name])
 
@@ -128,7 +128,7 @@ def check(results, names=tuple(PROGRAMS)):
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS[2:6])
 def test_answers_where_vertices_are_numbered_by_degree(policy, direction, sync, ranks, direct):
     """Check that owners and mirrors order positions equally."""
-    numbered = Options(renumber=True)
+    numbered = GpuPlan(renumber=True)
     check(run(ranks, mesh(), PROGRAMS.values(), policy=policy, direction=direction, sync=sync, direct=direct,
               options=numbered))  # fmt: skip
 
@@ -165,7 +165,7 @@ def test_bits_of_many_positions_are_shared_by_warps(mutant):
     graph = simulated.skewed(2500, 9000, directed=False)
     src, dst, _ = graph.arcs()
     levels = oracles.bfs(graph.n, src, dst, 0)
-    options = Options(small=-1, host_rounds=True)
+    options = GpuPlan(small=-1, host_rounds=True)
     (results,) = run(2, graph, [Levels(source=1)], policy="hash", direction="push", options=options, mutant=mutant)
     same = np.array_equal(field(results, "level", graph.n), np.where(levels < 0, FAR, levels))
     assert same == (mutant is None)

@@ -26,7 +26,7 @@ from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.device_graph import device_graph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
@@ -35,7 +35,7 @@ from dgraph.engine.rounds.driver import HostDriven
 from dgraph.engine.sync import Sync
 from dgraph.errors import UsageError
 from dgraph.program import trace
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = pytest.mark.mpi_skip
 SOURCE = 5
@@ -47,12 +47,12 @@ PROGRAMS = {
     "peel": (Peel(), "core"),
 }
 WAYS = {
-    "auto": Options(),
-    "broad rounds alone": Options(small=-1),
-    "both": Options(small=200),
-    "persistent": Options(schedule="persistent"),
-    "not renumbered": Options(renumber=False),
-    "alb": Options(schedule="alb", alb_threshold=20),
+    "auto": GpuPlan(),
+    "broad rounds alone": GpuPlan(small=-1),
+    "both": GpuPlan(small=200),
+    "persistent": GpuPlan(schedule="persistent"),
+    "not renumbered": GpuPlan(renumber=False),
+    "alb": GpuPlan(schedule="alb", alb_threshold=20),
 }
 
 
@@ -120,7 +120,7 @@ def test_answers(device, name, direction):
 @pytest.mark.parametrize("name", ["levels", "distances", "pagerank"])
 def test_directed(device, name):
     for direction in ("auto", "pull"):
-        check(solved(machine_for(device_of(device, 2), name, direction, Options(), True)), name, True)
+        check(solved(machine_for(device_of(device, 2), name, direction, GpuPlan(), True)), name, True)
 
 
 @on_devices
@@ -128,7 +128,7 @@ def test_directed(device, name):
 def test_rounds_a_call_and_grids_do_not_show(device, name):
     rounds = set()
     for limit, blocks in ((1, 1), (3, 4), (1 << 20, 2)):
-        machine = solved(machine_for(device_of(device, blocks), name, "auto", Options(small=300)), limit)
+        machine = solved(machine_for(device_of(device, blocks), name, "auto", GpuPlan(small=300)), limit)
         check(machine, name)
         rounds.add(machine.round)
     assert len(rounds) == 1 or name in ("labels", "distances")  # these may read a value in the round that sets it
@@ -140,7 +140,7 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
 ])  # fmt: skip
 def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted):
     """Check that alb uses twc without huge vertices, unless edges by thread are recorded."""
-    machine = machine_for(device_of("emulated", 2), "levels", "push", Options("alb", record=record))
+    machine = machine_for(device_of("emulated", 2), "levels", "push", GpuPlan("alb", record=record))
     words = machine.words.copy()
     words[at.LOCAL_EDGES], words[at.LARGEST] = 3000, largest
     calls = machine.kernels.edges("alb", False, fused=True, words=words)
@@ -151,9 +151,9 @@ def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 def test_the_reference_loop(device, name, direction):
-    machine = machine_for(device_of(device, 2), name, direction, Options())
+    machine = machine_for(device_of(device, 2), name, direction, GpuPlan())
     comm = SerialComm()
-    record = Trace(comm, ["test"])
+    record = Record(comm, ["test"])
     run = HostDriven(machine, Sync(machine, machine.local, comm, "auto", record), comm, record, Progress())
     run.start({})
     run.run(1 << 20)
@@ -166,7 +166,7 @@ def test_the_reference_loop(device, name, direction):
 def test_wide_offsets(device, name, monkeypatch):
     """Check 64-bit offsets, as for 2**31 edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
-    for options in (Options(), Options(small=-1), Options(schedule="merge_path")):
+    for options in (GpuPlan(), GpuPlan(small=-1), GpuPlan(schedule="merge_path")):
         machine = solved(machine_for(device_of(device, 2), name, "auto", options))
         assert machine.graph.wide
         check(machine, name)
@@ -194,7 +194,7 @@ def components_found(device, src, dst, renumber=False, original=None):
     if original is not None:
         local = replace(local, original=original)
     graph = device_graph.DeviceGraph(local, device, renumber)
-    found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, Options())
+    found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, GpuPlan())
     found.start({})
     assert found.fused(1) == 1
     assert found.done
@@ -252,10 +252,10 @@ def test_components_by_windows_need_every_edge(mutant, monkeypatch):
 def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
     words = np.zeros(at.CONTROLS, np.int64)
     words[[at.QUEUED, at.LOCAL_EDGES, at.LARGEST]] = vertices, edges, largest
-    assert schedule(Options(), words, wide=False) == name
-    assert schedule(Options(), words, wide=False, whole=True) == "warp_search"
-    assert schedule(Options(), words, wide=True) == "alb"
-    assert schedule(Options("lb"), words, wide=True) == "lb"
+    assert schedule(GpuPlan(), words, wide=False) == name
+    assert schedule(GpuPlan(), words, wide=False, whole=True) == "warp_search"
+    assert schedule(GpuPlan(), words, wide=True) == "alb"
+    assert schedule(GpuPlan("lb"), words, wide=True) == "lb"
 
 
 @pytest.mark.exhaustive
@@ -271,7 +271,7 @@ def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
         return module(text, name)
 
     graph = dgraph.Graph.from_edges(*np.array([[0, 1], [1, 2]]).T, n=3, comm=SerialComm())
-    backend = CudaBackend(0, 1, True, Options(schedule="lb", small=0), made)
+    backend = CudaBackend(0, 1, True, GpuPlan(schedule="lb", small=0), made)
     flat_run("bfs", graph, source=0, backend=backend)
     monkeypatch.setattr(made, "module", compiled)
     result = flat_run("bfs", graph, source=0, backend=backend, return_predecessors=False, direction="push")
@@ -286,7 +286,7 @@ def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
     n, src, dst, _ = arcs()
     local = local_graph(n, src, dst, directed=False)
     for asked, kind in (("auto", ComponentsSingle), ("twc", Machine)):
-        backend = CudaBackend(0, 1, True, Options(asked), device_of(device, 2))
+        backend = CudaBackend(0, 1, True, GpuPlan(asked), device_of(device, 2))
         assert type(backend.machine(trace(UnionFindLabels(), None), local, "auto")) is kind
 
 
@@ -301,7 +301,7 @@ def test_long_rows_are_added_in_chunks(device):
         device_now = device_of(device, blocks)
         graph = device_graph.DeviceGraph(local, device_now)
         assert len(graph.chunks[0]) == 5
-        machine = solved(Machine(trace(PageRank(tol=0.0, max_iter=5), None), graph, device_now, "auto", Options()))
+        machine = solved(Machine(trace(PageRank(tol=0.0, max_iter=5), None), graph, device_now, "auto", GpuPlan()))
         ranks.append(np.asarray(machine.state["rank"]))
         np.testing.assert_allclose(ranks[-1], oracles.pagerank(9001, src, dst, rounds=5), rtol=1e-12)
     np.testing.assert_array_equal(*ranks)
@@ -324,7 +324,7 @@ def test_the_smallest_of_several_above(device, directed, renumber):
     arcs = np.unique(src * n + dst if directed else np.concatenate([src * n + dst, dst * n + src]))
     src, dst = arcs // n, arcs % n
     graph = device_graph.DeviceGraph(local_graph(n, src, dst, directed=directed), device_of(device, 2), renumber)
-    options = Options(record=True)
+    options = GpuPlan(record=True)
     machine = Machine(trace(Parents(source=8), None), graph, graph.device, "auto", options)
     machine.start({"level": level})
     machine.apply_totals(*machine.totals(), True)
@@ -345,7 +345,7 @@ def test_what_does_not_fit_is_refused_with_figures(device):
 
     small = Device(memory=20_000)
     with pytest.raises(UsageError, match=r"Levels needs [\d,]+ bytes of GPU memory beside the graph, 20,000 are free"):
-        machine_for(small, "levels", "auto", Options())
+        machine_for(small, "levels", "auto", GpuPlan())
 
 
 @pytest.mark.parametrize("small", [-1, 1 << 20], ids=["launch by launch", "in one kernel"])
@@ -357,5 +357,5 @@ def test_a_vertex_that_waits_joins_once(device, small):
     arcs = np.zeros(leaves, np.int64), np.arange(1, leaves + 1), np.full(leaves, 50, np.int32)
     graph = device_graph.DeviceGraph(local_graph(leaves + 1, *arcs, directed=True), gpu)
     program = Distances(source=0, delta=1.0).retype(dist="int32")
-    machine = solved(Machine(trace(program, np.dtype(np.int32)), graph, gpu, "auto", Options(small=small)))
+    machine = solved(Machine(trace(program, np.dtype(np.int32)), graph, gpu, "auto", GpuPlan(small=small)))
     assert machine.figures(0)[:, 0].tolist() == [1, leaves]

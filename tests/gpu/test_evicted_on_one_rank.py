@@ -10,13 +10,13 @@ import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.memory_plan import in_edges
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import OutOfMemory
 from dgraph.graph.build.local_graph import build
 from dgraph.program import MIN, Field, Program
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 60
@@ -48,10 +48,10 @@ def test_mailboxes_are_made_anew_on_all_ranks(program, loser):
         graph = ring()
         block = graph.block(comm)
         local = build(block, partitioning.plan("oec", block, comm.size, comm), comm)
-        backend = CudaBackend(0, 1, False, Options(host_rounds=True), Device(2, seed=comm.rank + 1))
+        backend = CudaBackend(0, 1, False, GpuPlan(host_rounds=True), Device(2, seed=comm.rank + 1))
         backend.links = links_for(comm, "p2p")
         backend.prepare = lambda local, comm: None  # as for a graph that GPUs built, which is not dropped on all ranks
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         before = context.run(Levels(source=1))["level"].copy()
         if comm.rank == loser:
             backend._graphs.clear()

@@ -11,7 +11,7 @@ from row_models import Capped, Largest, capped, edges
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import device_graph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.program import trace
 from dgraph.program.analysis import falls_below_ceiling
 
@@ -67,7 +67,7 @@ def cores_are_right(graphs, mutant=None, ranks=1, options=None):
 
 
 @pytest.mark.parametrize("limits", [IN_CHUNKS, IN_LONG_CHUNKS, {}], ids=["chunks", "steps", "warps"], indirect=True)
-@pytest.mark.parametrize(("ranks", "options"), [(1, Options()), (3, None), (3, Options())],
+@pytest.mark.parametrize(("ranks", "options"), [(1, GpuPlan()), (3, None), (3, GpuPlan())],
                          ids=["support", "host rounds", "device rounds"])  # fmt: skip
 def test_core_numbers(ranks, options):
     """Rows of a thread, a warp and several warps; on one GPU with support, elsewhere without."""
@@ -81,10 +81,10 @@ def test_rows_end_early(mutant):
 
 
 @pytest.mark.parametrize(("ranks", "options", "mutant"), [
-    (1, Options(), None),
-    (1, Options(), ("pull_with(how, room, 0);", "")),
-    (1, Options(), ("pull_list_with(how, room, 0);", "")),
-    (1, Options(), ("(u64)1), (u64)32);", "(u64)1), (u64)33);")),
+    (1, GpuPlan(), None),
+    (1, GpuPlan(), ("pull_with(how, room, 0);", "")),
+    (1, GpuPlan(), ("pull_list_with(how, room, 0);", "")),
+    (1, GpuPlan(), ("(u64)1), (u64)32);", "(u64)1), (u64)33);")),
     pytest.param(3, None, None, marks=pytest.mark.exhaustive),
 ])  # fmt: skip
 def test_short_rows(ranks, options, mutant):
@@ -95,7 +95,7 @@ def test_short_rows(ranks, options, mutant):
 def test_wide_offsets(monkeypatch):
     """Prefix sums of a frontier are scanned before rows are marked along its edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
-    assert cores_are_right(GRAPHS, options=Options())
+    assert cores_are_right(GRAPHS, options=GpuPlan())
 
 
 MUTANTS = [
@@ -125,7 +125,7 @@ MUTANTS = [
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants_fail(mutant):
     """Comparisons that are off by one, of votes and of support, give other core numbers."""
-    assert not cores_are_right(GRAPHS, mutant, options=Options())
+    assert not cores_are_right(GRAPHS, mutant, options=GpuPlan())
 
 
 @pytest.mark.parametrize("limits", [IN_CHUNKS, {}], ids=["chunks", "warps"], indirect=True)

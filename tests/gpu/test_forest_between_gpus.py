@@ -23,13 +23,13 @@ from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gathered.numbering import Numbering, numbering_of
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import InternalError
 from dgraph.graph.ids import VertexIds
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -151,9 +151,9 @@ def test_rows_that_gpus_built_stay_on_them(policy, size, weights, renumber):
 
     def work(comm):
         local = built(spec, comm, policy, renumber, weights=weights, directed=False).partitions[policy].local
-        backend = CudaBackend(0, 1, False, Options(), local.device)
+        backend = CudaBackend(0, 1, False, GpuPlan(), local.device)
         backend.links = links_for(comm, "p2p")
-        answer = Mst().run(Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        answer = Mst().run(Context(local, comm, backend, Record(comm, ["test"]), Progress()))
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
         return local.gids[: local.masters], {name: column() for name, column in answer.columns.items()}, answer.summary
 
@@ -167,7 +167,7 @@ def test_rows_that_gpus_built_stay_on_them(policy, size, weights, renumber):
 
 def test_a_graph_that_a_gpu_built_needs_no_memory_for_an_upload(monkeypatch):
     local = built("rmat:7,symmetric", policy="oec", weights="1..9", directed=False).partitions["oec"].local
-    backend = CudaBackend(0, 1, True, Options(), local.device)
+    backend = CudaBackend(0, 1, True, GpuPlan(), local.device)
     monkeypatch.setattr(local.device, "free", lambda *_: 0)
     assert backend.graph_of(local).edges == local.out.arcs
 

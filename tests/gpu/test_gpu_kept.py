@@ -17,7 +17,7 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.device import gpu_assignment, pools
 from dgraph.backend.cuda.device_graph import device_graph, small_graph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import aware, selftest
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
@@ -146,7 +146,7 @@ def test_it_leaves_with_its_handle(uploads):
 
 def test_a_backend_of_ones_own_is_not_kept(uploads):
     graph, expected = graph_of(SerialComm())
-    check(graph, expected, backend=CudaBackend(0, 1, True, Options(), Gpu(1, 1 << 30, set())))
+    check(graph, expected, backend=CudaBackend(0, 1, True, GpuPlan(), Gpu(1, 1 << 30, set())))
     assert graph.kept_backend is None
     check(graph, expected)
     assert uploads == [1, 0]

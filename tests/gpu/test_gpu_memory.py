@@ -22,7 +22,7 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan, work_arrays
 from dgraph.backend.cuda.memory.memory_plan import for_kernel
 from dgraph.backend.cuda.memory.work_arrays import ALIGNED
@@ -51,7 +51,7 @@ def arcs(n=3000, m=40_000, skewed=True, seed=5):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: type(program).__name__)
 @pytest.mark.parametrize("schedule", ["auto", "alb", "edge"])
 def test_arrays_are_those_that_were_planned(program, schedule):
-    device, options = device_of("emulated"), Options(schedule)
+    device, options = device_of("emulated"), GpuPlan(schedule)
     graph = device_graph.DeviceGraph(local_graph(*arcs()), device)
     traced = trace(program, np.dtype(np.int32))
     machine = Machine(traced, graph, device, "auto", options)
@@ -85,7 +85,7 @@ def test_uploading_takes_no_more_than_was_planned(skewed, monkeypatch):
     device, local = Device(), local_graph(*arcs(skewed=skewed))
     extent = GraphSize.of(local)
     assert extent.renumbered == skewed
-    need = memory_plan.for_rounds(trace(Levels(source=0), np.dtype(np.int32)), extent, "auto", Options(), 2)
+    need = memory_plan.for_rounds(trace(Levels(source=0), np.dtype(np.int32)), extent, "auto", GpuPlan(), 2)
     peaks = []
     tracemalloc.start()
     try:
@@ -117,7 +117,7 @@ def test_edges_are_turned_around_piece_by_piece(weighted, monkeypatch):
 @needs_compiler
 def test_what_does_not_fit_is_refused_before_anything_is_allocated():
     graph = Graph.from_edges(*arcs()[1:3], n=3000, comm=SerialComm())
-    small = CudaBackend(0, 1, True, Options(), Device(memory=200_000))
+    small = CudaBackend(0, 1, True, GpuPlan(), Device(memory=200_000))
     with pytest.raises(UsageError, match=r"needs [\d,]+ bytes of GPU memory \(bringing the graph there [\d,]+"):
         flat_run("bfs", graph, source=0, backend=small)
     assert not small._graphs
@@ -131,7 +131,7 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
     given = {"source": 0, "return_predecessors": False, "max_rounds": 1, "direction": "push"}
 
     def ran(room):
-        device = CudaBackend(0, 1, True, Options(), Device(memory=room))
+        device = CudaBackend(0, 1, True, GpuPlan(), Device(memory=room))
         report = flat_run("sssp", graph, backend=device, **given).report
         return device.planned, report["ranks"][0]["gpu_memory"]["renumbered"]
 
@@ -152,7 +152,7 @@ def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypat
     graph = Graph.from_edges(src, dst, n=n, directed=False, comm=SerialComm())
 
     def ran(room):
-        backend = CudaBackend(0, 1, True, Options(renumber=False), Device(memory=room))
+        backend = CudaBackend(0, 1, True, GpuPlan(renumber=False), Device(memory=room))
         found = flat_run("kcore", graph, backend=backend, variant="shells")
         return found.report["rounds"]["frontier_edges"], found.columns["core_number"]
 
@@ -177,7 +177,7 @@ def test_what_ranks_share_is_planned(policy):
         graph = device_graph.DeviceGraph(local, Device())
         offsets, slots = graph.mirror_slots
         held = [graph.out.offsets, graph.out.neighbours, graph.original, graph.degree, offsets, slots]
-        need = memory_plan.for_rounds(trace(Levels(source=0), None), graph.extent, "push", Options(), 2)
+        need = memory_plan.for_rounds(trace(Levels(source=0), None), graph.extent, "push", GpuPlan(), 2)
         biggest = max(side.count for sides in (local.own_mirrors, local.peer_mirrors) for side in sides.values())
         fair = len(graph.peers) * message_layout.bound(biggest, [4, 1], 1 << 18)
         return sum(each.nbytes for each in [*held, *graph.lids.values()]), need, fair
@@ -193,7 +193,7 @@ def test_a_graph_leaves_the_gpu_with_its_last_user(name):
     """Check that compiled modules, which the device keeps, hold no reference to a graph."""
     device = Device()
     graph = Graph.load("grid:9x9", comm=SerialComm())
-    made = CudaBackend(0, 1, True, Options(), device)
+    made = CudaBackend(0, 1, True, GpuPlan(), device)
     flat_run(name, graph, backend=made)
     (held,) = (weakref.ref(graph) for _, graph, _ in made._graphs.values())
     gc.disable()
@@ -215,7 +215,7 @@ def test_components_take_a_parent_and_a_label():
 def test_every_schedule_has_a_plan():
     extent = GraphSize(1 << 20, 1 << 24, renumbered=True, masters=1 << 20)
     traced = trace(Levels(source=0), None)
-    plans = {name: memory_plan.for_rounds(traced, extent, "push", Options(name), 132).peak for name in SCHEDULES}
+    plans = {name: memory_plan.for_rounds(traced, extent, "push", GpuPlan(name), 132).peak for name in SCHEDULES}
     assert plans["edge"] >= plans["vertex"]
     assert min(plans.values()) > 4 << 24
 
@@ -232,7 +232,7 @@ def test_the_peak_is_within_a_tenth_of_the_plan(name, spec):
     graph = Graph.load(
         spec, comm=SerialComm(), build="host", **({"weights": "1..255"} if name.endswith(("sssp", "weights")) else {})
     )
-    made = CudaBackend(0, 1, True, Options(), device)
+    made = CudaBackend(0, 1, True, GpuPlan(), device)
     made.keep = lambda *machine: None  # machines that are kept go where memory is short, and no plan counts them
     needs = {"source": graph.hub()} if name in ("bfs", "sssp") else {}
     flat_run(name.partition(" ")[0], graph, backend=made, **needs)

@@ -10,7 +10,7 @@ from dgraph.algorithms.bfs import Parents
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen.control_block import ID_HEADS, NO_HEAD
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import SerialComm
@@ -70,7 +70,7 @@ def levels(local, source):
 MUTANTS = [None, ("id_now >= id[k]", "id[k] != NO_ID"), ("if (!is_looking(puller.G, (u32)v)) continue;", "continue;")]
 
 
-@pytest.mark.parametrize("options", [Options(renumber=True), Options(renumber=True).without_edge_copies()])
+@pytest.mark.parametrize("options", [GpuPlan(renumber=True), GpuPlan(renumber=True).without_edge_copies()])
 @pytest.mark.parametrize(
     ("device", "mutant"),
     [
@@ -102,7 +102,7 @@ def test_the_smallest_predecessor(device, options, mutant):
 @needs_compiler
 def test_the_machine_of_the_second_call_is_kept():
     """Check that no machine without heads is kept, which would serve all later calls, and that answers are the same."""
-    engine = CudaBackend(0, 1, True, Options(renumber=True), device_of("emulated"))
+    engine = CudaBackend(0, 1, True, GpuPlan(renumber=True), device_of("emulated"))
     graph = dgraph.Graph.load("rmat:6,symmetric", comm=SerialComm(), device=engine)
     wanted = dgraph.bfs(graph.on(device="cpu"), source=graph.hub()).columns["predecessor"]
     tested = []
@@ -119,7 +119,7 @@ def test_the_machine_of_the_second_call_is_kept():
 def test_heads_are_planned():
     device = device_of("emulated")
     _, graph = device_graph(device)
-    planned = memory_plan.for_rounds(trace(Parents(), None), graph.extent, "auto", Options(), device.blocks)
+    planned = memory_plan.for_rounds(trace(Parents(), None), graph.extent, "auto", GpuPlan(), device.blocks)
     assert planned.id_heads == graph.id_heads.nbytes
     assert graph.held_bytes({"id_heads": 7, "incoming": 1, "heads": 1, "light": 1, "tiles": 1}) >= 7
     graph.forget("id_heads")

@@ -9,10 +9,10 @@ from simulated import Graph, succeed
 import partitioning
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -41,7 +41,7 @@ def answers(size, policy="oec", times=1, lost=None, **options):
         given = graph()
         block = given.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        backend = CudaBackend(0, 1, comm.size == 1, Options(**options), Device(2, seed=3 * comm.rank + 1))
+        backend = CudaBackend(0, 1, comm.size == 1, GpuPlan(**options), Device(2, seed=3 * comm.rank + 1))
         backend.links = links_for(comm, "p2p") if comm.size > 1 else None
         made, make = [], backend._made
         backend._made = lambda traced, *more: made.append(traced) or make(traced, *more)
@@ -49,7 +49,7 @@ def answers(size, policy="oec", times=1, lost=None, **options):
         for _ in range(times):
             made.clear()
             for name, parameters in CALLS:
-                ctx = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+                ctx = Context(local, comm, backend, Record(comm, ["test"]), Progress())
                 answer = ALGORITHMS[name](**parameters).run(ctx)
                 columns = {key: each() if callable(each) else each for key, each in answer.columns.items()}
                 found.append({key: np.array(each) for key, each in columns.items()})

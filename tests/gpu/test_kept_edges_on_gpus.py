@@ -10,7 +10,7 @@ from simulated import succeed
 
 import dgraph
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 from dgraph.graph.load_options import LoadOptions
 
@@ -44,7 +44,7 @@ def answered(graph, name, parameters, oracle, comm, device):
 def test_answers_on_one_gpu(name, parameters, oracle, directed, gpu):
     if gpu == "cuda":
         pytest.importorskip("cupy")
-    device = gpu if gpu == "cuda" else CudaBackend(0, 1, True, Options(), Device(blocks=2, seed=1))
+    device = gpu if gpu == "cuda" else CudaBackend(0, 1, True, GpuPlan(), Device(blocks=2, seed=1))
     answered(Kept(directed), name, parameters, oracle, SerialComm(), device)
 
 
@@ -67,7 +67,7 @@ def test_graphs_that_gpus_build_keep_them(spec, gpu):
         pytest.importorskip("cupy")
         built = dgraph.build_on_gpus(spec, comm=SerialComm(), device="cuda", **options)
     else:
-        engine = CudaBackend(0, 1, True, Options(), Device(blocks=2, seed=1))
+        engine = CudaBackend(0, 1, True, GpuPlan(), Device(blocks=2, seed=1))
         built = engine.build(spec, SerialComm(), "auto", LoadOptions(**options)).on(device=engine)
     host = dgraph.Graph.load(spec, comm=SerialComm(), device="cpu", build="host", **options)
     assert (built.facts.loops, built.facts.duplicates) == (host.facts.loops, host.facts.duplicates)
@@ -84,7 +84,7 @@ def test_graphs_that_gpus_build_keep_them(spec, gpu):
 @pytest.mark.parametrize(("name", "parameters", "oracle"), BETWEEN_GPUS, ids=label)
 def test_answers_between_gpus(name, parameters, oracle, directed):
     def on_rank(comm):
-        device = CudaBackend(0, 1, False, Options(), Device(blocks=2, seed=comm.rank + 1))
+        device = CudaBackend(0, 1, False, GpuPlan(), Device(blocks=2, seed=comm.rank + 1))
         device.links = links_for(comm, "p2p")
         answered(Kept(directed), name, parameters, oracle, comm, device)
 
@@ -97,7 +97,7 @@ def test_graphs_that_two_gpus_build_keep_them(spec):
     options = {"keep_loops": True, "keep_parallel": True}
 
     def on_rank(comm):
-        device = CudaBackend(0, 1, False, Options(), Device(blocks=2, seed=comm.rank + 1))
+        device = CudaBackend(0, 1, False, GpuPlan(), Device(blocks=2, seed=comm.rank + 1))
         device.links = links_for(comm, "p2p")
         built = device.build(spec, comm, "auto", LoadOptions(**options)).on(device=device)
         host = dgraph.Graph.load(spec, comm=comm, device="cpu", build="host", **options)

@@ -11,7 +11,7 @@ import dgraph
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import pools
 from dgraph.backend.cuda.device_graph import kept_machines
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import work_arrays
 from dgraph.comm import SerialComm
 from dgraph.report import Progress
@@ -26,7 +26,7 @@ CALLS = (
 
 @pytest.fixture
 def engine():
-    return CudaBackend(0, 1, True, Options(), Device(2))
+    return CudaBackend(0, 1, True, GpuPlan(), Device(2))
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from dgraph.algorithms.kernels.strong import strong_cuda
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gathered import gathered_graph, row_assembly
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 N = 90
@@ -44,9 +44,9 @@ def contexts(size, graph, work, policy="oec", transport="p2p", memory=1 << 30):
         block = graph.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
         device = Device(2, seed=3 * comm.rank + 1, memory=memory)
-        backend = CudaBackend(0, 1, comm.size == 1, Options(), device)
+        backend = CudaBackend(0, 1, comm.size == 1, GpuPlan(), device)
         backend.links = links_for(comm, transport) if comm.size > 1 else None
-        return work(Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        return work(Context(local, comm, backend, Record(comm, ["test"]), Progress()))
 
     return succeed(size, on_rank)
 

@@ -13,7 +13,7 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import device as cuda
 from dgraph.backend.cuda.device import pools
 from dgraph.backend.cuda.device.ipc_memory import WHOLE
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.backend.cuda.graph_build.build_memory import demand
 from dgraph.comm import SerialComm
@@ -268,7 +268,7 @@ def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, vali
     """Check that no reference cycle holds the graph, the machines of a run, or the device."""
     device = Device()
     graph = BuiltGraph.at(spec, SerialComm(), device, "auto", LoadOptions())
-    backend = CudaBackend(0, 1, True, Options(), device)
+    backend = CudaBackend(0, 1, True, GpuPlan(), device)
     given = {"source": 1} if name in ("bfs", "sssp") else {}
     flat_run(name, graph, backend=backend, validate=validate, **given)
     runs = [weakref.ref(each) for each in [backend, *(graph for _, graph, _ in backend._graphs.values())]]
@@ -293,5 +293,5 @@ class Crowded(Device):
 def test_whoever_asks_what_is_free_says_what_it_wants(built, memory):
     comm, device = SerialComm(), Crowded(memory=memory)
     graph = BuiltGraph.at("star:300", comm, device, "auto", LoadOptions()) if built else "star:300"
-    ran = flat_run("bfs", graph, comm=comm, source=1, backend=CudaBackend(0, 1, True, Options(), device))
+    ran = flat_run("bfs", graph, comm=comm, source=1, backend=CudaBackend(0, 1, True, GpuPlan(), device))
     assert ran.report["ranks"][0]["gpu_memory"]["renumbered"], "there is room for that"

@@ -10,7 +10,7 @@ from row_models import Folded, Largest, Smallest, edges, folded, greedy, hindex,
 from dgraph.algorithms.cdlp import Labels
 from dgraph.algorithms.color import Greedy
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.program import ALL, INF, Field, where
 from dgraph.program.row_reducers import MODE
 
@@ -125,7 +125,7 @@ def test_all_vertices_fold_again(ranks, limits, mutant, monkeypatch):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.parametrize("options", [None, Options(), Options(schedule="twc")], ids=["host", "auto", "schedule"])
+@pytest.mark.parametrize("options", [None, GpuPlan(), GpuPlan(schedule="twc")], ids=["host", "auto", "schedule"])
 def test_labels_and_colors(ranks, options):
     """Ten rounds of labels, and colours in as many rounds as it takes, where a third of all edges meet at hubs."""
     n, src, dst = edges(*SIZE)
@@ -184,7 +184,7 @@ def test_a_long_row_changes_in_a_small_round(limits, mutant, monkeypatch):
         src, dst = both // n, both % n
         half = src < dst
         graph = simulated.graph(n, src[half], dst[half], directed=False)
-        (labels,) = gpu_ranks.run(1, graph, [Labels(rounds=rounds)], options=Options(), mutant=mutant)
+        (labels,) = gpu_ranks.run(1, graph, [Labels(rounds=rounds)], options=GpuPlan(), mutant=mutant)
         wanted = propagated(n, src, dst, np.arange(1, n + 1), rounds)
         right &= np.array_equal(gpu_ranks.field(labels, "label", n), wanted)
     assert right == (mutant is None)
@@ -218,7 +218,7 @@ def test_distinct_keys(ranks, limits, repeats, mutant, monkeypatch):
     src, dst = src[src != dst], dst[src != dst]
     graph = simulated.graph(n, src, dst, directed=False)
     for rounds in (1, 2):
-        (labels,) = gpu_ranks.run(ranks, graph, [Labels(rounds=rounds)], options=Options(), mutant=mutant)
+        (labels,) = gpu_ranks.run(ranks, graph, [Labels(rounds=rounds)], options=GpuPlan(), mutant=mutant)
         ends = np.concatenate([src, dst]), np.concatenate([dst, src])
         wanted = propagated(n, *ends, np.arange(1, n + 1), rounds)
         assert np.array_equal(gpu_ranks.field(labels, "label", n), wanted) == (mutant is None)

@@ -20,12 +20,12 @@ from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gathered import row_assembly
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import InternalError, UsageError
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 pytestmark = [needs_compiler, pytest.mark.mpi_skip]
 WAYS = [
@@ -136,9 +136,9 @@ def test_rows_that_gpus_built_stay_on_them(policy, size, renumber, options):
 
     def work(comm):
         local = built(spec, comm, policy, renumber, directed=False, **options).partitions[policy].local
-        backend = CudaBackend(0, 1, False, Options(), local.device)
+        backend = CudaBackend(0, 1, False, GpuPlan(), local.device)
         backend.links = links_for(comm, "p2p")
-        answer = solved(ALGORITHMS["triangles"](), Context(local, comm, backend, Trace(comm, ["test"]), Progress()))
+        answer = solved(ALGORITHMS["triangles"](), Context(local, comm, backend, Record(comm, ["test"]), Progress()))
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
         return local.gids[: local.masters], answer.columns["triangles"]()
 

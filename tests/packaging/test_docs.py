@@ -24,12 +24,12 @@ import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.schedule_options import ROUNDS
 from dgraph.backend.transport_names import TRANSPORTS
+from dgraph.cli import partition as partitioning_command
 from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import parse
 from dgraph.graph.formats import FORMATS
 from dgraph.graph.generate import GENERATORS
 from partitioning import POLICIES
-from partitioning import __main__ as partitioning_command
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

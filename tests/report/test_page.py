@@ -14,8 +14,8 @@ from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.load_record import LoadRecord
+from dgraph.engine.rounds.record import Record
 from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS, RoundSeries
-from dgraph.engine.rounds.timings import Trace
 from dgraph.errors import DataError, OutputError
 from dgraph.report import (
     compare,
@@ -104,30 +104,30 @@ def test_what_is_put_together_fits_the_schema():
 
 
 def test_a_round_gets_of_each_part_what_was_spent_in_it():
-    trace = Trace(SerialComm(), [])
+    record = Record(SerialComm(), [])
     for pack in (0.25, 0.5):
-        trace.add("compute", 1.0)
-        trace.add("pack", pack)
-        trace.rounds.extend(np.array([[1, 1, 0]]), 2.0)
-    (rank,) = trace.collect()["ranks"]
+        record.add("compute", 1.0)
+        record.add("pack", pack)
+        record.rounds.extend(np.array([[1, 1, 0]]), 2.0)
+    (rank,) = record.collect()["ranks"]
     assert rank["rounds"]["compute"] == [1.0, 1.0]
     assert rank["rounds"]["pack"] == [0.25, 0.5]
     assert rank["rounds"]["unpack"] == [0.0, 0.0]
 
 
 def test_rounds_of_one_call_share_its_time_and_follow_each_other():
-    trace = Trace(SerialComm(), [])
-    trace.began -= 10
-    trace.rounds._began -= 10
-    trace.add("compute", 3.0)
-    trace.rounds.extend(np.array([[5, 9, 0], [6, 9, 1], [7, 9, 0]]), 1.0)
-    (rank,) = trace.collect()["ranks"]
+    record = Record(SerialComm(), [])
+    record.began -= 10
+    record.rounds._began -= 10
+    record.add("compute", 3.0)
+    record.rounds.extend(np.array([[5, 9, 0], [6, 9, 1], [7, 9, 0]]), 1.0)
+    (rank,) = record.collect()["ranks"]
     assert rank["rounds"]["compute"] == [1.0, 1.0, 1.0]
     assert np.diff(rank["rounds"]["start"]) == pytest.approx([1, 1], abs=1e-3)
     assert rank["rounds"]["start"][2] == pytest.approx(9, abs=0.5)
-    trace.rounds._most = 2
-    trace.rounds.extend(np.array([[8, 9, 0], [9, 9, 1]]), 0.5)
-    report = trace.collect()
+    record.rounds._most = 2
+    record.rounds.extend(np.array([[8, 9, 0], [9, 9, 1]]), 0.5)
+    report = record.collect()
     assert [row["round"] for row in report["rounds"]["kept"]] == [1, 5]
     assert report["ranks"][0]["rounds"]["start"] == pytest.approx([7, 9.5], abs=0.5)
 
@@ -136,8 +136,8 @@ def test_of_many_ranks_fewer_rounds_are_kept():
     class Many(SerialComm):
         size = 512
 
-    assert Trace(SerialComm(), []).rounds._most == KEPT_ROUNDS
-    assert Trace(Many(), []).rounds._most == 256
+    assert Record(SerialComm(), []).rounds._most == KEPT_ROUNDS
+    assert Record(Many(), []).rounds._most == 256
 
 
 # reading

@@ -18,7 +18,7 @@ from dgraph.engine.rounds.load_record import LoadRecord, statistics
 from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
-from dgraph.report import Trace
+from dgraph.report import Record
 from dgraph.report.recorded import load as load_text
 
 pytestmark = pytest.mark.mpi_skip
@@ -182,7 +182,7 @@ def test_statistics_are_what_they_are_called():
 
 
 def test_kernels_of_several_programs_add_up():
-    told = Trace(SerialComm(), [])
+    told = Record(SerialComm(), [])
     told.spent([Spent("alb", "edges", True, 2, 0.5)])
     told.spent([Spent("alb", "edges", True, 1, 0.25), Spent("", "end_phase", False, 3, 0.1)])
     rows = told.collect()["ranks"][0]["kernels"]

@@ -17,7 +17,7 @@ from dgraph.engine.rounds import round_series
 from dgraph.errors import OutputError
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import INF, MIN, Field, Program
-from dgraph.report import Trace, facts, headline, rounds, show, write
+from dgraph.report import Record, facts, headline, rounds, show, write
 from dgraph.report.text_lines import durations, labelled, wrapped
 
 
@@ -58,10 +58,10 @@ def test_timers_accumulate_what_was_spent_inside():
 
 
 def test_a_phase_that_fails_is_still_counted():
-    trace = Trace(SerialComm(), [])
-    with pytest.raises(ZeroDivisionError), trace("load"):
+    record = Record(SerialComm(), [])
+    with pytest.raises(ZeroDivisionError), record("load"):
         1 / 0  # noqa: B018
-    assert "load" in trace.seconds
+    assert "load" in record.seconds
 
 
 def test_rounds_may_come_many_at_a_time(monkeypatch):

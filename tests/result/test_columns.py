@@ -17,7 +17,7 @@ import dgraph
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import lazy_result
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.field_figures import reached
 from dgraph.result.columns import Columns
@@ -86,7 +86,7 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    backend = CudaBackend(0, 1, True, Options(renumber=renumbered), device)
+    backend = CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device)
     found = flat_run("bfs", graph, source=1, backend=backend)
     levels = oracles.bfs(given.n, given.src, given.dst, 1)
     assert given.n not in asked, "nothing of the vertices has come to the host"
@@ -113,7 +113,7 @@ def test_columns_of_a_device_pass_no_host(renumbered, monkeypatch):
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, got, put = Device(), [], []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (got.append(array.size), get(array))[1])
-    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
     got.clear()
     monkeypatch.setattr(device, "put", lambda array, put_=device.put: (put.append(array), put_(array))[1])
     there = {name: found.device_column(name) for name in ("distance", "predecessor")}
@@ -144,7 +144,7 @@ def test_columns_come_from_a_device_in_pieces(renumbered, order, monkeypatch):
     wanted = {name: values.copy() for name, values in dgraph.run("bfs", graph, source=1).columns.items()}
     device, whole = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (whole.append(array.size), get(array))[1])
-    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
     whole.clear()
     gathered = found.gather()
     assert max(whole, default=0) <= 20
@@ -240,7 +240,7 @@ def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkey
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    found = flat_run("pagerank", graph, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    found = flat_run("pagerank", graph, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
     assert given.n not in asked
     assert found.summary["sum"] == pytest.approx(1, rel=1e-12)
     src, dst = oracles.simple(given.src, given.dst)[:2]
@@ -253,7 +253,7 @@ def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkey
 def test_a_result_keeps_no_graph(monkeypatch):
     device = Device()
     graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
-    backend = CudaBackend(0, 1, True, Options(), device)
+    backend = CudaBackend(0, 1, True, GpuPlan(), device)
     found = flat_run("bfs", graph, source=1, backend=backend)
     there = [weakref.ref(graph), *(weakref.ref(part.local) for part in graph.partitions.values())]
     gc.disable()

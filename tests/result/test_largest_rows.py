@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dgraph
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 from dgraph.result import largest_rows as module
 from dgraph.result.columns import UNREACHED, Columns
@@ -53,7 +53,7 @@ def test_the_top_rows_of_a_gpu_need_no_copy_of_the_column(renumbered, monkeypatc
     graph = dgraph.Graph.load("rmat:9", comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
     top, value = found.top(3), found.value(7)
     assert max(asked) < graph.n // 4, "a column was copied"
     distances = found.columns["distance"]

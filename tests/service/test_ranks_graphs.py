@@ -10,7 +10,7 @@ from ranks_served import Served
 import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.progress import Progress
 from dgraph.errors import OutOfMemory, UsageError
@@ -48,7 +48,7 @@ def gpu(monkeypatch):
     """Let "cuda" mean an emulated GPU, on which every generated graph is large."""
     device = Noting()
     for module in (build, import_module("dgraph.engine.opened_device")):
-        monkeypatch.setattr(module, "backend", lambda *_, **more: CudaBackend(0, 1, True, Options(), device))
+        monkeypatch.setattr(module, "backend", lambda *_, **more: CudaBackend(0, 1, True, GpuPlan(), device))
     for module in (build, memory_operations):
         monkeypatch.setattr(module, "has_gpu", lambda: True)
     monkeypatch.setattr(build, "FEW", 40)

@@ -23,7 +23,7 @@ from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import trace
@@ -99,7 +99,7 @@ def check(size: tuple[int, int], algorithms, chosen, grids, runs: int) -> int:
             print(name, *given.values(), flush=True)
             for blocks in grids:
                 for run in range(runs):
-                    found = solved(device_graph, name, Options(blocks=blocks, **given))
+                    found = solved(device_graph, name, GpuPlan(blocks=blocks, **given))
                     wanted = right[name.partition(" ")[0]]
                     count += 1
                     if not (np.allclose(found, wanted, rtol=1e-12) if name == "pagerank" else (found == wanted).all()):

@@ -43,13 +43,13 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there t
 def backend(**options):
     """Return a GPU backend on an emulated GPU, whose threads run in a random order."""
     from dgraph.backend.cuda.backend import CudaBackend
-    from dgraph.backend.cuda.gpu_options import Options
+    from dgraph.backend.cuda.gpu_options import GpuPlan
     from dgraph.backend.cuda.transports import selftest
     from dgraph.comm import world
 
     selftest.SIZES, selftest.TURNS = (64, 20_000), 4  # the self-test's usual sizes take too long here
 
-    return CudaBackend(0, 1, world().size == 1, Options(**options), Device(blocks=2, seed=1))
+    return CudaBackend(0, 1, world().size == 1, GpuPlan(**options), Device(blocks=2, seed=1))
 
 
 @cache

@@ -9,16 +9,16 @@ from simulated import Graph, succeed
 
 import partitioning
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import Links
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 
 def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sync="auto", direct=True, blocks=2,
         options=None, wrapped=None, mutant=None):  # fmt: skip
-    """Run every program on every rank; return by program a list over ranks of (gids of masters, State, Trace).
+    """Run every program on every rank; return by program a list over ranks of (gids of masters, State, Record).
 
     Without ``options`` the end of a round is an allreduce of the hosts: the reference.
     """
@@ -28,13 +28,13 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
     def work(comm):
         block = graph.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        backend = CudaBackend(0, 1, False, options or Options(host_rounds=True), devices[comm.rank])
+        backend = CudaBackend(0, 1, False, options or GpuPlan(host_rounds=True), devices[comm.rank])
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(size) if peer != comm.rank}
         backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
         out = []
         for program in programs:
-            record = Trace(comm, ["test"])
+            record = Record(comm, ["test"])
             context = Context(local, comm, backend, record, Progress(), direction, sync)
             if wrapped:
                 wrapped(context)

@@ -10,7 +10,7 @@ from devices import local_graph
 
 from dgraph.algorithms.base import OnePass
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.program import ADD, Field, trace
 
@@ -44,7 +44,7 @@ def visited(device, schedule, active, direction="push", arcs=None, record=False,
     n, src, dst, weights = arcs or skewed()
     local = local_graph(n, src, dst, weights)
     graph = DeviceGraph(local, device, renumber=False)
-    options = Options(schedule=schedule, record=record, **options)
+    options = GpuPlan(schedule=schedule, record=record, **options)
     machine = Machine(trace(Tally(), weights.dtype), graph, device, direction, options)
     machine.start({"chosen": active.astype(np.uint8)})
     machine.apply_totals(*machine.totals(), True)

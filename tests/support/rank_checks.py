@@ -25,7 +25,7 @@ from flat_run import flat_run
 
 import dgraph
 from dgraph.backend import backend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import Comm, world
 from partitioning import POLICIES
 
@@ -112,7 +112,7 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
                 how = SETTINGS.get(algorithm, {}) | {"policy": policy, "backend": "cpu"}
                 how |= {"variant": variant} if variant else {}
                 if engine is not None:
-                    how |= {"backend": engine.choosing(Options(**WAYS[traversal])), "transport": transport}
+                    how |= {"backend": engine.choosing(GpuPlan(**WAYS[traversal])), "transport": transport}
                     how |= {"allow_gpu_sharing": asked.allow_gpu_sharing}
                 result = flat_run(algorithm, graph, **how)
                 kind = "directed" if directed else "undirected"

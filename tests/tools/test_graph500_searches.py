@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.cli import main
 from dgraph.comm import SerialComm
@@ -56,7 +56,7 @@ def on_gpu(build: bool, renumber: bool | None, seed: int = 1):
         return graph.on(device=emulated.backend(renumber=renumber))
     device = Device(seed=seed)
     graph = BuiltGraph.at(SPEC, comm, device, "oec", LoadOptions(), renumber)
-    return graph.on(device=CudaBackend(0, 1, True, Options(renumber=renumber), device))
+    return graph.on(device=CudaBackend(0, 1, True, GpuPlan(renumber=renumber), device))
 
 
 @needs_compiler

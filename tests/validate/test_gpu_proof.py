@@ -12,7 +12,7 @@ from test_validate import GRAPHS, WRONG
 import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 from dgraph.graph.load_options import LoadOptions
 from dgraph.validate import CERTIFICATES, PROVED, validate
@@ -23,7 +23,7 @@ RULES = [row for row in WRONG if CERTIFICATES[row[0]] in PROVED and row[3] != "e
 
 
 def gpu(**options):
-    return CudaBackend(0, 1, True, Options(), Device(blocks=2, seed=1, **options))
+    return CudaBackend(0, 1, True, GpuPlan(), Device(blocks=2, seed=1, **options))
 
 
 def changed(columns, changes):
@@ -73,7 +73,7 @@ ANSWERS = rows("NUDGED")
 def test_a_built_graph_has_the_verdicts_of_its_rows(spec, algorithm, parameters, column, step, hosts):
     """Vertices are numbered by degree on the GPU: places are translated back to ids."""
     engine, options = gpu(), LoadOptions(weights="1..9")
-    engine.options = Options(renumber=True)
+    engine.options = GpuPlan(renumber=True)
     built = engine.build(spec, SerialComm(), "auto", options).on(device=engine)
     result = dgraph.run(algorithm, built, validate=True, **parameters)
     assert result.report["outcome"]["validation"]["passed"]
@@ -139,7 +139,7 @@ def test_mutants_of_solver_kernels_are_rejected(algorithm, spec, parameters, mut
     graph = dgraph.Graph.load(spec, comm=SerialComm(), weights="1..9")
     whole = graph.undirected() if ALGORITHMS[algorithm].undirected else graph
     device = Device(blocks=2, seed=1, mutant=mutant)
-    engine = CudaBackend(0, 1, True, Options(renumber=algorithm == "cc"), device)
+    engine = CudaBackend(0, 1, True, GpuPlan(renumber=algorithm == "cc"), device)
     result = flat_run(algorithm, whole, backend=engine, max_rounds=500, **parameters)
     columns = {name: np.array(values) for name, values in result.columns.items()}
     assert device.changed, "the solver's kernels do not contain the text"

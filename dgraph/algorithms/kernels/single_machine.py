@@ -15,7 +15,7 @@ from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
@@ -50,7 +50,7 @@ class SingleMachine(OneRound):
     module: Any
     compiled, loaded, renewable = True, True, False
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: Options):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: GpuPlan):
         self.traced, self.graph, self.device = traced, graph, device
         self.active, self.edges = graph.local.masters, graph.edges
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}

@@ -20,7 +20,7 @@ from dgraph.backend.cuda.device_graph.small_graph import graph_on
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.filtered_edges.kinds import kind_of
 from dgraph.backend.cuda.gathered.gathered_graph import whole_graph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan as plans
 from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
@@ -65,7 +65,7 @@ class CudaBackend(Backend):
     links: Links | None = None
 
     def __init__(
-        self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None,
+        self, place: int, ranks_here: int, alone: bool, options: GpuPlan, device=None, gpus: str | None = None,
         allocator: str = "pool",
     ):  # fmt: skip
         self.alone, self.options, self.warning, self.how = alone, options, "", "given"
@@ -76,12 +76,12 @@ class CudaBackend(Backend):
         self._taken: int | None = None
         self._shares_graphs, self.planned, self._renumber = False, 0, options.renumber
 
-    def choosing(self, options: Options) -> CudaBackend:
+    def choosing(self, options: GpuPlan) -> CudaBackend:
         """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
         self.device.forget_peak()
         return self._sharing(options, self.alone)
 
-    def _sharing(self, options: Options, alone: bool) -> CudaBackend:
+    def _sharing(self, options: GpuPlan, alone: bool) -> CudaBackend:
         """Return a backend that shares this GPU and its graphs."""
         other = CudaBackend(0, 1, alone, options, self.device)
         other._graphs, other.why, other.how = self._graphs, self.why, self.how
@@ -329,13 +329,13 @@ class CudaBackend(Backend):
             return False
         return True
 
-    def _options(self, traced: Traced, local: LocalGraph, direction: str) -> Options:
+    def _options(self, traced: Traced, local: LocalGraph, direction: str) -> GpuPlan:
         """Return the options of a program's run."""
         traversal = traced.program.traversal
         return self.options.under(traversal) if traversal else self.options
 
     def _direction(self, traced: Traced, local: LocalGraph, asked: str) -> str:
-        """Return the direction in which a program runs, see :meth:`Options.direction`."""
+        """Return the direction in which a program runs, see :meth:`GpuPlan.direction`."""
         return self._options(traced, local, asked).direction(asked, traced, local.arcs) if self.alone else asked
 
     def _walks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
@@ -351,7 +351,7 @@ class CudaBackend(Backend):
         free = direction == "auto" and self.options.schedule == "auto" and not local.directed
         return kernel.load("cuda" if self.alone else "cuda_ranks") if free else None
 
-    def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
+    def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: GpuPlan) -> None:
         """Refuse a program whose plan exceeds the free memory, before anything is allocated.
 
         Where renumbering was left open and does not fit, vertices keep their numbers; optional arrays of the graph that

@@ -1,4 +1,4 @@
-"""Options of the GPU backend: what a user asks for, and what an algorithm's variant adds to it."""
+"""``GpuPlan``: options of a GPU run, resolved: those of the user, and those that an algorithm's variant adds."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ Roads and grids have fewer edges a vertex, and their neighbours lie near each ot
 """
 
 CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
-"""Name of a culling method of a traversal → its bit in ``Options.cull``."""
+"""Name of a culling method of a traversal → its bit in ``GpuPlan.cull``."""
 
 RECORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
 """Word of ``--record`` → the field that it sets."""
 
 
-class Options:
-    """Options of one run.
+class GpuPlan:
+    """Resolved options of one run on a GPU; :class:`~dgraph.engine.run_options.Options` are what a user writes.
 
     Args:
         schedule: "auto", "persistent", or a key of ``SCHEDULES``.
@@ -116,7 +116,7 @@ class Options:
         )  # fmt: skip
         self.sweeps, self.emit_limit, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
-        self._under: dict[Traversal, Options] = {}
+        self._under: dict[Traversal, GpuPlan] = {}
 
     def persistent_bfs_blocks(self, extent: GraphSize) -> int:
         """Return ``reach`` for a graph: the given number, else 4 where vertices are renumbered; equal on all ranks.
@@ -162,13 +162,13 @@ class Options:
         pays = extent.renumbered and not extent.mirrored and extent.edges > SMALL_GRAPH
         return self.copies_edges and plain and asks and pays
 
-    def without_edge_copies(self) -> Options:
-        """Return these options without filtered rows, bins and first neighbours by id: copies of edges."""
+    def without_edge_copies(self) -> GpuPlan:
+        """Return this plan without filtered rows, bins and first neighbours by id: copies of edges."""
         chosen = self._copy()
         chosen.copies_edges = False
         return chosen
 
-    def _copy(self) -> Options:
+    def _copy(self) -> GpuPlan:
         chosen = copy(self)
         chosen._under = {}
         return chosen
@@ -176,8 +176,8 @@ class Options:
     def __getitem__(self, name: str) -> str | int:
         return self.values[name]
 
-    def under(self, traversal: Traversal) -> Options:
-        """Return these options under a traversal of an algorithm's variant.
+    def under(self, traversal: Traversal) -> GpuPlan:
+        """Return this plan under a traversal of an algorithm's variant.
 
         A schedule that the user named takes precedence over the traversal's. Made once for each traversal.
         """
@@ -186,7 +186,7 @@ class Options:
             found = self._under[traversal] = self._made_under(traversal)
         return found
 
-    def _made_under(self, traversal: Traversal) -> Options:
+    def _made_under(self, traversal: Traversal) -> GpuPlan:
         chosen = self._copy()
         chosen.values = dict(self.values)
         if self.schedule == "auto" and traversal.schedule != "auto":

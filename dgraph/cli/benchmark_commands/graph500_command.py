@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.flat_options import device_of
-from dgraph.cli.terminal_progress import progress_for
+from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
@@ -55,7 +55,7 @@ def task(words: Sequence[str]) -> Task:
 
 
 def _do(comm: Comm, given: dict[str, Any]) -> int:
-    from dgraph.engine.rounds.timings import Trace
+    from dgraph.engine.rounds.record import Record
     from dgraph.run import run
     from dgraph.tools.graph500_searches import Searches
 
@@ -66,10 +66,10 @@ def _do(comm: Comm, given: dict[str, Any]) -> int:
         progress.phase("build", spec)
         graph, construction = _built(spec, given, comm)
         searches = Searches(graph, spec, given.get("roots", ROOTS), seed, not given.get("skip_validation", False))
-        trace = Trace(comm, ["graph500"])
-        run(searches, graph, trace=trace, progress=progress)
+        record = Record(comm, ["graph500"])
+        run(searches, graph, record=record, progress=progress)
     found = searches.measured
-    here = sum(trace.seconds.get(name, 0.0) for name in ("partition", "build")) + found.prepared
+    here = sum(record.seconds.get(name, 0.0) for name in ("partition", "build")) + found.prepared
     construction = comm.largest(int(1e9 * (construction + here))) / 1e9
     if comm.rank == 0:
         head: dict[str, float] = {"SCALE": scale, "edgefactor": factor, "NBFS": len(found.roots), "graph_generation": 0}

@@ -20,8 +20,8 @@ from dgraph.engine.checkpoint.checkpoint_file import manifests, read, write
 from dgraph.engine.checkpoint.redistribute import redistribute
 from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.rounds.progress import Progress
+from dgraph.engine.rounds.record import Record, plain
 from dgraph.engine.rounds.return_state import State
-from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.errors import Checkpointed, DataError, OutputError, UsageError, shown
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
@@ -65,7 +65,7 @@ class CheckpointManager:
         identity: entries that must equal those of a checkpoint to resume from it: algorithm, parameters, graph.
         local: this rank's part of the graph.
         comm: ranks of the run.
-        trace: receives timings, warnings and the choice to resume.
+        record: receives timings, warnings and the choice to resume.
         progress: receives the lines that the user sees.
         every: see :func:`interval`; None: only when a signal requests one.
         resume: a word of ``RESUME``; None: start anew, and refuse to if the folder holds a checkpoint.
@@ -73,11 +73,11 @@ class CheckpointManager:
     """
 
     def __init__(
-        self, folder: Path, identity: dict[str, Any], local: LocalGraph, comm: Comm, trace: Trace, progress: Progress,
+        self, folder: Path, identity: dict[str, Any], local: LocalGraph, comm: Comm, record: Record, progress: Progress,
         *, every: str | int | None = None, resume: str | None = None, signals: StopSignals | None = None,
     ):  # fmt: skip
         self.folder, self.identity, self.local, self.comm = folder, plain(identity), local, comm
-        self.trace, self.progress, self.signals = trace, progress, signals or StopSignals()
+        self.record, self.progress, self.signals = record, progress, signals or StopSignals()
         self.rounds, self.seconds = interval(every)
         self._ended: list[tuple[str, State]] = []
         self._restored: list[tuple[str, State]] = []
@@ -149,14 +149,14 @@ class CheckpointManager:
         error = self.save(_name(program), kept)
         if error is not None:
             warning = f"no checkpoint after round {machine.round}: {error}"
-            self.trace.warn(warning)
+            self.record.warn(warning)
             self.progress.line(warning)
         elif requests >= STOP:
             raise Checkpointed(
                 f"stopped with a checkpoint after round {machine.round} of {_name(program)}, in {self.folder}; "
                 "the same command line with --resume auto goes on from there"
             )
-        self.trace.add("checkpoint_write", time.perf_counter() - began)
+        self.record.add("checkpoint_write", time.perf_counter() - began)
         self._last_time = time.monotonic()
 
     def finished(self, program: Program, state: State) -> None:
@@ -170,7 +170,7 @@ class CheckpointManager:
             return
         error = self.save()
         if error is not None:
-            self.trace.warn(f"no checkpoint of the end: {error}")
+            self.record.warn(f"no checkpoint of the end: {error}")
 
     def save(self, name: str = "", kept: Snapshot | None = None) -> str | None:
         """Write a set with the programs that have ended and the running one; collective.
@@ -201,7 +201,7 @@ class CheckpointManager:
             current = {"program": name, "fields": list(kept.fields), "shared": kept.shared}
         facts = {"identity": self.identity, "ranks": self.comm.size, "ended": ended, "current": current}
         error = write(self.folder, arrays, facts, self.comm)
-        self.trace.count("checkpoints", error is None)
+        self.record.count("checkpoints", error is None)
         return error
 
     def _load(self, resume: str | None) -> None:
@@ -224,11 +224,11 @@ class CheckpointManager:
                 broken.append(str(error))
                 continue
             for reason in broken:
-                self.trace.warn(f"{reason}; the checkpoint before it was taken")
+                self.record.warn(f"{reason}; the checkpoint before it was taken")
                 self.progress.line(f"{reason}; taking the checkpoint before it")
             self._restore(manifest, arrays)
             where = self._position(manifest)
-            self.trace.choose("resumed", where, f"a checkpoint of {manifest['ranks']} ranks in {place}")
+            self.record.choose("resumed", where, f"a checkpoint of {manifest['ranks']} ranks in {place}")
             self.progress.line(f"going on {where}: a checkpoint of {manifest['ranks']} ranks in {place}")
             return
         raise DataError(

@@ -1,1 +1,1 @@
-"""Rounds (BSP supersteps): the loop, the context that an algorithm works with, timings and progress."""
+"""Rounds (BSP supersteps): the loop, the context that an algorithm works with, the record of a run, progress."""

@@ -1,7 +1,7 @@
 """Frontier, direction and seconds of one rank's rounds, in bounded memory.
 
 All rounds are kept while they are few; a long run keeps every 2nd, 4th, … round, the last one and the heaviest one.
-Totals cover every round. Main entry: :class:`RoundSeries`; :mod:`timings` puts it into the report.
+Totals cover every round. Main entry: :class:`RoundSeries`; :mod:`record` puts it into the report.
 """
 
 from __future__ import annotations

@@ -39,11 +39,11 @@ class HostExchange:
         local: this rank's part of the graph.
         comm: ranks of the run.
         plans: direction → the fields and roles of its exchanges.
-        trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
+        record: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
     """
 
-    def __init__(self, machine, local: LocalGraph, comm: Comm, plans: dict[str, SyncPlan], trace):
-        self.machine, self.local, self.comm, self.trace = machine, local, comm, trace
+    def __init__(self, machine, local: LocalGraph, comm: Comm, plans: dict[str, SyncPlan], record):
+        self.machine, self.local, self.comm, self.record = machine, local, comm, record
         self.widths = {k: machine.state[k].dtype for k in machine.traced.fields}
         phases = {fields for plan in plans.values() for fields in plan.message_fields}
         peers = sorted({*local.own_mirrors, *local.peer_mirrors})
@@ -75,7 +75,7 @@ class HostExchange:
         """
         machine, traced = self.machine, self.machine.traced
         senders, receivers = (self._spans(sides, role) for sides in (self.local.own_mirrors, self.local.peer_mirrors))
-        with self.trace("pack"):
+        with self.record("pack"):
             touched = NONE if failed or traced.all else machine.take_mirrors()
         if not senders and not receivers:
             return
@@ -83,7 +83,7 @@ class HostExchange:
         positions: np.ndarray | None
         width, whole = sum(d.itemsize for d in dtypes), all(traced.fields[k].reduce.idempotent for k in fields)
         sends: dict[int, tuple[np.ndarray, int]] = {}
-        with self.trace("pack"):
+        with self.record("pack"):
             counts = np.empty(len(senders), np.int64)
             starts = np.array([mirrors.first + low for _, mirrors, low, _ in senders], np.int64)
             ends = np.array([mirrors.first + high for _, mirrors, _, high in senders], np.int64)
@@ -103,7 +103,7 @@ class HostExchange:
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
         received = self._exchange(sends, receivers, dtypes)
-        with self.trace("unpack"):
+        with self.record("unpack"):
             for peer, mirrors, low, high in receivers:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is not None and not failed:
@@ -129,7 +129,7 @@ class HostExchange:
         dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
         width = sum(d.itemsize for d in dtypes)
         sends: dict[int, tuple[np.ndarray, int]] = {}
-        with self.trace("pack"):
+        with self.record("pack"):
             dirty = NONE if failed or dense else machine.dirty()
             columns = [machine.state[k] for k in fields]
             if marked:
@@ -141,7 +141,7 @@ class HostExchange:
                 message = encode(self._outbox[peer], kind, total, found, columns, lids)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
         received = self._exchange(sends, receivers, dtypes)
-        with self.trace("unpack"):
+        with self.record("unpack"):
             for peer, mirrors, low, high in receivers:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is None or failed:
@@ -169,10 +169,10 @@ class HostExchange:
     def _exchange(self, sends, receivers: list[Span], dtypes) -> dict[int, int]:
         widths = [d.itemsize for d in dtypes]
         inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in receivers}
-        with self.trace("exchange"):
+        with self.record("exchange"):
             received = self.comm.exchange(sends, inboxes)
         for peer, (message, _) in sends.items():
-            self.trace.message(peer, message.size)
+            self.record.message(peer, message.size)
         return received
 
     def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:

@@ -28,7 +28,7 @@ class Sync:
         local: this rank's part of the graph.
         comm: ranks of the run.
         mode: "auto"; "full": no elision; "poison": like auto, but fields that the plan says are not read hold garbage.
-        trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
+        record: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
 
     Attributes:
         exchanged: names of the fields that messages hold.
@@ -36,19 +36,19 @@ class Sync:
             the next broadcast sends all.
     """
 
-    def __init__(self, machine, local: LocalGraph, comm: Comm, mode: str, trace):
+    def __init__(self, machine, local: LocalGraph, comm: Comm, mode: str, record):
         self.machine, self.local, self.comm = machine, local, comm
         self.full, self.poisoned, self.opened = mode == "full", mode == "poison", False
         traced = machine.traced
         self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
-        self.device_exchange = machine.exchange(comm, self.plans, trace)
-        self.exchange = self.device_exchange or HostExchange(machine, local, comm, self.plans, trace)
+        self.device_exchange = machine.exchange(comm, self.plans, record)
+        self.exchange = self.device_exchange or HostExchange(machine, local, comm, self.plans, record)
         self._roles: tuple[str, ...] = ()
         message_fields = {name for now in self.plans.values() for fields in now.message_fields for name in fields}
         self.exchanged = [name for name in traced.fields if name in message_fields]
 
     def account(self) -> None:
-        """Add the exchange's seconds and bytes since the last call to the trace."""
+        """Add the exchange's seconds and bytes since the last call to the record."""
         self.exchange.account()
 
     def reduce(self, failed: bool = False) -> None:

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from html import escape
 from importlib.resources import files
 
-from dgraph.engine.rounds.timings import PARTS
+from dgraph.engine.rounds.record import PARTS
 from dgraph.report.comparison import compare
 from dgraph.report.report_file import replacing
 from dgraph.report.tables import facts, headline

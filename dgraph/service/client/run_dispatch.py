@@ -19,7 +19,7 @@ from dgraph.program import Program
 if TYPE_CHECKING:
     from dgraph.engine.checkpoint import Checkpoint
     from dgraph.engine.rounds.progress import Progress
-    from dgraph.engine.rounds.timings import Trace
+    from dgraph.engine.rounds.record import Record
     from dgraph.engine.run_options import Options
     from dgraph.result.result import Result
 
@@ -32,7 +32,7 @@ def run(
     validate: bool = False,
     checkpoint: Checkpoint | str | PathLike | None = None,
     previous: Result | None = None,
-    trace: Trace | None = None,
+    record: Record | None = None,
     progress: Progress | None = None,
     **parameters: Any,
 ) -> Result:
@@ -53,7 +53,7 @@ def run(
         previous: a result of the same call on this graph, or on one that this graph was made from by ``with_edges``.
             bfs, cc and sssp start from it if edges were only added since, pagerank always; ``summary["started"]`` says
             "previous answer" or "from scratch". Answers are those of a run from scratch (pagerank: within ``tol``).
-        trace: receiver of timings.
+        record: receiver of timings.
         progress: receiver of phases and rounds while they happen.
         parameters: the algorithm's, by cuGraph's and NetworkX's names.
 
@@ -64,7 +64,7 @@ def run(
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
     """
     settings = {
-        "options": options, "validate": validate, "checkpoint": checkpoint, "previous": previous, "trace": trace,
+        "options": options, "validate": validate, "checkpoint": checkpoint, "previous": previous, "record": record,
         "progress": progress,
     }  # fmt: skip
     if hasattr(type(graph), "run_remotely"):

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-import dgraph
+from dgraph._support.version import __version__
 from dgraph.service.front import mcp_endpoint
 from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.mcp_endpoint import McpEndpoint
@@ -46,7 +46,7 @@ class _Application(FastAPI):
 def make_app(service: Service) -> FastAPI:
     """Return the application of a service."""
     app = _Application(
-        title="dgraph", version=dgraph.__version__, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None
+        title="dgraph", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None
     )
     app.state.service = service
     app.direct = DirectSubmit(app.resolved, service)

@@ -12,7 +12,7 @@ import numpy as np
 from dgraph.engine.opened_device import opened
 from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace, plain
+from dgraph.engine.rounds.record import Record, plain
 from dgraph.engine.run_options import Options
 from dgraph.errors import OutOfMemory
 from dgraph.graph.devices import Auto, Cpu
@@ -115,16 +115,16 @@ def _settled(state: RankState, graph: Graph, observer: Progress) -> tuple[Graph,
     """Partition a graph, and copy it to the ranks' GPUs where its runs go there; return it, its part and the policy."""
     if state.device in ONE_THREAD and graph.arcs <= SMALL:
         graph = graph.on(device=ONE_THREAD[state.device])
-    trace = Trace(state.comm, [])
-    local = local_graph(graph, trace, observer)
+    record = Record(state.comm, [])
+    local = local_graph(graph, record, observer)
     graph.drop_rows()
-    _upload(graph, local, trace, observer)
-    return graph, local, next(choice["taken"] for choice in trace.choices if choice["what"] == "policy")
+    _upload(graph, local, record, observer)
+    return graph, local, next(choice["taken"] for choice in record.choices if choice["what"] == "policy")
 
 
-def _upload(graph: Graph, local: LocalGraph, trace: Trace, observer: Progress) -> None:
+def _upload(graph: Graph, local: LocalGraph, record: Record, observer: Progress) -> None:
     """Copy a graph to this rank's GPU, if its runs go there, so that the first job finds it; collective."""
-    backend, _ = opened(graph, Options(), trace, observer)
+    backend, _ = opened(graph, Options(), record, observer)
     try:
         backend.prepare(local, graph.comm)
         with suppress(OutOfMemory):  # a job evicts other graphs, or is refused with the figures

@@ -8,7 +8,7 @@ from typing import Any
 
 from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace, plain
+from dgraph.engine.rounds.record import Record, plain
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.stored_graph import Graph
@@ -24,7 +24,7 @@ MODES = ("stream", "stats", "mutate", "write")
 LARGEST = 1 << 63
 
 
-class Unreported(Trace):
+class Unreported(Record):
     """Record of a run without a report: ranks need not exchange their records."""
 
     def collect(self):
@@ -111,12 +111,12 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
     with state.comm.together():
         work = algorithm_of(request["algorithm"], request.get("parameters") or {}, graph)
         options = _options(request.get("options") or {})
-    trace = Trace if request.get("report") else Unreported
+    record = Record if request.get("report") else Unreported
     more: dict[str, Any] = {"validate": bool(request.get("validate"))}
     if request.get("previous") is not None:
         more["previous"] = state.results.find(request["previous"])
     found = state.with_room(
-        lambda: run_algorithm(work, graph, options=options, progress=observer, trace=trace(state.comm, []), **more),
+        lambda: run_algorithm(work, graph, options=options, progress=observer, record=record(state.comm, []), **more),
         (request["graph"], request["version"]),
     )
     for beside in ("matrix", "edges"):  # services return columns, and a held result keeps its memory

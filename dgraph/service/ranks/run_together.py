@@ -15,20 +15,20 @@ from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.run_options import Options
 from dgraph.graph.stored_graph import Graph
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 from dgraph.result.result import Result
 
 DEFAULTS = Options()
 
 
 @collective
-def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progress: Progress) -> list[Result] | None:
+def run_together(works: Sequence[Algorithm], graph: Graph, record: Record, progress: Progress) -> list[Result] | None:
     """Run algorithms in one pass.
 
     Args:
         works: the runs, which differ in their sources.
         graph: where they run.
-        trace: receiver of timings.
+        record: receiver of timings.
         progress: receiver of the rounds of the pass; it can cancel the pass.
 
     Returns:
@@ -40,11 +40,11 @@ def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progres
     """
     comm, names, results = graph.comm, graph.ids.names, []
     with comm.guarded():
-        backend, place = opened(graph, DEFAULTS, trace, progress)
+        backend, place = opened(graph, DEFAULTS, record, progress)
         try:
             graph = graph.fit_for(backend.put is not None)
-            local = local_graph(graph, trace, progress)
-            ctx = Context(local, comm, backend, trace, progress, place=place, names=names)
+            local = local_graph(graph, record, progress)
+            ctx = Context(local, comm, backend, record, progress, place=place, names=names)
             solvers = map(ctx.solver, ("bfs pass", "sssp pass"))
             solver = next((one for one in solvers if one is not None and one.shares(works, ctx)), None)
             if solver is None:

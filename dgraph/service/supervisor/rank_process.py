@@ -19,9 +19,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-import dgraph
 from dgraph.service.messages import without_launcher
 from dgraph.service.parent_death import killed_with_parent
+
+ROOT = Path(__file__).parents[3]
+"""Folder from which this process imports dgraph, and the ranks shall."""
 
 KILLED_S = 2.0
 """Seconds that the system has to end killed processes; one that it cannot end is left to it."""
@@ -69,8 +71,7 @@ def launcher() -> tuple[str, ...]:
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return this environment without launchers' variables, in which the ranks import this dgraph."""
     kept = without_launcher()
-    root = str(Path(dgraph.__file__).parents[1])
-    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [root, kept.get("PYTHONPATH")]))
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), kept.get("PYTHONPATH")]))
     return kept | dict(extra or {})
 
 

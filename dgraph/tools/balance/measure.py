@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.backend import CudaBackend, Options
-from dgraph.engine.run_options import Options as RunOptions
+from dgraph.backend.cuda.backend import CudaBackend, GpuPlan
+from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
@@ -75,7 +75,7 @@ class Cell:
 
 def measure(
     backend: CudaBackend, algorithm: str, graph: Graph, compared: Iterable[Candidate], *,
-    options: RunOptions, repeat: int, limit: float, parameters: Mapping[str, Any], announce: Callable[[str], None],
+    options: Options, repeat: int, limit: float, parameters: Mapping[str, Any], announce: Callable[[str], None],
 ) -> list[Cell]:  # fmt: skip
     """Measure every candidate, in order.
 
@@ -95,7 +95,7 @@ def measure(
         cell = Cell(candidate)
 
         def once(longest: float, cell=cell, candidate=candidate, **recorded: bool) -> Result:
-            chosen = backend.choosing(Options(candidate.schedule, **recorded, **candidate.options))
+            chosen = backend.choosing(GpuPlan(candidate.schedule, **recorded, **candidate.options))
             result = run(
                 algorithm, graph.on(device=chosen), options=options, progress=Watch(longest),
                 **parameters,

@@ -48,11 +48,11 @@ def _has_gpu() -> bool:
 
 def _device(comm: Comm):
     """Return the GPU that a run would use on this rank."""
-    from dgraph.backend.cuda.backend import CudaBackend, Options
+    from dgraph.backend.cuda.backend import CudaBackend, GpuPlan
 
     here = ranks_here(comm)
     with comm.together():
-        device = CudaBackend(here.index(comm.rank), len(here), alone=False, options=Options()).device
+        device = CudaBackend(here.index(comm.rank), len(here), alone=False, options=GpuPlan()).device
         device.use()
     return device
 

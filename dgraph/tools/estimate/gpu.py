@@ -8,7 +8,7 @@ from typing import Any
 
 from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
 from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.memory.memory_plan import for_graph, for_kernel, for_rounds
@@ -25,7 +25,7 @@ MULTIPROCESSORS = 132
 
 
 @dataclass(frozen=True)
-class GpuPlan:
+class GpuBytes:
     """Maximum bytes on one rank's GPU, for the most demanding of several programs.
 
     Attributes:
@@ -62,7 +62,7 @@ def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
     limit: int | None = None, drawn: bool = False, sifted: bool = True,
     rows: Sequence[Solver] = (),
-) -> GpuPlan:  # fmt: skip
+) -> GpuBytes:  # fmt: skip
     """Make the plan of one rank.
 
     Args:
@@ -101,7 +101,7 @@ def on_gpu(
         kernel = kernel_of(traced.program.kernel)
         walks = not (free and (kernel.cuda if ranks == 1 else kernel.cuda_ranks))
         allocates = ranks == 1 and kernel.memory is not None and not walks
-        options, traversal = Options(), traced.program.traversal
+        options, traversal = GpuPlan(), traced.program.traversal
         options = options.under(traversal) if traversal else options
         options = options if sifted else options.without_edge_copies()
         plans.append(
@@ -120,7 +120,7 @@ def on_gpu(
     if shape.directed and any(traced.program.reverse for traced, _ in programs):
         incoming = max(incoming, extent.rows)
         graph += 4 * extent.size if drawn else graph + incoming  # reversed: in-degrees, or a graph of its own
-    found = GpuPlan(
+    found = GpuBytes(
         upload=upload,
         graph=graph,
         incoming=incoming,

@@ -24,7 +24,7 @@ from dgraph.backend.row_solver import RowSolver
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 from dgraph.engine.sync.encodings import bound
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
@@ -168,7 +168,7 @@ def _measure(work: Algorithm, shape: Shape, direction: str) -> Work:
     recording = _Recording(backend("cpu"))
     result = 0
     with suppress(_Solved):
-        answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
+        answer = work.run(Context(local, comm, recording, Record(comm, []), Progress(), direction))
         result = sum(values.itemsize for values in Columns(answer.columns).values())
     measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
     return Work(measured, recording.programs, result, recording.rows)

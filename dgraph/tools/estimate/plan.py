@@ -10,9 +10,9 @@ from typing import Any
 
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.row_solver import RowSize
-from dgraph.engine.rounds.timings import peak_memory
+from dgraph.engine.rounds.record import peak_memory
 from dgraph.graph.block import gid_type
-from dgraph.tools.estimate.gpu import GpuPlan, on_gpu
+from dgraph.tools.estimate.gpu import GpuBytes, on_gpu
 from dgraph.tools.estimate.machines import Needs, needs
 from dgraph.tools.estimate.shape import Shape
 
@@ -68,7 +68,7 @@ class RunPlan:
     build: int
     rounds: int
     graph: int
-    gpu: GpuPlan
+    gpu: GpuBytes
 
     @property
     def peak(self) -> int:

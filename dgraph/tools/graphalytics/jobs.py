@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dgraph.algorithms import ALGORITHMS as ALGORITHM_CLASSES
 from dgraph.comm import Comm
-from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.rounds.record import Record
 from dgraph.errors import DgraphError, OutputError
 from dgraph.graph.devices import Device
 from dgraph.graph.stored_graph import Graph
@@ -87,14 +87,14 @@ def jobs(benchmark: Benchmark, comm: Comm, device: Device, policy: str, say: Cal
 
 def _job(benchmark: Benchmark, dataset: Dataset, graph: Graph, algorithm: str, repetition: int, load: float) -> Job:
     comm, name = graph.comm, f"{dataset.name}-{algorithm}"
-    trace, began, verdict = Trace(comm, ["graphalytics"]), time.perf_counter(), "not validated"
+    record, began, verdict = Record(comm, ["graphalytics"]), time.perf_counter(), "not validated"
     started = int(1000 * time.time())
     try:
-        result = run(ALGORITHMS[algorithm], graph, trace=trace, **dataset.jobs[algorithm])
+        result = run(ALGORITHMS[algorithm], graph, record=record, **dataset.jobs[algorithm])
     except DgraphError as error:  # on every rank alike
         result, verdict = None, f"EXE: {error}"
-    processing = trace.seconds.get("solve", 0.0) - trace.seconds.get("compile", 0.0)
-    solved = [at for what, at, _ in trace.spans if what == "solve"]
+    processing = record.seconds.get("solve", 0.0) - record.seconds.get("compile", 0.0)
+    solved = [at for what, at, _ in record.spans if what == "solve"]
     if solved:
         started += int(1000 * solved[0])
     column = next(iter(ALGORITHM_CLASSES[ALGORITHMS[algorithm]].columns))

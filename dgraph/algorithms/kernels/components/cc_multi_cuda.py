@@ -13,7 +13,7 @@ import numpy as np
 from dgraph.algorithms.kernels.components import components_cuda
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
@@ -30,7 +30,7 @@ class ComponentsMulti(Machine):
 
     walks_by_schedule, uses_union_find = False, True
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, "push", options)
         text = components_cuda.text(graph.wide, graph.original.dtype.name, several=True)
         self._forest = device.module(text, "components")

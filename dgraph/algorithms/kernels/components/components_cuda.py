@@ -16,7 +16,7 @@ from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.program import Traced
 
 ELECTED_LEANING, ELECTED_HOOKING = (
@@ -131,7 +131,7 @@ class ComponentsSingle(SingleMachine):
 
     direction, renewable = "push", True
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, options)
         self.module = device.module(text(graph.wide, graph.original.dtype.name), "components")
         n, xp = max(graph.local.size, 1), device.xp

@@ -13,7 +13,7 @@ import numpy as np
 from dgraph.algorithms.kernels.single_machine import SingleMachine, single_text
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.program import Traced
 
 SHORT = 32
@@ -33,7 +33,7 @@ class IndependentSingle(SingleMachine):
 
     direction = "push"
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: Options):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: GpuPlan):
         super().__init__(traced, graph, device, options)
         kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
         n, xp, replicas = max(graph.local.size, 1), device.xp, graph.local.replicas

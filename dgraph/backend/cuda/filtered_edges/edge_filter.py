@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.program import Traced
 
@@ -27,7 +27,7 @@ class FilteredMachine(EdgeFilter):
     renewable = False
 
     @classmethod
-    def serves(cls, traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> bool:
+    def serves(cls, traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> bool:
         """Return True if some edges of the program can never propose anything."""
         return options.filters_edges(traced, extent, pulls)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.filtered_edges.edge_filter import FilteredMachine
 from dgraph.backend.cuda.filtered_edges.light_edges import LightEdgesMachine
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.program import Traced
 
@@ -13,6 +13,6 @@ KINDS: tuple[type[Machine], ...] = (LightEdgesMachine, FilteredMachine, Machine)
 """Machines, the most special first."""
 
 
-def kind_of(traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> type[Machine]:
+def kind_of(traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> type[Machine]:
     """Return the first machine that serves a program on a graph of this size."""
     return next(kind for kind in KINDS if kind.serves(traced, extent, options, pulls))

@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.backend.cuda.device_graph.device_graph import Rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.filtered_edges.edge_filter import EdgeFilter
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.memory_plan import LIGHTEST
 from dgraph.program import Traced
 
@@ -18,7 +18,7 @@ class LightEdgesMachine(EdgeFilter):
     """Machine whose rows of light edges stay with the graph, for the next run with the same limit."""
 
     @classmethod
-    def serves(cls, traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> bool:
+    def serves(cls, traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> bool:
         """Return True if the program reads edges of limited weight alone."""
         return options.light_edges_only(traced, pulls)
 

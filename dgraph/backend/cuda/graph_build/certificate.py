@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,25 +16,7 @@ from dgraph.backend.cuda.certificates import plateaus
 from dgraph.backend.cuda.certificates import rule_numbers as at
 from dgraph.backend.cuda.graph_build.build_kernels import RULE_UNIT, BuildKernels, words
 from dgraph.backend.cuda.graph_build.build_memory import demand
-from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
-from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.ids import VertexIds
-
-
-class GeneratedGraph(Protocol):
-    """Attributes of a built graph (``built_graph.py``) that a check reads."""
-
-    n: int
-    ids: VertexIds
-    weight_type: np.dtype | None
-    comm: Comm
-    device: Any
-    draft: BuildPlan
-
-    @property
-    def block(self) -> EdgeBlock:
-        """Rows by gid on the host."""
 
 
 class EdgeCertificate:

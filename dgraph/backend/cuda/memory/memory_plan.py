@@ -17,7 +17,7 @@ from dgraph.backend.cuda.codegen.message_layout import bound
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
 from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceGraph, Rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import STORED, held, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of
 from dgraph.errors import OutOfMemory
@@ -88,7 +88,7 @@ class MemoryPlan:
         return self.messages * (1 + any(name != "p2p" for name in transports.values()))
 
 
-def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options, blocks: int) -> MemoryPlan:
+def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: GpuPlan, blocks: int) -> MemoryPlan:
     """Return the memory of a program that walks edges.
 
     Args:

@@ -17,7 +17,7 @@ from dgraph.backend.cuda.codegen.module_text import own_arrays
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.device_graph.propagation_blocking import most_pieces
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
 from dgraph.errors import OutOfMemory
 from dgraph.program import MODE, Traced
@@ -63,7 +63,7 @@ class WorkArrays:
         OutOfMemory: the arrays exceed the free memory.
     """
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: Options):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: GpuPlan):
         self.device, self.pulls = device, pulls
         size, t = graph.local.size, traced
         self._size = size
@@ -165,7 +165,7 @@ def wanted(
     extent: GraphSize,
     pieces: int,
     pulls: bool,
-    options: Options,
+    options: GpuPlan,
     processors: int,
     threads: int = at.BLOCK,
 ) -> Wanted:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.schedules import SCHEDULES
 
 FEW, SHORT = 4, 64
 """A thread walks each vertex alone below FEW edges a vertex on average, if no vertex has more than SHORT."""
 
 
-def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = False) -> str:
+def schedule(options: GpuPlan, words: np.ndarray, wide: bool, whole: bool = False) -> str:
     """Return the schedule of the next round: the one asked for, or chosen by the frontier.
 
     Args:
@@ -30,7 +30,7 @@ def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = Fals
     return _auto(int(words[at.QUEUED]), int(words[at.LOCAL_EDGES]), int(words[at.LARGEST]))
 
 
-def ahead(options: Options, wide: bool) -> list[str]:
+def ahead(options: GpuPlan, wide: bool) -> list[str]:
     """Return the schedules that pushing rounds are likely to use, to be compiled first."""
     if options.schedule == "bfs-4k":
         return ["dynamic_warp", "edge_discover", "dynamic_parallelism", "vertex"]
@@ -50,7 +50,7 @@ def _auto(vertices: int, edges: int, largest: int) -> str:
     return "merge_path" if edges < vertices else "warp_search"
 
 
-def _bfs_4k(options: Options, words: np.ndarray) -> str:
+def _bfs_4k(options: GpuPlan, words: np.ndarray) -> str:
     """Return the kernel of BFS-4K for a round, by the features that are on.
 
     A grid for each huge vertex; 32 vertices a warp where frontiers have few edges a vertex; else virtual warps.

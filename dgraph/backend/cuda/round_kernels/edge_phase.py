@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import WorkArrays
 from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -32,7 +32,7 @@ class EdgePhase:
     local: LocalGraph
     arrays: WorkArrays
     kernels: Launcher
-    options: Options
+    options: GpuPlan
     device: Any
     direction: str
     words: np.ndarray

@@ -12,7 +12,7 @@ from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.memory.memory_plan import uses_row_heads
 from dgraph.backend.cuda.memory.work_arrays import WorkArrays
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
-from dgraph.backend.cuda.round_kernels.profiling import Record
+from dgraph.backend.cuda.round_kernels.profiling import LaunchRecord
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.program import HINDEX, MODE
@@ -47,7 +47,7 @@ class Launcher:
         self.traced, self.graph = sources.traced, sources.graph
         self.device, self.options = device, options = sources.device, sources.options
         self.loaded = self.edges_emitted = False
-        self.record = Record(device, options, arrays.record) if options.record or options.timed else None
+        self.record = LaunchRecord(device, options, arrays.record) if options.record or options.timed else None
         self._cooperative = {*COOPERATIVE, *kernel_of(self.traced.program.kernel).cooperative}
         self._members = {name: (i, kind) for i, (kind, name) in enumerate(module_text.environment(self.traced))}
         self._values = self._environment()

@@ -16,7 +16,7 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD, Options
+from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD, GpuPlan
 from dgraph.backend.cuda.memory.memory_plan import may_pull
 from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
 from dgraph.backend.cuda.round_kernels.edge_phase import EdgePhase
@@ -72,11 +72,11 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     make_rounds: Callable[[Machine, Exchanges], DeviceRounds | None] | None = None
 
     @classmethod
-    def serves(cls, traced: Traced, extent: GraphSize, options: Options, pulls: bool) -> bool:
+    def serves(cls, traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> bool:
         """Return True if this kind of machine is the one for a program on a graph of this size."""
         return True
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: GpuPlan):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
             raise UsageError(
                 f"{len(traced.sums)} summed globals in one program; the limit is {at.MOST_SUMS}; declare fewer"

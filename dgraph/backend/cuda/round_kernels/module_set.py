@@ -10,7 +10,7 @@ from functools import cached_property
 
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.auto_schedule import ahead
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
@@ -36,7 +36,7 @@ class ModuleSet:
     """
 
     def __init__(
-        self, traced: Traced, graph: DeviceGraph, device, options: Options, pulls: bool,
+        self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan, pulls: bool,
         walks: bool = True, union_find: bool = False, filters_edges: bool = False,
     ):  # fmt: skip
         self.traced, self.graph, self.device, self.options = traced, graph, device, options

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.round_stats import Spent
 
 SHARED = ("round_kernels", "persistent_rounds", "multi_gpu_rounds")
@@ -16,7 +16,7 @@ MOST_OPEN = 1024
 """Launches whose events are kept before they are read."""
 
 
-class Record:
+class LaunchRecord:
     """Launches kernels of a machine and records them.
 
     Args:
@@ -25,7 +25,7 @@ class Record:
         edges: int64 array in which kernels count edges by thread, block after block; counts only grow.
     """
 
-    def __init__(self, device: Any, options: Options, edges: Any):
+    def __init__(self, device: Any, options: GpuPlan, edges: Any):
         self.device, self.timed, self.counts = device, options.timed, options.record
         self._strict = options.schedule not in ("auto", "persistent")
         self._edges = edges

@@ -11,7 +11,7 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import WorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
@@ -30,7 +30,7 @@ class Renewal(ProgramMachine):
     arrays: WorkArrays
     kernels: Launcher
     sources: ModuleSet
-    options: Options
+    options: GpuPlan
     device: Any
     all_words: np.ndarray
     device_exchange: Any

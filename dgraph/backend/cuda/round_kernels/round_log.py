@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -28,7 +28,7 @@ class RoundLog:
     local: LocalGraph
     arrays: WorkArrays
     kernels: Launcher
-    options: Options
+    options: GpuPlan
     device: Any
     round: Any
     all_words: np.ndarray

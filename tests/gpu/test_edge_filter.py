@@ -13,7 +13,7 @@ from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.filtered_edges.edge_filter import FilteredMachine
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import work_arrays
 from dgraph.program import trace
 
@@ -25,7 +25,7 @@ def begun(device, n, src, dst, tops, monkeypatch, kept=1, after=0):
     """Return a machine after ``begin``, for vertices with these tops, as after ``after`` rounds."""
     monkeypatch.setattr(work_arrays, "KEPT", kept)
     graph = DeviceGraph(local_graph(n, src, dst, directed=False), device, renumber=False)
-    machine = FilteredMachine(trace(ShellLevels(first=15), None), graph, device, "auto", Options())
+    machine = FilteredMachine(trace(ShellLevels(first=15), None), graph, device, "auto", GpuPlan())
     machine.compile()
     machine.start({"core": np.ones(n, np.int32), "top": tops.astype(np.int32)})
     machine.words[control_block.ROUND] = after

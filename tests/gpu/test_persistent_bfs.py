@@ -13,7 +13,7 @@ from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.backend.cuda.codegen import message_layout
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.errors import InternalError
@@ -83,12 +83,12 @@ def both(size, graph, source=200, **choices):
     Frontiers are equal. Directions are equal, too, except of small rounds that are walked before the direction is known
     on all ranks (multi_gpu_rounds.cuh).
     """
-    options = choices.pop("options", Options(reach=4))
+    options = choices.pop("options", GpuPlan(reach=4))
     mutant = choices.pop("mutant", None)
     (ours,) = run(size, graph, [Levels(source=source + 1)], options=options, mutant=mutant, **choices)
     asked = size, id(graph), source, *sorted(choices.items())
     if asked not in REFERENCES:
-        options_there = Options(host_rounds=True, small=-1)
+        options_there = GpuPlan(host_rounds=True, small=-1)
         (hosts,) = run(size, graph, [Levels(source=source + 1)], options=options_there, **choices)
         REFERENCES[asked] = graph, hosts
     _, hosts = REFERENCES[asked]
@@ -121,7 +121,7 @@ def test_few_hubs_are_told_of_as_they_are_listed(policy):
 @pytest.mark.parametrize("policy", ["oec", "iec", "hash"])
 def test_every_direction_and_kind_of_message(policy, direction, small):
     for directed in (True, False):
-        both(3, crowd(directed), policy=policy, direction=direction, options=Options(reach=4, small=small))
+        both(3, crowd(directed), policy=policy, direction=direction, options=GpuPlan(reach=4, small=small))
 
 
 @pytest.mark.exhaustive
@@ -133,13 +133,13 @@ def test_syncs_and_grids(choice):
 
 def test_directions_change_as_hosts_would_change_them():
     for policy in ("oec", "cvc"):
-        both(2, stairs(), source=210, policy=policy, options=Options(reach=4, small=0))
+        both(2, stairs(), source=210, policy=policy, options=GpuPlan(reach=4, small=0))
 
 
 @pytest.mark.exhaustive
 def test_where_vertices_are_numbered_by_degree():
     for policy in ("oec", "hash"):
-        both(4, crowd(False), policy=policy, options=Options(reach=4, renumber=True))
+        both(4, crowd(False), policy=policy, options=GpuPlan(reach=4, renumber=True))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
 
     monkeypatch.setattr(Machine, "read", noted)
     for reach, wanted in ((0, without), (4, within)):
-        (found,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=Options(reach=reach))
+        (found,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=GpuPlan(reach=reach))
         assert [row[1] for row in kept(found)] == ["pull"] * 3 + ["push"]
         assert (len(launched), len(looks)) == wanted
         assert launched.count("persistent_bfs") == bool(reach)
@@ -192,7 +192,7 @@ def test_lanes_take_vertices_of_several_words(name):
 
     def search():
         for size, policy, directed in ((1, "oec", True), (1, "oec", False), (2, "oec", True), (2, "iec", False)):
-            choices = {"policy": policy, "blocks": 1, "options": Options(reach=4, renumber=True)}
+            choices = {"policy": policy, "blocks": 1, "options": GpuPlan(reach=4, renumber=True)}
             found = both(size, multitude(directed), 0, mutant=SPARSE.get(name), **choices)
             assert [row[1] for row in kept(found)].count("pull") >= 2
 
@@ -205,7 +205,7 @@ def test_lanes_take_vertices_of_several_words(name):
 
 def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_back(launched):
     """Check that the search hands small rounds over, and afterwards rebuilds its bitmap of reached vertices."""
-    both(3, crowd(True), policy="oec", options=Options(reach=4, small=20))
+    both(3, crowd(True), policy="oec", options=GpuPlan(reach=4, small=20))
     rounds = [name for name in launched if name in ("persistent_bfs", "multi_gpu_rounds")]
     assert rounds[0] == "persistent_bfs"
     assert "multi_gpu_rounds" in rounds
@@ -217,7 +217,7 @@ def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_bac
 def test_behind_which_round_it_leaves_does_not_show(few):
     for directed in (True, False):
         mutant = ("MAILED * (env.others + 1)", few)
-        both(3, crowd(directed), policy="oec", options=Options(reach=4, small=20), mutant=mutant)
+        both(3, crowd(directed), policy="oec", options=GpuPlan(reach=4, small=20), mutant=mutant)
 
 
 @pytest.mark.parametrize("limit", range(1, 12))
@@ -227,13 +227,13 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
     def limited(context):
         context.max_rounds = limit
 
-    (results,) = run(2, crowd(True), [Levels(source=201)], wrapped=limited, options=Options(reach=4))
+    (results,) = run(2, crowd(True), [Levels(source=201)], wrapped=limited, options=GpuPlan(reach=4))
     np.testing.assert_array_equal(field(results, "level", 400), levels(crowd(True), 200, limit))
     assert [(state.rounds, state.finished) for _, state, _ in results] == [(limit, False)] * 2
 
 
 def test_a_limit_of_the_program_is_not_overrun():
-    (results,) = run(2, crowd(True), [Levels(source=201, limit=9)], options=Options(reach=4))
+    (results,) = run(2, crowd(True), [Levels(source=201, limit=9)], options=GpuPlan(reach=4))
     np.testing.assert_array_equal(field(results, "level", 400), levels(crowd(True), 200, 9))
 
 
@@ -255,7 +255,7 @@ def test_programs_of_which_only_who_is_reached_travels():
 def test_skewed_graphs_are_searched_so_unless_told_otherwise(hub, launched):
     to = np.arange(1, 400)
     graph = simulated.graph(400, np.zeros(399, np.int64) if hub else to - 1, to, directed=False)
-    (results,) = run(3, graph, [Levels(source=1)], policy="hash", options=Options())
+    (results,) = run(3, graph, [Levels(source=1)], policy="hash", options=GpuPlan())
     np.testing.assert_array_equal(
         field(results, "level", 400), np.minimum(np.arange(400), 1) if hub else np.arange(400)
     )
@@ -263,7 +263,7 @@ def test_skewed_graphs_are_searched_so_unless_told_otherwise(hub, launched):
 
 
 def test_hosts_that_agree_keep_their_rounds(launched):
-    run(2, crowd(True), [Levels(source=201)], options=Options(reach=4, host_rounds=True))
+    run(2, crowd(True), [Levels(source=201)], options=GpuPlan(reach=4, host_rounds=True))
     assert "persistent_bfs" not in launched
 
 
@@ -281,7 +281,7 @@ def test_a_rank_that_does_not_answer_is_named(monkeypatch):
 
     monkeypatch.setattr(Launcher, "launch", skips)
     with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1(, which gave up| for more than 0.3 s)"):
-        run(2, crowd(True), [Levels(source=201)], options=Options(reach=4))
+        run(2, crowd(True), [Levels(source=201)], options=GpuPlan(reach=4))
 
 
 MUTANTS = {
@@ -306,11 +306,11 @@ def test_mutants_fail(name):
         for policy in ("oec", "hash"):
             for directed in (True, False):
                 for small in [20] if returns else [ALWAYS_BITS, ALWAYS_POSITIONS]:
-                    options = Options(reach=4, small=small)
+                    options = GpuPlan(reach=4, small=small)
                     both(3, crowd(directed), policy=policy, options=options, mutant=(old, new))
-        both(2, stairs(), source=210, options=Options(reach=4, small=0), mutant=(old, new))
+        both(2, stairs(), source=210, options=GpuPlan(reach=4, small=0), mutant=(old, new))
         both(3, hubs(), source=399, policy="iec", mutant=(old, new))
-        both(4, crowd(False), options=Options(reach=4, renumber=True), mutant=(old, new))
+        both(4, crowd(False), options=GpuPlan(reach=4, renumber=True), mutant=(old, new))
 
     with pytest.raises(AssertionError):
         search()

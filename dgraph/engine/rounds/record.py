@@ -1,6 +1,6 @@
 """Record of one rank's run, and the report that all ranks' records become.
 
-Main entry: :class:`Trace`. Timers are wall-clock seconds. The ``PHASES`` follow each other, except that ``solve``
+Main entry: :class:`Record`. Timers are wall-clock seconds. The ``PHASES`` follow each other, except that ``solve``
 contains ``prepare``, ``compile`` and ``init`` of its programs, and the ``PARTS`` of its rounds. Rounds are left to
 :mod:`round_series`, the printed report to :mod:`dgraph.report`.
 """
@@ -48,10 +48,10 @@ class Ranges(Protocol):
         """Close the range opened last."""
 
 
-class Trace:
+class Record:
     """Record of one rank's run; create it on every rank when the run starts.
 
-    ``with trace("pack"): …`` and ``trace.add("pack", seconds)`` accumulate. Timers are not reentrant.
+    ``with record("pack"): …`` and ``record.add("pack", seconds)`` accumulate. Timers are not reentrant.
 
     Args:
         comm: the ranks whose records :meth:`collect` combines.
@@ -236,16 +236,16 @@ def imbalance(ranks: list[dict]) -> dict[str, dict]:
 
 
 class _Timer:
-    """Context manager that adds its duration to ``trace.seconds[name]``; one object is reused for each name."""
+    """Context manager that adds its duration to ``record.seconds[name]``; one object is reused for each name."""
 
-    __slots__ = ("began", "name", "phase", "ranges", "trace")
+    __slots__ = ("began", "name", "phase", "ranges", "record")
 
-    def __init__(self, trace: Trace, name: str):
-        self.trace = weakref.proxy(trace)  # a cycle would keep every run until the next collection of garbage
+    def __init__(self, record: Record, name: str):
+        self.record = weakref.proxy(record)  # a cycle would keep every run until the next collection of garbage
         self.name, self.phase = name, name in PHASES
 
     def __enter__(self) -> None:
-        self.ranges = self.trace.ranges
+        self.ranges = self.record.ranges
         if self.ranges is not None:
             self.ranges.push(self.name)
         self.began = perf_counter()
@@ -254,10 +254,10 @@ class _Timer:
         elapsed = perf_counter() - self.began
         if self.ranges is not None:
             self.ranges.pop()
-        trace, seconds = self.trace, self.trace.seconds
+        record, seconds = self.record, self.record.seconds
         seconds[self.name] = seconds.get(self.name, 0.0) + elapsed
-        if self.phase and len(trace.spans) < KEPT_SPANS:
-            trace.spans.append((self.name, self.began - trace.began, elapsed))
+        if self.phase and len(record.spans) < KEPT_SPANS:
+            record.spans.append((self.name, self.began - record.began, elapsed))
 
 
 def plain(value):

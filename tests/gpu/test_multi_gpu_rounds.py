@@ -21,7 +21,7 @@ from dgraph.backend.cuda.codegen import control_block, message_layout, module_te
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.exchange import exchange
 from dgraph.backend.cuda.exchange.exchange import Exchange
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm.watchdog import Watchdog
@@ -85,14 +85,14 @@ def test_a_limit_of_the_program_is_not_overrun():
 @pytest.mark.parametrize("small", [-1, 40, 150])
 def test_where_rounds_stop_being_small_does_not_show(small, calls):
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "label", "core")}
-    check(run(2, mesh(), programs.values(), policy="oec", options=Options(small=small, host_rounds=True)), programs)
+    check(run(2, mesh(), programs.values(), policy="oec", options=GpuPlan(small=small, host_rounds=True)), programs)
     assert bool(calls) == (small > 0)
 
 
 @pytest.mark.exhaustive
 def test_buckets_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     """Check that the counts of the round that opens a bucket start at 0."""
-    options = Options(small=20, host_rounds=True)
+    options = GpuPlan(small=20, host_rounds=True)
     check(run(4, mesh(), [PROGRAMS["dist"]], policy="cvc", direction="push", options=options), ["dist"])
     assert calls
 
@@ -106,7 +106,7 @@ def test_what_opens_a_bucket_keeps_none_from_being_wider(monkeypatch):
     graph.weights = np.random.default_rng(1).integers(1, 256, graph.src.size).astype(np.int32)
     program = Distances(source=1, delta=10.0).retype(dist="int32")
     alone, together, apart = (
-        run(ranks, graph, [program], direction="push", options=Options(small=small))[0][0][1].rounds
+        run(ranks, graph, [program], direction="push", options=GpuPlan(small=small))[0][0][1].rounds
         for ranks, small in ((1, None), (2, None), (2, -1))
     )
     assert max(together, apart) <= alone
@@ -162,11 +162,11 @@ def test_wide_offsets(policy, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "mailed"),
     [
-        (Options(), -1),
-        (Options(), 40),
-        (Options(host_rounds=True), message_layout.MAILED),
-        (Options(small=-1), message_layout.MAILED),
-        (Options(schedule="twc"), message_layout.MAILED),
+        (GpuPlan(), -1),
+        (GpuPlan(), 40),
+        (GpuPlan(host_rounds=True), message_layout.MAILED),
+        (GpuPlan(small=-1), message_layout.MAILED),
+        (GpuPlan(schedule="twc"), message_layout.MAILED),
     ],
 )
 def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatch):
@@ -180,7 +180,7 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
     graph = simulated.graph(drawn.n, drawn.src[kept], drawn.dst[kept], directed=False)
     src, dst, _ = graph.arcs()
     cores = oracles.core_numbers(graph.n, src, dst)
-    for ranks, how in ((1, Options()), (3, options)):
+    for ranks, how in ((1, GpuPlan()), (3, options)):
         (results,) = run(ranks, graph, [Peel()], options=how)
         np.testing.assert_array_equal(field(results, "core", graph.n), cores)
         figures.append([row[2:4] for row in results[0][2].rounds.kept])
@@ -220,7 +220,7 @@ LOCALLY = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
 @cache
 def strictly(policy):
     """Return the results without local rounds."""
-    return run(3, mesh(), LOCALLY.values(), policy=policy, options=Options(host_rounds=True, local_rounds=False))
+    return run(3, mesh(), LOCALLY.values(), policy=policy, options=GpuPlan(host_rounds=True, local_rounds=False))
 
 
 @pytest.mark.exhaustive
@@ -231,7 +231,7 @@ def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     strict = strictly(policy)
     monkeypatch.setattr(message_layout, "MOST_LOCAL", most)
     monkeypatch.setattr(message_layout, "MOST_LOCAL_IN_BUCKET", most)
-    ahead = run(3, mesh(), LOCALLY.values(), policy=policy, options=Options(local_rounds=True))
+    ahead = run(3, mesh(), LOCALLY.values(), policy=policy, options=GpuPlan(local_rounds=True))
     check(strict, LOCALLY)
     check(ahead, LOCALLY)
     rounds = [[result[0][1].rounds for result in each] for each in (strict, ahead)]
@@ -252,7 +252,7 @@ def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, found, bound,
         monkeypatch.setattr(message_layout, name, 3 if name != bound else 0)
     for most in (4, 1000):
         monkeypatch.setattr(message_layout, bound, most)
-        (results,) = run(2, path(), [program], options=Options(local_rounds=True))
+        (results,) = run(2, path(), [program], options=GpuPlan(local_rounds=True))
         np.testing.assert_array_equal(field(results, found, PATH + 1), np.arange(PATH + 1))
         exchanges.append(results[0][1].rounds)
     assert exchanges[0] >= block // 5 > exchanges[1]
@@ -347,7 +347,7 @@ def skips(kernel, monkeypatch):
             Exchange, "_launch",
             lambda self, name, asked: None if self.comm.rank and name == "pack" else launch(self, name, asked),
         )  # fmt: skip
-    return Options(small=-1, host_rounds=True) if kernel == "pack" else None
+    return GpuPlan(small=-1, host_rounds=True) if kernel == "pack" else None
 
 
 def test_every_encoding_is_met(monkeypatch):
@@ -363,7 +363,7 @@ def test_every_encoding_is_met(monkeypatch):
 
     monkeypatch.setattr(Exchange, "_launch", looked)
     graph = simulated.skewed(4000, 9000, directed=False)
-    (results,) = run(2, graph, [Labels()], policy="hash", options=Options(small=-1, host_rounds=True))
+    (results,) = run(2, graph, [Labels()], policy="hash", options=GpuPlan(small=-1, host_rounds=True))
     src, dst, _ = graph.arcs()
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
     assert kinds == {message_layout.NOTHING, message_layout.EVERYTHING, message_layout.BITSET, message_layout.OFFSETS}

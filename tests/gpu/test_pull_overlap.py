@@ -16,7 +16,7 @@ from gpu_ranks import field, run
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.exchange import pull_overlap
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.errors import PeerLost
@@ -62,7 +62,7 @@ def personalized(context):
 
 def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **choices):
     """Return results after a comparison with rounds that end in the host's allreduce: bits, rounds, messages, bytes."""
-    options = [Options(renumber=renumber), Options(host_rounds=True, renumber=renumber)]
+    options = [GpuPlan(renumber=renumber), GpuPlan(host_rounds=True, renumber=renumber)]
     here, there = options if tiled else [one.without_edge_copies() for one in options]
     (ours,) = run(ranks, graph, [program], options=here, mutant=mutant, **choices)
     (hosts,) = run(ranks, graph, [program], options=there, **choices)
@@ -79,7 +79,7 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **c
 def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):
     """Compare with a pull that keeps no hubs' values in shared memory, bit for bit."""
     monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
-    graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True).without_edge_copies()}
+    graph, choices = hubs(directed), {"policy": policy, "options": GpuPlan(renumber=True).without_edge_copies()}
     (ours,) = run(ranks, graph, [RANK], **choices)
     monkeypatch.setattr(Launcher, "pull_kernel", "pull")
     (plain,) = run(ranks, graph, [RANK], **choices)
@@ -117,7 +117,7 @@ def test_lists_of_long_rows_are_cut_where_mirrors_begin():
 
         context.backend.machine = made
 
-    run(3, hubs(), [RANK], wrapped=looked, options=Options())
+    run(3, hubs(), [RANK], wrapped=looked, options=GpuPlan())
     assert (np.array(found).reshape(3, 2, 2).max(axis=0) > 1).all()  # both lists have rows of masters and of mirrors
 
 
@@ -139,10 +139,10 @@ def test_where_it_does_not_apply(policy, directed, direction, copied):
     """Check that nothing is copied without proposals to mirrors, or in rounds that push."""
     if direction == "flip":
         src, dst, _ = hubs(directed).arcs()
-        (ours,) = run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=Options())
+        (ours,) = run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=GpuPlan())
         np.testing.assert_allclose(field(ours, "rank", 230), oracles.pagerank(230, src, dst, rounds=11), rtol=1e-12)
     elif direction == "push":  # atomics add in an unspecified order
-        run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=Options())
+        run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=GpuPlan())
     else:
         same_bits(3, RANK, hubs(directed), policy=policy)
     assert bool(copied) == (direction == "flip")
@@ -181,7 +181,7 @@ def test_programs_after_rounds_that_were_started_in_vain(policy, ranks, copied):
     programs = [PageRank(tol=0.0, max_iter=3), RANK, PageRank(tol=1e-3)]
     ours, hosts = (
         run(ranks, hubs(), programs, policy=policy, wrapped=limited, options=options)
-        for options in (Options(), Options(host_rounds=True))
+        for options in (GpuPlan(), GpuPlan(host_rounds=True))
     )
     for mine, theirs in zip(ours, hosts, strict=True):
         np.testing.assert_array_equal(field(mine, "rank", 230), field(theirs, "rank", 230))
@@ -230,7 +230,7 @@ def order(program):
         context.backend.machine = made
         raw.record, raw.hold, raw.copy = told("record", record, 1), told("hold", hold, 1), told("copy", copy, 3)
 
-    run(3, hubs(), [program], wrapped=watched, options=Options())
+    run(3, hubs(), [program], wrapped=watched, options=GpuPlan())
     return given
 
 
@@ -269,7 +269,7 @@ def test_messages_go_to_the_next_higher_rank_first(copied):
 
         machine, context.backend.machine = context.backend.machine, made
 
-    run(4, hubs(), [RANK], wrapped=watched, options=Options())
+    run(4, hubs(), [RANK], wrapped=watched, options=GpuPlan())
     assert sorted(went) == [(rank, [(rank + step) % 4 for step in (1, 2, 3)]) for rank in range(4)]
 
 

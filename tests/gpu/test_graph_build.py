@@ -23,7 +23,7 @@ from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import Pagerank
 from dgraph.algorithms.scc import Scc
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
 from dgraph.cli import main
@@ -32,7 +32,7 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 FAR = 2**31 - 1
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -164,10 +164,10 @@ def test_gpus_run_on_what_they_built(policy, ranks):
 
     def work(comm):
         graph = built(spec, comm, policy, **options)
-        backend = CudaBackend(0, 1, False, Options(), graph.built_on)
+        backend = CudaBackend(0, 1, False, GpuPlan(), graph.built_on)
         backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph.partitions[policy].local
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         found = [context.run(Levels(source=3))["level"], context.run(Distances(source=3).retype(dist="int32"))["dist"]]
         found.append(Pagerank(tol=0, max_iter=9).run(context).columns["pagerank"]())
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
@@ -194,11 +194,11 @@ def test_reversed_edges_of_what_gpus_built(policy, ranks):
 
     def work(comm):
         graph = built(spec, comm, policy)
-        backend = CudaBackend(0, 1, ranks == 1, Options(), graph.built_on)
+        backend = CudaBackend(0, 1, ranks == 1, GpuPlan(), graph.built_on)
         if ranks > 1:
             backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph.partitions[policy].local
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         labels = Scc().run(context).columns["labels"]
         found = labels() if callable(labels) else labels
         for each in (local, context.reversed):
@@ -230,7 +230,7 @@ def test_offsets_and_gids_of_64_bits(monkeypatch):
     local = graph.partitions["auto"].local
     assert local.extent.wide
     assert local.extent.ids == local.built.offsets.itemsize == 8
-    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.built_on), validate=True)
+    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, GpuPlan(), graph.built_on), validate=True)
     want = flat_run("bfs", "rmat:6", source=3, backend="cpu", comm=SerialComm())
     np.testing.assert_array_equal(found.columns["predecessor"], want.columns["predecessor"])
     several = succeed(4, lambda comm: built("rmat:6", comm, "cvc"))
@@ -370,7 +370,7 @@ def test_an_undirected_graph_of_a_directed_one(spec):
     np.testing.assert_array_equal(both.block.targets, want.undirected().block.targets)
     assert not graph.partitions, "the rows of both ways are not held beside those of one"
     assert graph.hub() == want.hub()
-    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.built_on))
+    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, GpuPlan(), graph.built_on))
     assert found.report["graph"]["fingerprint"] == want.fingerprint()
 
 
@@ -384,7 +384,7 @@ def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
 
     def chosen(*args, built_on=None, **options):
         made.append(built_on)
-        return CudaBackend(0, 1, True, Options(), built_on or Device())
+        return CudaBackend(0, 1, True, GpuPlan(), built_on or Device())
 
     for name in ("dgraph.engine.opened_device", "dgraph.backend.build"):
         monkeypatch.setattr(import_module(name), "backend", chosen)

@@ -17,7 +17,7 @@ from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.device_graph import device_graph, propagation_blocking
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.comm import SerialComm
 from dgraph.graph.build.out_weights import out_weights
@@ -158,7 +158,7 @@ def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
 @pytest.mark.parametrize("hosts", [True, False])
 def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
     graph, program = skewed(directed), RANK.retype(rank=width, share=width, inflow=width)
-    options, src_dst = Options(renumber=True, host_rounds=hosts), graph.arcs()[:2]
+    options, src_dst = GpuPlan(renumber=True, host_rounds=hosts), graph.arcs()[:2]
     (found,) = run(ranks, graph, [program], policy=policy, options=options)
     assert "pull_tiles" in launched
     assert not {"pull", "pull_hubs"} & {*launched}
@@ -183,7 +183,7 @@ def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, 
         context.run = lambda program: run(program, {"out_weight": out_weights(context.local, context.comm)})
 
     program = program.retype(rank=width, share=width, inflow=width)
-    options = Options(renumber=True)
+    options = GpuPlan(renumber=True)
     (found,) = run(ranks, graph, [program], policy=policy, direction=direction, options=options, wrapped=give_sums)
     assert "pull_tiles" not in launched
     assert (direction == "push") != bool({"pull", "pull_hubs"} & {*launched})
@@ -195,7 +195,7 @@ def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, 
 def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
     answers = {}
     for blocks in (1, 2, 5):
-        (found,) = run(1, skewed(), [RANK], options=Options(renumber=True), blocks=blocks)
+        (found,) = run(1, skewed(), [RANK], options=GpuPlan(renumber=True), blocks=blocks)
         answers[blocks] = field(found, "rank", N).tobytes()
     assert len(set(answers.values())) == 1
 
@@ -210,7 +210,7 @@ def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ran
     graph = skewed(directed)
     values = rng.normal(size=N) * 2.0 ** rng.integers(-spread, spread + 1, N)
     program = Passed(rounds=rounds, shrink=2.0**-40)
-    (found,) = run(ranks, graph, [program], options=Options(renumber=True), wrapped=begin_with(values))
+    (found,) = run(ranks, graph, [program], options=GpuPlan(renumber=True), wrapped=begin_with(values))
     scale = 2.0 ** (-40 * (rounds - 1))
     sums, degrees = exact(graph, values)
     most = abs(values).max() * degrees.max() * 2.0**-58  # the bound may count a row in several pieces twice
@@ -224,7 +224,7 @@ def test_sums_of_what_is_not_finite(bad, small):
     src, dst, _ = graph.arcs()
     values = np.linspace(-1.0, 2.0, N)
     values[src[0]] = bad
-    (found,) = run(1, graph, [Passed()], options=Options(renumber=True), wrapped=begin_with(values))
+    (found,) = run(1, graph, [Passed()], options=GpuPlan(renumber=True), wrapped=begin_with(values))
     sums, _ = exact(graph, np.where(np.isfinite(values), values, 0.0))
     hit = np.isin(np.arange(N), dst[src == src[0]])
     np.testing.assert_allclose(field(found, "found", N), np.where(hit, bad, sums), rtol=1e-12, atol=1e-12)
@@ -237,7 +237,7 @@ def test_values_of_sinks_do_not_take_bits_from_others(small):
     sinks = np.setdiff1d(np.arange(N), src)
     assert sinks.size
     values[sinks] = 1e60
-    (found,) = run(1, graph, [Passed()], options=Options(renumber=True), wrapped=begin_with(values))
+    (found,) = run(1, graph, [Passed()], options=GpuPlan(renumber=True), wrapped=begin_with(values))
     np.testing.assert_allclose(field(found, "found", N), 1e-3 * np.bincount(dst, minlength=N), rtol=1e-13)
 
 
@@ -248,7 +248,7 @@ def test_without_room_edges_are_pulled_as_they_lie(small, launched):
 
     def ran(room):
         launched.clear()
-        backend = CudaBackend(0, 1, True, Options(renumber=True), Device(memory=room))
+        backend = CudaBackend(0, 1, True, GpuPlan(renumber=True), Device(memory=room))
         found = flat_run("pagerank", graph, backend=backend, tol=0, max_iter=5)
         return "pull_tiles" in launched, backend.planned, found.columns["pagerank"]
 
@@ -273,14 +273,14 @@ def test_many_edges_a_vertex_lie_by_tiles_though_no_degree_stands_out(small, lau
         launched.clear()
         src, dst = np.divmod(rng.choice(N * N, each * N, replace=False), N)
         graph = simulated.Graph(N, src, dst)
-        (found,) = run(1, graph, [RANK], options=Options())
+        (found,) = run(1, graph, [RANK], options=GpuPlan())
         assert ("pull_tiles" in launched) == tiled
         oracle = oracles.pagerank(N, *graph.arcs()[:2], rounds=7)
         np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12)
 
 
 @pytest.mark.parametrize("options", [
-    Options(renumber=False), Options(renumber=True, record=True), Options("twc", renumber=True),
+    GpuPlan(renumber=False), GpuPlan(renumber=True, record=True), GpuPlan("twc", renumber=True),
 ])  # fmt: skip
 def test_other_pulls_need_no_tiles(options, launched):
     run(1, skewed(), [RANK], options=options)
@@ -290,14 +290,14 @@ def test_other_pulls_need_no_tiles(options, launched):
 
 def check_ranks(mutant):
     graph = skewed()
-    (found,) = run(1, graph, [RANK], options=Options(renumber=True), mutant=mutant)
+    (found,) = run(1, graph, [RANK], options=GpuPlan(renumber=True), mutant=mutant)
     np.testing.assert_allclose(field(found, "rank", N), oracles.pagerank(N, *graph.arcs()[:2], rounds=7), rtol=1e-12)
 
 
 def check_sums(mutant):
     graph, values = skewed(), 1.0 + np.arange(N) / N
     program = Passed(rounds=3, shrink=2.0**-40)
-    (found,) = run(1, graph, [program], options=Options(renumber=True), wrapped=begin_with(values), mutant=mutant)
+    (found,) = run(1, graph, [program], options=GpuPlan(renumber=True), wrapped=begin_with(values), mutant=mutant)
     np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0] * 2.0**-80, rtol=1e-13)
 
 
@@ -305,7 +305,7 @@ def check_mirrors(mutant):
     """Check sums in which one rank's terms are far larger than the other's."""
     graph, values = skewed(False), np.ones(N)
     values[0] = 2.0**12
-    options = {"options": Options(renumber=True), "wrapped": begin_with(values), "mutant": mutant}
+    options = {"options": GpuPlan(renumber=True), "wrapped": begin_with(values), "mutant": mutant}
     (found,) = run(2, graph, [Passed()], **options)
     np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0], rtol=1e-9)
 

@@ -19,7 +19,7 @@ from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.vertex_order import cuts_of
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
 from dgraph.backend.transport_names import Connection
@@ -27,7 +27,7 @@ from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.stored_graph import Graph
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Record
 
 FAR = 2**31 - 1
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -92,11 +92,11 @@ def test_answers_on_it(policy, ranks, direct):
 
     def work(comm):
         graph, local = part(built(spec, comm, policy, True, **options))
-        backend = CudaBackend(0, 1, False, Options(), graph.built_on)
+        backend = CudaBackend(0, 1, False, GpuPlan(), graph.built_on)
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(ranks) if peer != comm.rank}
         backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
-        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         programs = Levels(source=3), Distances(source=3).retype(dist="int32"), PageRank()
         found = [context.run(each)[name] for each, name in zip(programs, ("level", "dist", "rank"), strict=True)]
         return local.gids[: local.masters], found
@@ -124,7 +124,7 @@ def test_algorithms_by_chance(seed):
 
     def work(comm):
         graph = built(spec, comm, policy, True, **options)
-        backend = CudaBackend(0, 1, False, Options(host_rounds=hosts), graph.built_on)
+        backend = CudaBackend(0, 1, False, GpuPlan(host_rounds=hosts), graph.built_on)
         chosen = {peer: "p2p" if direct else "mpi-host" for peer in range(ranks) if peer != comm.rank}
 
         def connect(*_):

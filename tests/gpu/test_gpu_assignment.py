@@ -15,7 +15,7 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import connect
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import gpu_assignment
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import aware, selftest
 from dgraph.backend.cuda.transports import connect as connect_gpus
 from dgraph.backend.transport_names import TRANSPORTS
@@ -24,7 +24,7 @@ from dgraph.cli.parser import parse
 from dgraph.comm import world
 from dgraph.comm.hosts import FAKE
 from dgraph.errors import UsageError
-from dgraph.report import Trace
+from dgraph.report import Record
 from dgraph.tools.doctor import FAIL, OK, WARN
 from dgraph.tools.doctor import transport_checks as doctor
 
@@ -72,7 +72,7 @@ def test_a_wrong_map(gpus, told):
 def backend_of(comm, uuid=None, mps=False):
     device = Device(2, seed=comm.rank + 1)
     device.raw = Raw(uuid, mps=mps)
-    return CudaBackend(comm.rank, comm.size, comm.size == 1, Options(), device)
+    return CudaBackend(comm.rank, comm.size, comm.size == 1, GpuPlan(), device)
 
 
 @needs_compiler
@@ -215,7 +215,7 @@ def test_findings_of_transports():
 
 @pytest.mark.mpi_skip
 def test_a_trace_without_a_gpu_has_none():
-    assert "gpu" not in Trace(world()).collect()["ranks"][0]
+    assert "gpu" not in Record(world()).collect()["ranks"][0]
 
 
 @pytest.mark.mpi_skip

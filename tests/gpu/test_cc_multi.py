@@ -13,7 +13,7 @@ from gpu_ranks import field, run
 from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.kernels.components.cc_multi_cuda import ComponentsMulti
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.gpu_options import GpuPlan
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
@@ -72,7 +72,7 @@ def check(results, graph):
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
 
 
-@pytest.mark.parametrize("options", [Options(), Options(small=-1), Options(host_rounds=True), Options(renumber=True)])
+@pytest.mark.parametrize("options", [GpuPlan(), GpuPlan(small=-1), GpuPlan(host_rounds=True), GpuPlan(renumber=True)])
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_ranks_whose_largest_trees_are_one(ranks, options, united):
     for seed, edges in ((1, 700), (2, 2000)):
@@ -117,7 +117,7 @@ def late():
 @pytest.mark.parametrize(
     "mutant", [None, ("giant, whole, [&]", "giant, false, [&]"), ("? root : root_of(v)", "? root_of(v) : root_of(v)")]
 )
-@pytest.mark.parametrize("options", [Options(), Options(small=-1)])
+@pytest.mark.parametrize("options", [GpuPlan(), GpuPlan(small=-1)])
 def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
     """Check that a late smaller label is spread over the whole tree, including mirrors of known members."""
     (results,) = run(2, late(), [UnionFindLabels()], options=options, mutant=(CLEAR, mutant or CLEAR))
@@ -129,7 +129,7 @@ def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
         check(results, late())
 
 
-@pytest.mark.parametrize("options", [Options(), Options(small=-1)])
+@pytest.mark.parametrize("options", [GpuPlan(), GpuPlan(small=-1)])
 @pytest.mark.parametrize("holds", [True, False])
 def test_a_smaller_label_of_a_mirror_reaches_all(options, holds, united):
     """Check that a mirror's smaller label spreads if the mirror is in a largest tree unknown to its owner."""
@@ -163,7 +163,7 @@ def test_pairs_are_known_at_once(united):
 
 
 @pytest.mark.parametrize(
-    ("options", "variant"), [(Options(), None), (Options(small=-1), CLEAR), (Options(host_rounds=True), UNCLEAR)]
+    ("options", "variant"), [(GpuPlan(), None), (GpuPlan(small=-1), CLEAR), (GpuPlan(host_rounds=True), UNCLEAR)]
 )
 @pytest.mark.parametrize("ranks", [2, *(pytest.param(ranks, marks=pytest.mark.exhaustive) for ranks in (3, 4))])
 def test_graphs_at_random(ranks, options, variant):
@@ -229,7 +229,7 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
     assert united == dict.fromkeys(range(ranks), one)
 
 
-@pytest.mark.parametrize("options", [Options(renumber=True), Options(renumber=True, host_rounds=True)])
+@pytest.mark.parametrize("options", [GpuPlan(renumber=True), GpuPlan(renumber=True, host_rounds=True)])
 def test_ranks_whose_vertices_have_no_edges(options, united):
     """Check that the last two of four ranks elect a tree although none of their vertices was hooked."""
     busy = hubs(100, 400, 1)

@@ -1,0 +1,346 @@
+# Declarations for type checkers and editors, written by python -m dgraph.tools.typed_functions.
+# ruff: noqa
+# fmt: off
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+from dgraph.algorithms import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.backend.build import Graph, build_on_gpus
+from dgraph.comm import Comm, communicator
+from dgraph.engine.checkpoint import Checkpoint
+from dgraph.engine.run_options import Options
+from dgraph.errors import Checkpointed, ConvergenceWarning, DataError, DgraphError, InternalError, NotConverged, OutputError, PeerLost, UsageError, ValidationFailed
+from dgraph.graph.devices import Auto, Cpu, Cuda
+from dgraph.program import ADD, ALL, CHANGED, Field, Global, INF, MAX, MIN, OR, Program, maximum, minimum, mixed, sqrt, where
+from dgraph.result.result import Result
+from dgraph.service.client.connection import connect
+from dgraph.service.client.run_dispatch import run
+
+GraphLike: TypeAlias = str | PathLike | Graph | Any
+Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
+
+__version__: str
+HOMES: dict[str, str]
+FUNCTIONS: tuple[str, ...]
+ALIASES: dict[str, str]
+
+__all__ = [
+    "ADD",
+    "ALL",
+    "Algorithm",
+    "Answer",
+    "Auto",
+    "CHANGED",
+    "Checkpoint",
+    "Checkpointed",
+    "Comm",
+    "ConvergenceWarning",
+    "Cpu",
+    "Cuda",
+    "DataError",
+    "DgraphError",
+    "Field",
+    "Global",
+    "Graph",
+    "INF",
+    "InternalError",
+    "MAX",
+    "MIN",
+    "NotConverged",
+    "OR",
+    "Options",
+    "OutputError",
+    "Parameter",
+    "PeerLost",
+    "Program",
+    "Result",
+    "ResultColumn",
+    "UsageError",
+    "ValidationFailed",
+    "__version__",
+    "algorithm",
+    "apsp",
+    "bc",
+    "betweenness_centrality",
+    "bfs",
+    "build_on_gpus",
+    "cc",
+    "cdlp",
+    "closeness",
+    "closeness_centrality",
+    "clustering",
+    "color",
+    "communicator",
+    "connect",
+    "connected_components",
+    "core_number",
+    "edge_bc",
+    "edge_betweenness_centrality",
+    "greedy_color",
+    "hits",
+    "k_core",
+    "k_truss",
+    "kcore",
+    "ktruss",
+    "ktruss_subgraph",
+    "label_propagation",
+    "lcc",
+    "maximal_independent_set",
+    "maximum",
+    "minimum",
+    "minimum_spanning_forest",
+    "minimum_spanning_tree",
+    "mis",
+    "mixed",
+    "mst",
+    "multi_source_bfs",
+    "multi_source_sssp",
+    "pagerank",
+    "reachability",
+    "run",
+    "scc",
+    "sqrt",
+    "sssp",
+    "strongly_connected_components",
+    "triangle_count",
+    "triangles",
+    "weakly_connected_components",
+    "where",
+]
+
+def apsp(
+    graph: GraphLike,
+    *,
+    variant: Literal["auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators"] = "auto",
+    dtype: Literal["auto", "float32", "float64"] = "auto",
+    block: int | None = None,
+    parts: int | None = None,
+    matrix_file: str | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def bc(
+    graph: GraphLike,
+    *,
+    k: int | None = None,
+    random_state: int = 1,
+    sources: Vertices | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.1,
+    weighted: bool = False,
+    normalized: bool = True,
+    endpoints: bool = False,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def bfs(
+    graph: GraphLike,
+    source: int | str,
+    *,
+    depth_limit: int | None = None,
+    return_predecessors: bool = True,
+    predecessors: Literal["smallest", "any"] = "smallest",
+    variant: Literal["direction-optimizing", "topology", "edge-topology", "matrix", "queue", "expand-contract", "contract-expand", "two-phase", "hybrid", "bfs-4k", "expand-gather", "expand-balanced", "expand-hybrid"] = "direction-optimizing",
+    without: str | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+    previous: Result | None = None,
+) -> Result: ...
+def cc(
+    graph: GraphLike,
+    *,
+    variant: Literal["union-find", "label-propagation"] = "union-find",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+    previous: Result | None = None,
+) -> Result: ...
+def cdlp(
+    graph: GraphLike,
+    *,
+    max_iter: int = 10,
+    count: Literal["edges", "arcs"] = "edges",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def closeness(
+    graph: GraphLike,
+    *,
+    k: int | None = None,
+    random_state: int = 1,
+    wf_improved: bool = True,
+    weighted: bool = False,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def color(
+    graph: GraphLike,
+    *,
+    variant: Literal["greedy", "jones-plassmann", "degree", "hybrid", "steal"] = "greedy",
+    switch_round: int | None = None,
+    random_state: int = 1,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def edge_bc(
+    graph: GraphLike,
+    *,
+    k: int | None = None,
+    random_state: int = 1,
+    sources: Vertices | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.1,
+    weighted: bool = False,
+    normalized: bool = True,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def hits(
+    graph: GraphLike,
+    *,
+    tol: float = 1e-08,
+    max_iter: int = 100,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def kcore(
+    graph: GraphLike,
+    *,
+    k: int | None = None,
+    variant: Literal["auto", "peeling", "shells", "estimates"] = "auto",
+    count: Literal["edges", "arcs"] = "edges",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def ktruss(
+    graph: GraphLike,
+    *,
+    k: int | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def lcc(
+    graph: GraphLike,
+    *,
+    count: Literal["edges", "arcs"] = "edges",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def mis(
+    graph: GraphLike,
+    *,
+    random_state: int = 1,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def mst(
+    graph: GraphLike,
+    *,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def multi_source_bfs(
+    graph: GraphLike,
+    *,
+    sources: Vertices | None = None,
+    k: int = 64,
+    random_state: int = 1,
+    depth_limit: int | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def multi_source_sssp(
+    graph: GraphLike,
+    *,
+    sources: Vertices | None = None,
+    k: int = 64,
+    random_state: int = 1,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def pagerank(
+    graph: GraphLike,
+    *,
+    alpha: float = 0.85,
+    tol: float = 1e-06,
+    max_iter: int = 100,
+    personalization: Vertices | None = None,
+    precision: Literal["double", "single"] = "double",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+    previous: Result | None = None,
+) -> Result: ...
+def reachability(
+    graph: GraphLike,
+    *,
+    sources: Vertices | None = None,
+    k: int = 64,
+    random_state: int = 1,
+    depth_limit: int | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def scc(
+    graph: GraphLike,
+    *,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def sssp(
+    graph: GraphLike,
+    source: int | str,
+    *,
+    cutoff: float | None = None,
+    delta: float | None = None,
+    variant: Literal["auto", "buckets", "gather", "bellman-ford", "bellman-ford-topology", "delta-stepping", "near-far", "workfront", "bucketing", "h-bf"] = "auto",
+    return_predecessors: bool = True,
+    predecessors: Literal["smallest", "any"] = "smallest",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+    previous: Result | None = None,
+) -> Result: ...
+def triangles(
+    graph: GraphLike,
+    *,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+betweenness_centrality = bc
+closeness_centrality = closeness
+clustering = lcc
+connected_components = cc
+core_number = kcore
+edge_betweenness_centrality = edge_bc
+greedy_color = color
+k_core = kcore
+k_truss = ktruss
+ktruss_subgraph = ktruss
+label_propagation = cdlp
+maximal_independent_set = mis
+minimum_spanning_forest = mst
+minimum_spanning_tree = mst
+strongly_connected_components = scc
+triangle_count = triangles
+weakly_connected_components = cc
