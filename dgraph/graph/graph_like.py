@@ -78,5 +78,5 @@ def _kind(value: Any) -> str:
         return ""
     if isinstance(value, (str, os.PathLike)):
         return "name"
-    known = {"networkx": is_networkx, "matrix": is_matrix, "table": is_table}
-    return next((kind for kind, fits in known.items() if fits(value)), "no graph")
+    kinds = {"networkx": is_networkx, "matrix": is_matrix, "table": is_table}
+    return next((kind for kind, fits in kinds.items() if fits(value)), "no graph")

@@ -167,8 +167,8 @@ def _receive(inboxes, block, start, stop, order, cuts, layout):
 
 def _fill(inboxes, name, came):
     for inbox, pieces in zip(inboxes, came, strict=True):
-        for at, piece in zip(inbox.next, pieces, strict=True):
-            getattr(inbox, name)[at : at + len(piece)] = piece
+        for start, piece in zip(inbox.next, pieces, strict=True):
+            getattr(inbox, name)[start : start + len(piece)] = piece
     return [np.array([len(piece) for piece in pieces], np.int64) for pieces in came]
 
 

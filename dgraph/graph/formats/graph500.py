@@ -51,8 +51,8 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawE
             check_range(ids, 0, np.iinfo(np.int64).max - 1, f"{path}: {name}", low)
         weights = None
         if os.path.exists(weights_at):
-            if (found := file_size(weights_at)) != 4 * edges:
-                raise DataError(f"{weights_at}: {found} bytes, but {edges} edges have 4 each; was it cut short?")
+            if (stored := file_size(weights_at)) != 4 * edges:
+                raise DataError(f"{weights_at}: {stored} bytes, but {edges} edges have 4 each; was it cut short?")
             weights = slice_of(weights_at, "<f4", high - low, 4 * low)
     largest = comm.largest(max(int(src.max(initial=0)), int(dst.max(initial=0))))
     with comm.together():

@@ -215,11 +215,11 @@ def file_size(path: str) -> int:
         OutputError: it cannot be opened.
     """
     try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{path}: not a regular file; every rank reads its own part, so give a plain file")
         with open(path, "rb"):
-            return found.st_size
+            return status.st_size
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"{path}: no such file") from None
     except PermissionError:
