@@ -129,7 +129,7 @@ class _Search:
             table = LevelTable(self.device, self.graph, self.words, self.bits, self.digits, depth)
             return GpuReached(none, none, pairs, depth, none, none, sources=len(self.at), table=table)
         views = (FieldView(self.device, each, self.graph.place) for each in (self.far, self.reached))
-        far, reached = (self.device.get(view.at(slice(0, masters))) for view in views)
+        far, reached = (self.device.get(view.values_at(slice(0, masters))) for view in views)
         return Reached(far, reached, pairs, depth, none, none)
 
     def _batch(self, first: int, at: Any, limit: int) -> tuple[int, int]:
