@@ -79,8 +79,8 @@ class Comm(ABC):
 
         Other work may run in between, but no other communication.
         """
-        found = self.allreduce(values, op)
-        return lambda: found
+        combined = self.allreduce(values, op)
+        return lambda: combined
 
     @abstractmethod
     def allgather(self, values: np.ndarray) -> np.ndarray:
@@ -236,8 +236,8 @@ class Comm(ABC):
 
 def _kind(error: BaseException) -> str:
     if isinstance(error, errors.DgraphError):
-        known = (cls.__name__ for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
-        return next(known)
+        names = (cls.__name__ for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
+        return next(names)
     return "OutputError" if isinstance(error, OSError) else "InternalError"
 
 

@@ -101,7 +101,7 @@ def test_few_elements_are_not_compiled(monkeypatch):
         return found
 
     assert total(np.arange(4), 1) == 7
-    assert total.made is None
+    assert total.compiled is None
     assert total(np.arange(5), 1) == 11
     assert called == [4]
     assert total(np.arange(3), 1) == 4  # compiled by now
