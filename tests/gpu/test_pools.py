@@ -114,27 +114,27 @@ class Gpu:
 
 @pytest.fixture
 def gpu(monkeypatch):
-    made = Gpu()
-    monkeypatch.setattr(cuda, "cupy", lambda: made)
+    fake = Gpu()
+    monkeypatch.setattr(cuda, "cupy", lambda: fake)
     monkeypatch.setattr(pools, "_pools", {})
     gc.collect()
     gc.disable()
-    yield made
+    yield fake
     gc.enable()
-    assert not made.lost, "memory went while somebody used it"
+    assert not fake.lost, "memory went while somebody used it"
 
 
 def using(gpu, allocator="pool", memory=None):
-    made = cuda.CudaDevice(0, allocator)
-    made.cap(memory)
-    made.use()
-    return made
+    device = cuda.CudaDevice(0, allocator)
+    device.cap(memory)
+    device.use()
+    return device
 
 
 def garbage(gpu, size):
     """Allocate memory that only a reference cycle holds."""
-    held = [gpu.alloc(size)]
-    held.append(held)
+    cycle = [gpu.alloc(size)]
+    cycle.append(cycle)
 
 
 def test_a_device_leaves_with_its_last_user_and_so_does_its_memory(gpu):
@@ -269,15 +269,17 @@ def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, vali
     device = Device()
     graph = BuiltGraph.from_spec(spec, SerialComm(), device, "auto", LoadOptions())
     backend = CudaBackend(0, 1, True, Options(), device)
-    given = {"source": 1} if name in ("bfs", "sssp") else {}
-    flat_run(name, graph, backend=backend, validate=validate, **given)
-    runs = [weakref.ref(each) for each in [backend, *(graph for _, graph, _ in backend._graphs.values())]]
+    parameters = {"source": 1} if name in ("bfs", "sssp") else {}
+    flat_run(name, graph, backend=backend, validate=validate, **parameters)
+    runs = [weakref.ref(reference) for reference in [backend, *(graph for _, graph, _ in backend._graphs.values())]]
     assert len(runs) == 2
     del backend
-    assert not any(each() for each in runs)
-    left = [weakref.ref(each) for each in (device, graph, *(part.local for part in graph.partitions.values()))]
+    assert not any(reference() for reference in runs)
+    left = [
+        weakref.ref(reference) for reference in (device, graph, *(part.local for part in graph.partitions.values()))
+    ]
     del graph, device
-    assert not any(each() for each in left)
+    assert not any(reference() for reference in left)
 
 
 class Crowded(Device):
