@@ -32,7 +32,7 @@ def as_graph(value: Any, comm: Comm) -> Graph:
     """
     if isinstance(value, Graph):
         return value
-    kinds = {kind for kind in comm.allgather_json(_kind(value)) if kind}
+    kinds = {kind for kind in comm.allgather_json(_detect_kind(value)) if kind}
     if len(kinds) > 1:
         raise UsageError(
             f"graph is {' and '.join(sorted(kinds))} on the ranks; pass parts of one kind, or all on one rank"
@@ -73,7 +73,7 @@ def name_of_input(value: Any) -> str:
     return os.fsdecode(value) if isinstance(value, (str, os.PathLike)) else type(value).__name__
 
 
-def _kind(value: Any) -> str:
+def _detect_kind(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (str, os.PathLike)):

@@ -138,14 +138,14 @@ def previous_answer(
         if step.shift is not None:
             vertex, added = shifted(vertex, step.shift), shifted(added, step.shift)
         added = np.concatenate([added, step.added])
-    rows, lost = _rows(vertex, local)
+    rows, lost = _match_rows(vertex, local)
     if comm.total(lost):
         return None, "the previous run had another policy"
     removed, raised = any(step.removed for step in steps), any(step.raised for step in steps)
     return PreviousAnswer(added, removed, raised, directed, local, columns, steps, rows), ""
 
 
-def _rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray | None, int]:
+def _match_rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray | None, int]:
     """Return the row of every master in an ascending column of vertices, -1 for new ones; and the rows of no master.
 
     None stands for equal rows.

@@ -124,7 +124,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    offsets, targets, weights, loops = _rows(listed, cuts, comm)
+    offsets, targets, weights, loops = _place_rows(listed, cuts, comm)
     del listed
     first = int(cuts[comm.rank])
     sort_rows(offsets, targets, weights)
@@ -275,7 +275,7 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
+def _place_rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
     """Return the CSR rows of this rank, unsorted within a row, and the number of self-loops listed here.
 
     Arcs travel twice: the first pass counts sources, the second places arcs. This avoids a buffer of all arcs in

@@ -63,7 +63,7 @@ def number(whole, masters: list[Masters], arcs_of_parts: list[HeldArcs], owner, 
             lids, counts = _lids(here, part, arcs, owner, layout.count)
             gids = np.empty(len(lids), np.int64)
             gids[lids] = here.members()
-            numbered.append((gids, _rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
+            numbered.append((gids, _build_rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
             del here, lids
     peer_mirrors = mirrors_of_peers(
         [own_mirrors for *_, own_mirrors in numbered], [gids for gids, *_ in numbered], masters, layout
@@ -123,7 +123,7 @@ def _lids(here: GidSet, part: int, arcs: HeldArcs, owner, parts: int) -> tuple[n
     return _ranks(key, np.cumsum(counts) - counts), counts[1:].reshape(parts, 3)
 
 
-def _rows(here: GidSet, lids: np.ndarray, arcs: HeldArcs) -> Csr:
+def _build_rows(here: GidSet, lids: np.ndarray, arcs: HeldArcs) -> Csr:
     """Return the CSR by source lid; empties ``arcs``. Rows that are already in order are not moved."""
     sources = here.translate(arcs.rows, lids)
     offsets = np.zeros(len(lids) + 1, np.int64)

@@ -102,14 +102,14 @@ def change(graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
     owners = tuple(_owners(local, gids, end, what, comm) for end in (add.src, add.dst))
     holder = np.where(existing.holder >= 0, existing.holder, owners[_end_that_holds(local, comm)])
     mine = holder == comm.rank
-    put = _joined(add[mine], replaced)
+    put = _join_arcs(add[mine], replaced)
     new = what.new[what.new % comm.size == comm.rank]
     numbers = numbers_after(
         local, gids, new, (add.src[mine], add.dst[mine]), tuple(own[mine] for own in owners), comm.rank, comm.size
     )  # fmt: skip
     with comm.together():
         check_size(len(numbers.gids))
-    cut = _joined(remove, replaced)
+    cut = _join_arcs(remove, replaced)
     out = _merged(local.out, local, gids, numbers, cut, put)
     more = _Sums((remove, add), (-gone.copies, np.ones(len(add), np.int64)))
     partition = _assembled(graph, local, numbers, out, more, what, comm)
@@ -210,7 +210,7 @@ def _end_that_holds(local: LocalGraph, comm: Comm) -> int:
     return int(parted > 0 and not entered)
 
 
-def _joined(one: Arcs, other: Arcs) -> Arcs:
+def _join_arcs(one: Arcs, other: Arcs) -> Arcs:
     weights = None
     if one.weights is not None and other.weights is not None:
         weights = np.concatenate([one.weights, other.weights])

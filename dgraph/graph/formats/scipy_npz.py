@@ -96,7 +96,7 @@ def _read(
             raise DataError(f"{path}: {start.size} rows for {entries} entries; write it again with save_npz")
         src = _ids(start, lo, hi, n, f"{path}: row")
     else:
-        src = _rows(start, lo, hi, n, entries, path)
+        src = _expand_rows(start, lo, hi, n, entries, path)
     if data.dtype.kind not in "biuf":
         raise DataError(f"{path}: got values of {data.dtype}; a weight is a real number; convert the matrix")
     weights, rounded = None, False
@@ -166,7 +166,7 @@ def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
     return out
 
 
-def _rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
+def _expand_rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
     """Return the rows of entries ``lo .. hi - 1``."""
     if offsets.size != n + 1:
         raise DataError(f"{path}: {offsets.size} offsets for {n} rows; write it again with save_npz")

@@ -63,7 +63,7 @@ def edges_of(
         for name, count in ((names[1], columns[1].size), (names[2], size if weights is None else weights.size)):
             if count != size:
                 raise UsageError(f"{name} has {count} values, {names[0]} {size}; pass one value an edge in each")
-    strings = _kind(columns, comm) == "strings"
+    strings = _agree_on_kind(columns, comm) == "strings"
     facts = LoadFacts("edges", notes=shared_notes(note, comm))
     weights = unify_weights(weights, size, comm)
     if strings:
@@ -89,7 +89,7 @@ def edges_of(
     )  # fmt: skip
 
 
-def _kind(columns: list[VertexColumn], comm: Comm) -> str:
+def _agree_on_kind(columns: list[VertexColumn], comm: Comm) -> str:
     """Return "integers" or "strings", whichever all columns of all ranks hold; collective."""
     holders: dict[str, str] = {}
     for rank, kinds in enumerate(comm.allgather_json([[column.name, column.kind] for column in columns])):

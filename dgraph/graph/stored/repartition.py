@@ -65,7 +65,7 @@ def repartitioned(whole, store: Store, comm: Comm) -> LocalGraph:
         mine = pieces(store, comm.rank, comm.size)
         taken = [_read_piece(store, piece, gid_type(whole.n)) for piece in mine]
         masters = _masters(store, mine, comm.size)
-        arcs = _joined(taken, gid_type(whole.n), store)
+        arcs = _join_pieces(taken, gid_type(whole.n), store)
     return number(whole, [masters], [arcs], owners(whole.n, store, comm), PartLayout(comm.size, comm))[0]
 
 
@@ -184,7 +184,7 @@ def _read_piece(store: Store, piece: Piece, dtype: np.dtype) -> tuple:
     return gids[rows].astype(dtype), counts[rows], gids.astype(dtype)[lids], weight
 
 
-def _joined(taken: list[tuple], dtype: np.dtype, store: Store) -> HeldArcs:
+def _join_pieces(taken: list[tuple], dtype: np.dtype, store: Store) -> HeldArcs:
     """Join the rows of all pieces. A source with rows in several parts gets one row, its targets ascending."""
     kind = store.manifest["graph"]["weights"]
     none = [

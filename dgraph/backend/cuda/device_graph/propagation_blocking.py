@@ -74,7 +74,7 @@ class EdgeTiles:
         size, edges = len(rows.offsets) - 1, len(rows.neighbours)
         self.masters = tiles_of(masters)
         tiles = self.masters + tiles_of(size - masters)
-        self._module = device.module(_text(rows.offsets.dtype == np.int64), "tiling")
+        self._module = device.module(_write_kernels(rows.offsets.dtype == np.int64), "tiling")
         self._words = dict.fromkeys(MEMBERS, 0) | {
             "neighbours": device.address(rows.neighbours), "offsets": device.address(rows.offsets),
             "edges": edges, "rows": size, "masters": masters, "master_tiles": self.masters,
@@ -129,6 +129,6 @@ MEMBERS = (
 """Members of ``Env`` in ``tile_building.cuh``, in order."""
 
 
-def _text(wide: bool) -> str:
+def _write_kernels(wide: bool) -> str:
     offsets = f"typedef {TYPES['int64' if wide else 'uint32']} offset_t;"
     return "\n".join([control.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tile_building")])

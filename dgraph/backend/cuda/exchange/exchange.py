@@ -83,7 +83,7 @@ class Exchange:
         device, graph, post = self.device, self.graph, self.machine.arrays.post
         others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
         if self.post.table is None:
-            self.post.table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
+            self.post.table = device.put(np.array([self._pack_peer(peer) for peer in others], np.uint64).view(np.int64))
         offsets, slots = graph.mirror_slots
         words = np.zeros(post.size, np.int64)
         words[layout.POST_NUMBER], words[layout.POST_STAMP] = self.post.number, self.post.stamp
@@ -109,7 +109,7 @@ class Exchange:
             mirror_slot_offsets=device.address(offsets), mirror_slots=device.address(slots),
         )  # fmt: skip
 
-    def _row(self, peer: int) -> list[int]:
+    def _pack_peer(self, peer: int) -> list[int]:
         """Return one ``Peer`` of ``messages.cuh`` as words."""
         boxes, local = self.post.boxes, self.graph.local
         shares = peer in self.peers

@@ -102,7 +102,7 @@ def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: 
         _check(size)
         xp.cumsum(before, dtype=np.uint32, out=before)
         ended = device.get(rows | columns)
-    isolated = draft.n - _joined(ended, comm)
+    isolated = draft.n - _count_touched(ended, comm)
     del ended
     with comm.together():
         gids, _ = gid_dtype(draft.n)
@@ -155,7 +155,7 @@ def _exchange_mirrors(vertices: Vertices, kernels: BuildKernels, comm: Comm) -> 
                 vertices.lids[peer] = lids
 
 
-def _joined(ended: np.ndarray, comm: Comm) -> int:
+def _count_touched(ended: np.ndarray, comm: Comm) -> int:
     """Count the vertices that have an arc on any rank; every rank counts a share of the words; collective."""
     cuts = np.arange(comm.size + 1) * ended.size // comm.size
     parts = comm.alltoallv([ended[low:high] for low, high in pairwise(cuts)])
