@@ -91,7 +91,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable
-    rule, ids_of_input, extra = options.merge, raw.ids, raw.extra
+    rule, input_ids, extra = options.merge, raw.ids, raw.extra
     keep_parallel = options.keep_parallel or (raw.parallel and rule == "min")
     vertices_at, edges_at = raw.vertices_at or (lambda _: facts.name), raw.edges_at or (lambda _: facts.name)
     why = raw.why if directed == raw.directed else "asked for"
@@ -113,7 +113,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         src = to_gids(ids, src, edges_at, comm, disposable)
         dst = to_gids(ids, dst, edges_at, comm, disposable)
     else:
-        ids = ids_of_input or ConsecutiveIds(n, base)
+        ids = input_ids or ConsecutiveIds(n, base)
     edges = None
     if rule != "min":
         edges = prepare(src, dst, weights, rule, doubled, both and not doubled, comm, halves)

@@ -112,21 +112,21 @@ def fitted_weights(batch: EdgeBatch, kind: np.dtype | None, counts: bool) -> np.
     return fitted
 
 
-def _columns(what: str, value: Any, weights: Any) -> tuple[list[VertexColumn], np.ndarray | None]:
+def _columns(what: str, edges: Any, weights: Any) -> tuple[list[VertexColumn], np.ndarray | None]:
     """Return columns of sources and targets, and the weights."""
-    if value is None:
+    if edges is None:
         if weights is not None and len(weights):
             raise UsageError("weights without edges; give the edges with add=")
         return [VertexColumn(what, 0)] * 2, None
-    if is_table(value):
-        table = table_columns(value, None, f"{what}: the table")
+    if is_table(edges):
+        table = table_columns(edges, None, f"{what}: the table")
         name = "weights" if weights is not None else f"{what}: {table.titles[2]}"
         weights = table.weights if weights is None else weights
         columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(table[:2], table.titles, strict=False)]
     else:
-        pairs = host_array(value, what)
-        if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(value, (list, tuple)):
-            pairs = np.array([list(pair) for pair in value], object)  # NumPy makes text of the integers among names
+        pairs = host_array(edges, what)
+        if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(edges, (list, tuple)):
+            pairs = np.array([list(pair) for pair in edges], object)  # NumPy makes text of the integers among names
         if not pairs.size:
             pairs = np.zeros((0, 2), np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
