@@ -151,23 +151,19 @@ def _imported(name: str) -> Policy:
     """Import the policy ``MODULE:NAME``: a function of that module, or the policy it registered under that name."""
     module, _, member = name.partition(":")
     try:
-        member_of_module = getattr(importlib.import_module(module), member, None)
+        place = getattr(importlib.import_module(module), member, None)
     except ImportError as error:
         raise PolicyError(
             f"policy {name!r}: {module} cannot be imported ({error}); start where it can, or set PYTHONPATH"
         ) from error
-    registered = [
-        policy for policy in POLICIES.values() if member_of_module is not None and policy.place is member_of_module
-    ]
+    registered = [policy for policy in POLICIES.values() if place is not None and policy.place is place]
     if registered or member in POLICIES:
         return registered[0] if registered else POLICIES[member]
-    if not callable(member_of_module):
+    if not callable(place):
         raise PolicyError(
             f"policy {name!r}: {module} has no function {member!r}; write one that takes (edges, parts, comm)"
         )
-    return Policy(
-        name, (inspect.getdoc(member_of_module) or "").partition("\n")[0], member_of_module, _options(member_of_module)
-    )
+    return Policy(name, (inspect.getdoc(place) or "").partition("\n")[0], place, _options(place))
 
 
 def _known(name: str, names) -> str:

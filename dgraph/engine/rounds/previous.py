@@ -90,12 +90,8 @@ class PreviousAnswer:
         if not self.local.ascending:
             return np.isin(original, ends).astype(np.uint8)
         flags = np.zeros(original.size, np.uint8)
-        positions = np.searchsorted(original, ends)
-        flags[
-            positions[positions < original.size][
-                original[positions[positions < original.size]] == ends[positions < original.size]
-            ]
-        ] = 1
+        rows = np.searchsorted(original, ends)
+        flags[rows[rows < original.size][original[rows[rows < original.size]] == ends[rows < original.size]]] = 1
         return flags
 
 

@@ -65,7 +65,7 @@ class RowCertificate:
         comm: Comm, built: DeviceRows | None = None, fingerprint: str = "", drawn: Any = None,
     ):  # fmt: skip
         self.comm = comm
-        self.graph, self.device, self._block, self._drawn = graph, device, block, drawn
+        self.device, self._block, self._drawn = device, block, drawn
         self._built, self._fingerprint = built, fingerprint
         self._rows: DeviceRows | None = None
         self.n, self.rows, self.arcs, self.ids = graph.n, graph.n, graph.arcs, graph.ids
