@@ -38,21 +38,21 @@ class Checked(LookUp):
 
     def __call__(self, *gids: np.ndarray) -> np.ndarray:
         """Return the checked parts, int32, of vertices or of arcs (sources, targets)."""
-        wide = [np.asarray(each).astype(np.int64, copy=False) for each in gids]
-        found, what = np.asarray(self.of(*wide)), "an arc" if len(wide) == 2 else "a vertex"
-        if found.shape != wide[0].shape or found.dtype.kind not in "iu":
+        wide = [np.asarray(array).astype(np.int64, copy=False) for array in gids]
+        parts, what = np.asarray(self.of(*wide)), "an arc" if len(wide) == 2 else "a vertex"
+        if parts.shape != wide[0].shape or parts.dtype.kind not in "iu":
             raise PolicyError(
-                f"policy {self.policy!r} gives {found.dtype} of shape {found.shape} for {len(wide[0])} gids; "
+                f"policy {self.policy!r} gives {parts.dtype} of shape {parts.shape} for {len(wide[0])} gids; "
                 f"give an integer for each, the part that has {what}"
             )
-        wrong = np.flatnonzero((found < 0) | (found >= self.parts))
+        wrong = np.flatnonzero((parts < 0) | (parts >= self.parts))
         if wrong.size:
-            which = " → ".join(str(each[wrong[0]]) for each in wide)
+            which = " → ".join(str(numbers[wrong[0]]) for numbers in wide)
             raise PolicyError(
-                f"policy {self.policy!r} gives {what}, {which}, to part {found[wrong[0]]}, but parts are "
+                f"policy {self.policy!r} gives {what}, {which}, to part {parts[wrong[0]]}, but parts are "
                 f"0 .. {self.parts - 1}: correct the policy"
             )
-        return found.astype(np.int32, copy=False)
+        return parts.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Placement:
         if (self.cut == "vertex") == (self.holder is None):
             raise ValueError(f"policy {self.policy!r}: a holder belongs to cut 'vertex', and to no other")
         for name in ("owner", "holder"):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, LookUp):
-                object.__setattr__(self, name, Checked(given, self.policy, self.parts))
+            function = getattr(self, name)
+            if function is not None and not isinstance(function, LookUp):
+                object.__setattr__(self, name, Checked(function, self.policy, self.parts))
 
     def because(self, reason: str, warning: str = "") -> Placement:
         """Return the same placement with another reason."""

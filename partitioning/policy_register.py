@@ -87,26 +87,26 @@ def choose(text: str) -> Chosen:
         PolicyError: an unknown policy, option or value; the text lists the known ones.
     """
     name, *words = text.split(",")
-    found = _imported(name) if ":" in name else POLICIES.get(name)
-    if found is None:
+    policy = _imported(name) if ":" in name else POLICIES.get(name)
+    if policy is None:
         raise PolicyError(f"unknown policy {name!r}: {_known(name, POLICIES)}, or MODULE:NAME for one of your own")
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")
-        if key not in found.options:
-            known = f"{_known(key, found.options)}; write {name},option=value" if found.options else "it has none"
-            raise PolicyError(f"policy {name!r} has no option {key!r}: {known}")
-        if key in given:
-            raise PolicyError(f"policy {name!r}: {key} is given twice, as {given[key]} and {value}; give it once")
-        option = found.options[key]
+        if key not in policy.options:
+            cause = f"{_known(key, policy.options)}; write {name},option=value" if policy.options else "it has none"
+            raise PolicyError(f"policy {name!r} has no option {key!r}: {cause}")
+        if key in values:
+            raise PolicyError(f"policy {name!r}: {key} is given twice, as {values[key]} and {value}; give it once")
+        option = policy.options[key]
         try:
-            given[key] = option.value(value)
+            values[key] = option.value(value)
         except (ValueError, KeyError):
             wanted = " or ".join(option.choices) or {"int": "an integer", "float": "a number", "bool": "1 or 0"}.get(
                 option.type.__name__, "text"
             )
             raise PolicyError(f"policy {name!r}: {word!r} is not valid; {key} is {wanted}") from None
-    return Chosen(found, given)
+    return Chosen(policy, values)
 
 
 def plan(name: str, edges, parts: int, comm) -> Placement:
@@ -138,34 +138,34 @@ def _part_zero(gids: np.ndarray) -> np.ndarray:
 
 def _options(place: Callable[..., Placement]) -> dict[str, Option]:
     hints = get_type_hints(place)
-    found = {}
+    options = {}
     for parameter in inspect.signature(place).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY:
             kind = hints.get(parameter.name, type(parameter.default))
             choices = get_args(kind) if get_origin(kind) is Literal else ()
-            found[parameter.name] = Option(parameter.name, str if choices else kind, parameter.default, choices)
-    return found
+            options[parameter.name] = Option(parameter.name, str if choices else kind, parameter.default, choices)
+    return options
 
 
 def _imported(name: str) -> Policy:
     """Import the policy ``MODULE:NAME``: a function of that module, or the policy it registered under that name."""
     module, _, member = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), member, None)
+        place = getattr(importlib.import_module(module), member, None)
     except ImportError as error:
         raise PolicyError(
             f"policy {name!r}: {module} cannot be imported ({error}); start where it can, or set PYTHONPATH"
         ) from error
-    registered = [each for each in POLICIES.values() if found is not None and each.place is found]
+    registered = [policy for policy in POLICIES.values() if place is not None and policy.place is place]
     if registered or member in POLICIES:
         return registered[0] if registered else POLICIES[member]
-    if not callable(found):
+    if not callable(place):
         raise PolicyError(
             f"policy {name!r}: {module} has no function {member!r}; write one that takes (edges, parts, comm)"
         )
-    return Policy(name, (inspect.getdoc(found) or "").partition("\n")[0], found, _options(found))
+    return Policy(name, (inspect.getdoc(place) or "").partition("\n")[0], place, _options(place))
 
 
-def _known(name: str, known) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return (f"did you mean {close[0]!r}? " if close else "") + f"known are {', '.join(sorted(known))}"
+def _known(name: str, names) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    return (f"did you mean {close[0]!r}? " if close else "") + f"known are {', '.join(sorted(names))}"

@@ -37,7 +37,7 @@ def quality(edges, placement: Placement, comm) -> dict:
     with errors_on_all_ranks(comm):
         owners = placement.owner(rows)
     masters = comm.allreduce(np.bincount(owners, minlength=parts))
-    held, crossing = np.zeros(parts, np.int64), 0
+    arcs_of_parts, crossing = np.zeros(parts, np.int64), 0
     counts = np.zeros(3, np.int64)
     group = max(1, min(parts, ROOM // (2 * (edges.n // 8 + 8))))
     for low in range(0, parts, group):
@@ -49,7 +49,7 @@ def quality(edges, placement: Placement, comm) -> dict:
                 holder = placement.holder(src, dst) if placement.holder else owner
                 marks.add(src, dst, of_src, of_dst, holder)
                 if low == 0:
-                    held += np.bincount(holder, minlength=parts)
+                    arcs_of_parts += np.bincount(holder, minlength=parts)
                     crossing += int(np.count_nonzero(of_src != of_dst))
         counts += marks.counts(comm)
     left, entered, either = counts.tolist()
@@ -60,7 +60,7 @@ def quality(edges, placement: Placement, comm) -> dict:
         "mirrors_left": left,
         "replication_factor": (edges.n + either) / max(edges.n, 1),
         "vertex_balance": _balance(masters),
-        "edge_balance": _balance(comm.allreduce(held)),
+        "edge_balance": _balance(comm.allreduce(arcs_of_parts)),
         "round_bytes": {
             name: round(entered * proposed + left * read) for name, (proposed, read) in LABELS.items()
         },
@@ -78,10 +78,10 @@ def cut(edges, placement: Placement, comm) -> float:
 
 def edge_balance(edges, placement: Placement, comm) -> float:
     """Return the arcs on the fullest part over the mean; collective."""
-    held = np.zeros(placement.parts, np.int64)
+    arcs_of_parts = np.zeros(placement.parts, np.int64)
     for src, dst in arcs.pieces(edges):
-        held = held + np.bincount(placement.edge_owner(src, dst), minlength=placement.parts)
-    return _balance(comm.allreduce(held))
+        arcs_of_parts = arcs_of_parts + np.bincount(placement.edge_owner(src, dst), minlength=placement.parts)
+    return _balance(comm.allreduce(arcs_of_parts))
 
 
 def _owned(edges, placement, start):
@@ -122,5 +122,5 @@ class _Marks:
         return comm.allreduce(np.array([ones(shares[0]), ones(shares[1]), ones(shares[0] | shares[1])], np.int64))
 
 
-def _balance(held: np.ndarray) -> float:
-    return float(held.max() / held.mean()) if held.any() else 1.0
+def _balance(counts: np.ndarray) -> float:
+    return float(counts.max() / counts.mean()) if counts.any() else 1.0

@@ -29,8 +29,8 @@ def folder() -> Path:
         except OSError as error:
             failure = error
             continue
-        found = path.stat()
-        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        status = path.stat()
+        if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise OutputError(
                 f"the cache folder {path} can be written by others, and compiled code is executed from it; "
                 f"chmod 700 it, or set DGRAPH_CACHE_DIR to a folder of your own"

@@ -63,19 +63,21 @@ class _Few(Deferred):
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return (
-            self.few(*args, **keywords) if self.made is None and _small(args) else super().__call__(*args, **keywords)
+            self.few(*args, **keywords)
+            if self.compiled is None and _small(args)
+            else super().__call__(*args, **keywords)
         )
 
 
 def plain(compiled: Any) -> Callable:
     """Return a compiled function's Python function, which calls plain functions: most work on arrays as on numbers."""
-    known = _plain.get(compiled.py_func)
-    if known is None:
+    function = _plain.get(compiled.py_func)
+    if function is None:
         code, space = compiled.py_func.__code__, dict(compiled.py_func.__globals__)
-        known = _plain[compiled.py_func] = FunctionType(code, space)
+        function = _plain[compiled.py_func] = FunctionType(code, space)
         called = [name for name in code.co_names if hasattr(space.get(name), "py_func")]
         space.update({name: plain(space[name]) for name in called})
-    return known
+    return function
 
 
 _plain: dict[Callable, Callable] = {}
@@ -102,7 +104,7 @@ def share(package: str) -> None:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == package:
             for value in list(vars(module).values()):
-                if isinstance(value, Deferred) and value.made is None:
+                if isinstance(value, Deferred) and value.compiled is None:
                     value.decorate = partial(_decorate_shared, value.decorate)
 
 
@@ -130,13 +132,13 @@ class _OneCompiles:
         return getattr(self._kept, name)
 
     def load_overload(self, signature, context):
-        found = self._load(signature, context)
-        if found is None and _lock(self._place):
+        overload = self._load(signature, context)
+        if overload is None and _lock(self._place):
             self._locked = True
-            found = self._load(signature, context)
-            if found is not None:
+            overload = self._load(signature, context)
+            if overload is not None:
                 self._free()
-        return found
+        return overload
 
     def _load(self, signature, context):
         """Load machine code; Numba's ``load_overload`` first imports what compilation needs, SciPy among it (0.2 s)."""
@@ -146,9 +148,9 @@ class _OneCompiles:
         with self._kept._guard_against_spurious_io_errors():
             return self._kept._load_overload(signature, context)
 
-    def save_overload(self, signature, made):
+    def save_overload(self, signature, overload):
         try:
-            self._kept.save_overload(signature, made)
+            self._kept.save_overload(signature, overload)
         finally:
             self._free()
 

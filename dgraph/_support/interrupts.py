@@ -41,13 +41,13 @@ class deferred:
             _holding.append(self._held)
 
     def __exit__(self, *error: object) -> None:
-        held = self._held
-        if held is None:
+        block = self._held
+        if block is None:
             return
-        _holding.remove(held)
-        signal.signal(signal.SIGINT, held.before)
-        if held.pending:
-            held.before(signal.SIGINT, None)
+        _holding.remove(block)
+        signal.signal(signal.SIGINT, block.before)
+        if block.pending:
+            block.before(signal.SIGINT, None)
 
 
 def check() -> None:
@@ -56,10 +56,10 @@ def check() -> None:
     Raises:
         KeyboardInterrupt: one arrived, and the handler is Python's own.
     """
-    for held in _holding:
-        if held.pending:
-            held.pending = False
-            held.before(signal.SIGINT, None)
+    for block in _holding:
+        if block.pending:
+            block.pending = False
+            block.before(signal.SIGINT, None)
 
 
 @contextmanager

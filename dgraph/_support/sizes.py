@@ -16,10 +16,10 @@ def parse_size(text: str) -> int:
     Raises:
         UsageError: not a size.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if not found:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not match:
         raise UsageError(f"{shown(text)} is not a size; write bytes, or 16GiB")
-    size = float(found[1]) * 2 ** UNITS[found[2].upper()]
+    size = float(match[1]) * 2 ** UNITS[match[2].upper()]
     if size >= 2**63:
         raise UsageError(f"{shown(text)} is not a size that a machine has; write bytes, or 16GiB")
     return int(size)

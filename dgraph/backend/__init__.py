@@ -34,7 +34,7 @@ def backend(
     options: Mapping[str, Any] | None = None,
     named: Mapping[str, str] | None = None,
     built_on: object = None,
-    held: Backend | None = None,
+    kept: Backend | None = None,
 ) -> Backend:
     """Open a device; "auto" is a GPU where there is one and CuPy, else the CPU.
 
@@ -47,7 +47,7 @@ def backend(
         options: keywords of the GPU backend, see :meth:`dgraph.engine.run_options.Options.gpu_keywords`.
         named: the same as the user wrote them, for the error where there is no GPU.
         built_on: the GPU that a graph was built on: no other can run on it.
-        held: the backend that has the graph on its GPU since an earlier run.
+        kept: the backend that has the graph on its GPU since an earlier run.
 
     Raises:
         UsageError: an unknown device, no GPU or no CuPy where one was named, GPU options on the CPU.
@@ -59,8 +59,8 @@ def backend(
         from dgraph.backend.cuda.backend import CudaBackend
 
         chosen = _options(options or {})
-        if isinstance(held, CudaBackend) and held.has(wanted.gpus, place, ranks_here, wanted.allocator):
-            gpu = held.choosing(chosen)
+        if isinstance(kept, CudaBackend) and kept.has(wanted.gpus, place, ranks_here, wanted.allocator):
+            gpu = kept.choosing(chosen)
         else:
             gpu = CudaBackend(place, ranks_here, alone, chosen, built_on, wanted.gpus, wanted.allocator)
             mine = affinity.mask()
@@ -108,11 +108,11 @@ def refuse_early(
         traversal.refuse_without_gpu()
 
 
-def _options(given: Mapping[str, Any]) -> GpuPlan:
+def _options(keywords: Mapping[str, Any]) -> GpuPlan:
     """Return the GPU backend's options from its keywords."""
     from dgraph.backend.cuda.gpu_options import GpuPlan, recording
 
-    wanted = dict(given)
+    wanted = dict(keywords)
     return GpuPlan(**(wanted | recording(wanted.pop("record", None))))
 
 

@@ -81,10 +81,10 @@ def _launcher_cores() -> int:
     process = os.getppid()
     while process > 1:
         try:
-            found = Path(f"/proc/{process}/stat").read_text()
-            if found[found.index("(") + 1 : found.rindex(")")] in LAUNCHERS:
+            status = Path(f"/proc/{process}/stat").read_text()
+            if status[status.index("(") + 1 : status.rindex(")")] in LAUNCHERS:
                 return _mask(process).bit_count()
-            process = int(found[found.rindex(")") + 1 :].split()[1])
+            process = int(status[status.rindex(")") + 1 :].split()[1])
         except (OSError, ValueError, IndexError):
             return 0
     return 0

@@ -105,11 +105,11 @@ class Machine(ABC):
         """Compile everything that the rounds call, or load it from the cache folder; called before :meth:`start`."""
 
     @abstractmethod
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init`` on masters and set mirrors to identities.
 
         Args:
-            given: initial values of the masters for fields declared with ``given=True``.
+            initial: initial values of the masters for fields declared with ``given=True``.
         """
 
     def begin(self) -> None:  # noqa: B027 - most machines have nothing to do

@@ -108,16 +108,16 @@ class ProgramMachine(SharedMachine):
 
     def restore(self, kept: Snapshot) -> None:
         """Resume from a snapshot, in a direction that this run allows."""
-        at, masters = self.layout, self.local.masters
+        layout, masters = self.layout, self.local.masters
         for name, values in kept.fields.items():
             self.state[name][:masters] = values
-        words = {getattr(at, word): kept.shared[name] for name, word in SHARED.items()}
-        words[at.WIDTH] = min(words[at.WIDTH], at.MOST_BUCKETS)
-        forced = self.words[at.FORCED]
-        if forced == at.FORCE_PUSH or not self.pulls:
-            words[at.MODE] = at.PUSH
-        elif forced == at.FORCE_PULL:
-            words[at.MODE] = at.PULL
+        words = {getattr(layout, word): kept.shared[name] for name, word in SHARED.items()}
+        words[layout.WIDTH] = min(words[layout.WIDTH], layout.MOST_BUCKETS)
+        forced = self.words[layout.FORCED]
+        if forced == layout.FORCE_PUSH or not self.pulls:
+            words[layout.MODE] = layout.PUSH
+        elif forced == layout.FORCE_PULL:
+            words[layout.MODE] = layout.PULL
         integers = np.array(kept.shared["integers"], np.int64)
         floats = np.array([float.fromhex(text) for text in kept.shared["floats"]])
         self._set_state(words, integers, floats, np.flatnonzero(kept.waiting).astype(np.uint32))
@@ -147,7 +147,7 @@ class ProgramMachine(SharedMachine):
             if not field.reduce.idempotent:  # type: ignore[union-attr]
                 self.state[name][lids] = field.identity
 
-    def _fill_given(self, given: Mapping[str, np.ndarray]) -> None:
+    def _fill_given(self, initial: Mapping[str, np.ndarray]) -> None:
         """Write the ``given`` fields of masters and the identities of mirrors, before ``init`` runs.
 
         Raises:
@@ -155,12 +155,12 @@ class ProgramMachine(SharedMachine):
         """
         for name, field in self.traced.fields.items():
             if field.given and name not in self.traced.init:
-                if name not in given:
+                if name not in initial:
                     raise UsageError(
                         f"{type(self.traced.program).__name__}.{name} is given=True, but has no values; "
                         "pass them as state= of ctx.run"
                     )
-                self._fill(name, given[name])
+                self._fill(name, initial[name])
             if self.local.mirrors:
                 self._reset_mirrors(name, field.identity)
 

@@ -131,13 +131,13 @@ CHOICES = {
 """Name → option."""
 
 
-def checked(schedule: str, given: Mapping[str, object]) -> dict[str, str | int]:
+def checked(schedule: str, values: Mapping[str, object]) -> dict[str, str | int]:
     """Return every option's value under a schedule: the given one, else its default.
 
     Raises:
         UsageError: an option of another schedule, or a value that it cannot have.
     """
-    for name, value in given.items():
+    for name, value in values.items():
         row = CHOICES[name]
         row.checked(value)
         if schedule not in row.schedules:
@@ -146,7 +146,7 @@ def checked(schedule: str, given: Mapping[str, object]) -> dict[str, str | int]:
                 f"{row.option}= is an option of the schedule {owners}, and the schedule is {schedule}; "
                 f"give {row.flag}{value}, or leave the option out"
             )
-    return {name: row.checked(given[name]) if name in given else row.default for name, row in CHOICES.items()}
+    return {name: row.checked(values[name]) if name in values else row.default for name, row in CHOICES.items()}
 
 
 def options_of(schedule: str) -> dict[str, Choice]:
@@ -161,19 +161,19 @@ def parse_schedule(text: str) -> dict[str, Any]:
         UsageError: an option that the schedule does not have, one without a value, or a wrong value.
     """
     name, *words = (word.strip() for word in text.split(","))
-    known, found = options_of(name), {}
+    options, keywords = options_of(name), {}
     for word in words:
         option, equals, value = word.partition("=")
-        if option not in known:
-            if not known:
+        if option not in options:
+            if not options:
                 raise UsageError(f"schedule {text!r}: the schedule {name} has no options; leave {word!r} out")
-            raise unknown(f"option of the schedule {name}", option, known)
+            raise unknown(f"option of the schedule {name}", option, options)
         if not equals or not value:
-            raise UsageError(f"schedule {text!r}: {option} has no value; write {option}={known[option].form}")
-        if known[option].name in found:
+            raise UsageError(f"schedule {text!r}: {option} has no value; write {option}={options[option].form}")
+        if options[option].name in keywords:
             raise UsageError(f"schedule {text!r}: {option} stands there twice; leave one out")
-        found[known[option].name] = known[option].checked(value)
-    return found if name == "auto" else {"schedule": name, **found}
+        keywords[options[option].name] = options[option].checked(value)
+    return keywords if name == "auto" else {"schedule": name, **keywords}
 
 
 def parse_rounds(text: str) -> dict[str, Any]:
@@ -182,15 +182,15 @@ def parse_rounds(text: str) -> dict[str, Any]:
     Raises:
         UsageError: an unknown word, or a limit that is not a number of 0 or more.
     """
-    found: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     for word in (word.strip() for word in text.split(",")):
         name, equals, value = word.partition("=")
         if word in _ROUND_KEYWORDS:
-            found |= _ROUND_KEYWORDS[word]
+            keywords |= _ROUND_KEYWORDS[word]
         elif name == "limit" and equals:
             if not value.isdecimal():
                 raise UsageError(f"rounds {text!r}: limit={value} is not a number; give limit=N with N of 0 or more")
-            found["across_limit"] = int(value)
+            keywords["across_limit"] = int(value)
         elif word != "auto":
             raise unknown("word of --rounds", word, ROUNDS)
-    return found
+    return keywords

@@ -79,8 +79,8 @@ class Comm(ABC):
 
         Other work may run in between, but no other communication.
         """
-        found = self.allreduce(values, op)
-        return lambda: found
+        combined = self.allreduce(values, op)
+        return lambda: combined
 
     @abstractmethod
     def allgather(self, values: np.ndarray) -> np.ndarray:
@@ -227,21 +227,21 @@ class Comm(ABC):
         worst, *least = self.allreduce(np.array([self.rank if error else self.size, *values], np.int64), "min").tolist()
         if worst == self.size:
             return least
-        message = None if error is None else [_kind(error), _text(error)]
+        message = None if error is None else [_name_error(error), _describe_error(error)]
         name, text = self.bcast_json(message, root=worst)
         agreed = getattr(errors, name)(text)
         agreed.on_all_ranks = True
         raise agreed from error
 
 
-def _kind(error: BaseException) -> str:
+def _name_error(error: BaseException) -> str:
     if isinstance(error, errors.DgraphError):
-        known = (cls.__name__ for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
-        return next(known)
+        names = (cls.__name__ for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
+        return next(names)
     return "OutputError" if isinstance(error, OSError) else "InternalError"
 
 
-def _text(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     if isinstance(error, (errors.DgraphError, OSError)):
         return str(error)
     import traceback

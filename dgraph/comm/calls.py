@@ -51,17 +51,17 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_forked()
-        given = _given(args, kwargs)
-        if isinstance(given, Comm) and given.in_threads:
+        requested = _communicator_of(args, kwargs)
+        if isinstance(requested, Comm) and requested.in_threads:
             return function(*args, **kwargs)
         waited = not lock.acquire(blocking=False)
         if waited:
-            _refuse_other(given)
+            _refuse_other(requested)
             lock.acquire()
         try:
             if _running:
                 return function(*args, **kwargs)
-            comm = world.communicator(given)
+            comm = world.communicator(requested)
             _running.append(comm)
             try:
                 if comm.size > 1:
@@ -103,20 +103,20 @@ def _open(comm: Comm, waited: bool, text: str) -> None:
     least, most = comm.agree(error, number, -number)
     if least != -most:
         texts = comm.allgather_json(text)
-        other = next(rank for rank, each in enumerate(texts) if each != texts[0])
+        other = next(rank for rank, started in enumerate(texts) if started != texts[0])
         raise UsageError(
             f"rank 0 called {texts[0]}, and rank {other} {texts[other]}; all ranks have to make the same calls with "
             "the same arguments, in the same order"
         )
 
 
-def _refuse_other(given: object) -> None:
+def _refuse_other(requested: object) -> None:
     """End all ranks if this call and the running one use two different communicators of several ranks each.
 
     Neither can wait for the other, because another rank may run them in the opposite order.
     """
     running = _running[0] if _running else None
-    mine = world.existing(given)
+    mine = world.existing(requested)
     if running is None or running.size == 1 or mine is running or (mine is not None and mine.size == 1):
         return
     print(
@@ -128,19 +128,19 @@ def _refuse_other(given: object) -> None:
     running.abort(UsageError.exit_code)
 
 
-def _given(args: tuple, kwargs: dict[str, Any]) -> object:
+def _communicator_of(args: tuple, kwargs: dict[str, Any]) -> object:
     """Return the communicator of a call's graph or result, or its ``comm`` argument; None means the world."""
     for argument in (*args[:2], kwargs.get("graph")):
-        if isinstance(found := getattr(argument, "comm", None), Comm):
-            return found
+        if isinstance(comm := getattr(argument, "comm", None), Comm):
+            return comm
     return kwargs.get("comm")
 
 
 def _described(function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
     """Format the call with its scalar arguments; the text is the same on every rank."""
-    given = inspect.signature(function).bind(*args, **kwargs).arguments
-    named = dict(given)
-    for value in given.values():
+    arguments = inspect.signature(function).bind(*args, **kwargs).arguments
+    named = dict(arguments)
+    for value in arguments.values():
         named |= value if isinstance(value, dict) else {}
     parts = [f"{name}={_plain(value)!r}" for name, value in named.items() if name not in BY_RANK and _is_plain(value)]
     return f"{function.__qualname__}({', '.join(parts)})"

@@ -47,17 +47,17 @@ def start(peers: Iterable[int], above: list[tuple[int, int]]) -> None:
 def launchers() -> list[tuple[int, int]]:
     """Return (pid, start time) of the launcher's processes above this one, the nearest first."""
     names = LAUNCHERS | {"prted"} if os.environ.get("PMIX_NAMESPACE", "").startswith("prterun") else LAUNCHERS
-    found: list[tuple[int, int]] = []
+    above: list[tuple[int, int]] = []
     pid = os.getppid()
     with suppress(OSError):
         while pid > 1:
             _, parent, started = process(pid)
             if Path(f"/proc/{pid}/comm").read_text().strip() in names:
-                found.append((pid, started))
-            elif found:
+                above.append((pid, started))
+            elif above:
                 break
             pid = parent
-    return found
+    return above
 
 
 def process(pid: int) -> tuple[str, int, int]:
@@ -95,10 +95,10 @@ def _kill(file: int) -> None:
         signal.pidfd_send_signal(file, signal.SIGKILL)
 
 
-def _runs(known: tuple[int, int]) -> bool:
+def _runs(process_id: tuple[int, int]) -> bool:
     with suppress(OSError):
-        state, _, started = process(known[0])
-        return state not in "ZX" and started == known[1]
+        state, _, started = process(process_id[0])
+        return state not in "ZX" and started == process_id[1]
     return False
 
 
@@ -108,11 +108,11 @@ def _below(roots: list[int]) -> set[int]:
     for entry in os.listdir("/proc"):
         with suppress(OSError, ValueError):
             parents[int(entry)] = process(int(entry))[1]
-    found, more = set(roots), set(roots)
+    tree, more = set(roots), set(roots)
     while more:
-        more = {pid for pid, parent in parents.items() if parent in more} - found
-        found |= more
-    return found - {os.getpid()}
+        more = {pid for pid, parent in parents.items() if parent in more} - tree
+        tree |= more
+    return tree - {os.getpid()}
 
 
 if __name__ == "__main__":

@@ -55,9 +55,9 @@ def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
     cached = comm.Get_attr(_key())
     if isinstance(cached, MpiComm):
         return cached
-    made = MpiComm(comm)
-    comm.Set_attr(_key(), made)
-    return made
+    wrapper = MpiComm(comm)
+    comm.Set_attr(_key(), wrapper)
+    return wrapper
 
 
 @cache
@@ -226,11 +226,11 @@ class Notes:
 
     def received(self):
         """Receive all notes that have arrived, as (sender, number)."""
-        found, status, note = [], MPI.Status(), np.empty(1, np.int64)
+        notes, status, note = [], MPI.Status(), np.empty(1, np.int64)
         while self.comm.Iprobe(MPI.ANY_SOURCE, NOTE, status):
             self.comm.Recv(note, status.source, NOTE)
-            found.append((status.source, int(note[0])))
-        return found
+            notes.append((status.source, int(note[0])))
+        return notes
 
 
 class MpiRequest:

@@ -63,12 +63,12 @@ def fetch(
     cuts = np.cumsum(np.bincount(owners, minlength=comm.size))[:-1]
     asked = swap(comm, np.split(names[order], cuts))
     ends = np.cumsum([len(part) for part in asked])[:-1]
-    found = []
+    columns = []
     for values in look_up(np.concatenate(asked)):
         column = np.empty(len(names), values.dtype)
         column[order] = np.concatenate(swap(comm, np.split(values, ends)))
-        found.append(column)
-    return tuple(found)
+        columns.append(column)
+    return tuple(columns)
 
 
 def contract(

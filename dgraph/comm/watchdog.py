@@ -46,20 +46,20 @@ STATES = {"T": "is stopped", "t": "is held by a debugger", "D": "is held by the 
 """Descriptions of processes that do not run, by the state letter of ``/proc/PID/stat``."""
 
 
-def allowed(given: float | str | None) -> float:
+def allowed(limit: float | str | None) -> float:
     """Parse the user's limit: seconds, or "off" (also 0 and None), which is infinity.
 
     Raises:
-        UsageError: ``given`` is neither.
+        UsageError: ``limit`` is neither.
     """
-    if given is None or (isinstance(given, str) and given == OFF):
+    if limit is None or (isinstance(limit, str) and limit == OFF):
         return math.inf
     seconds = math.nan
-    if isinstance(given, str) or is_real(given):
+    if isinstance(limit, str) or is_real(limit):
         with suppress(ValueError, OverflowError):
-            seconds = float(given)
+            seconds = float(limit)
     if not 0 <= seconds < math.inf:
-        raise UsageError(f"watchdog {shown(given)}: give seconds, such as 300, or {OFF} (also 0) for none")
+        raise UsageError(f"watchdog {shown(limit)}: give seconds, such as 300, or {OFF} (also 0) for none")
     return seconds or math.inf
 
 

@@ -44,7 +44,7 @@ def _opened(graph: Graph, options: Options, record: Record, progress: Progress) 
         engine = backend(
             device, len(here), here.index(comm.rank), comm.size == 1,
             masks=[masks[rank] for rank in here], options=options.gpu_keywords(), named=options.named(),
-            built_on=graph.built_on, held=graph.kept_backend,
+            built_on=graph.built_on, kept=graph.kept_backend,
         )  # fmt: skip
     joined = connect(engine, comm, getattr(device, "transport", "auto"), getattr(device, "share", False))
     record.ranges = engine.ranges

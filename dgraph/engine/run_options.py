@@ -61,5 +61,5 @@ class Options:
 
     def named(self) -> dict[str, str]:
         """Return the GPU options that were given, by the name of the field."""
-        given = {"schedule": self.schedule, "rounds": self.rounds, "record": self.record}
-        return {name: value for name, value in given.items() if value not in (None, "auto")}
+        chosen = {"schedule": self.schedule, "rounds": self.rounds, "record": self.record}
+        return {name: value for name, value in chosen.items() if value not in (None, "auto")}

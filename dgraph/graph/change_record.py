@@ -34,19 +34,19 @@ class Version:
 
     def after(self, added: np.ndarray, removed: bool, raised: bool, shift: np.ndarray | None) -> Version:
         """Return the version after a change."""
-        known = self.remembered + len(added)
-        if known > REMEMBERED:
+        total = self.remembered + len(added)
+        if total > REMEMBERED:
             return Version(None, added, removed, raised, shift, self.lineage, len(added))
-        return Version(self, added, removed, raised, shift, self.lineage, known)
+        return Version(self, added, removed, raised, shift, self.lineage, total)
 
     def since(self, earlier: Version) -> list[Version] | None:
         """Return the versions after ``earlier`` up to this one, oldest first; None if ``earlier`` is not before it."""
-        found: list[Version] = []
-        each: Version | None = self
-        while each is not None and each is not earlier:
-            found.append(each)
-            each = each.before
-        return None if each is None else found[::-1]
+        versions: list[Version] = []
+        version: Version | None = self
+        while version is not None and version is not earlier:
+            versions.append(version)
+            version = version.before
+        return None if version is None else versions[::-1]
 
 
 def shifted(numbers: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -269,21 +269,21 @@ class Constructors:
         policy: str,
         device: Device,
         comm: Comm,
-        given: dict[str, Any],
+        keywords: dict[str, Any],
     ) -> Self:
         """Make the graph of a table; ``columns`` None: selected by name (``formats/column_names.py``)."""
-        n, vertices = given.pop("n", None), given.pop("vertices", None)
-        options = replace(options_of(given, MERGING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
+        n, vertices = keywords.pop("n", None), keywords.pop("vertices", None)
+        options = replace(options_of(keywords, MERGING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
         with comm.together():
-            found = table_columns(table, columns)
-        names = (*found.titles, NAMES[3])
+            edges = table_columns(table, columns)
+        names = (*edges.titles, NAMES[3])
         raw = edges_of(
-            found.src, found.dst, found.weights, vertices,
+            edges.src, edges.dst, edges.weights, vertices,
             n=n, directed=directed, sparse_ids=n is None, comm=comm, names=names,
         )  # fmt: skip
         raw.facts.name = "table"
-        chosen = found.names[: 3 if found.weights is not None else 2]
-        remarks = [[f"columns {', '.join(chosen)}", *found.notes], list(found.warnings)]
+        chosen = edges.names[: 3 if edges.weights is not None else 2]
+        remarks = [[f"columns {', '.join(chosen)}", *edges.notes], list(edges.warnings)]
         remarks = _first(comm.allgather_json(None if table is None else remarks), remarks)
         raw.facts.notes += remarks[0]
         raw.facts.warnings += remarks[1]
@@ -318,16 +318,16 @@ class Constructors:
         """
         comm = communicator(comm)
         options_of(options, MERGING, ("weight",))
-        given = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
+        keywords = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
         with comm.together():
             try:
                 hash(weight)
             except TypeError:
                 raise UsageError(f"weight = {shown(weight)} is no name of an attribute; give one, or None") from None
-            found = None if graph is None else list_graph(graph, weight)
-        directed = _direction(found, comm)
-        given["keep_parallel"] = given["keep_parallel"] and comm.total(found is not None and found.parallel) > 0
-        src, dst, weights, vertices = (None,) * 4 if found is None else found[:4]
+            listed = None if graph is None else list_graph(graph, weight)
+        directed = _direction(listed, comm)
+        keywords["keep_parallel"] = keywords["keep_parallel"] and comm.total(listed is not None and listed.parallel) > 0
+        src, dst, weights, vertices = (None,) * 4 if listed is None else listed[:4]
         dense = comm.size == 1 and isinstance(vertices, np.ndarray) and _dense(vertices)
         sparse = not dense
         raw = edges_of(
@@ -336,8 +336,8 @@ class Constructors:
             mirrored=not directed,
         )  # fmt: skip
         raw.facts.name = "networkx"
-        raw.facts.notes += shared_notes("" if found is None else found.note, comm)
-        return cls._handle(_assembled(raw, comm, LoadOptions(sparse_ids=sparse, **given)), comm, policy, device)
+        raw.facts.notes += shared_notes("" if listed is None else listed.note, comm)
+        return cls._handle(_assembled(raw, comm, LoadOptions(sparse_ids=sparse, **keywords)), comm, policy, device)
 
     @classmethod
     @collective
@@ -371,19 +371,19 @@ class Constructors:
         comm, merging = communicator(comm), options_of(options, MERGING)
         with comm.together():
             directed = flag("directed", directed)
-            found = None if matrix is None else matrix_rows(matrix, rows=comm.size == 1)
-        if comm.size == 1 and found is not None and found.offsets is not None:
+            rows = None if matrix is None else matrix_rows(matrix, rows=comm.size == 1)
+        if comm.size == 1 and rows is not None and rows.offsets is not None:
             return cls.from_csr(
-                found.offsets, found.targets, found.weights,
+                rows.offsets, rows.targets, rows.weights,
                 directed=directed, policy=policy, device=device, comm=comm, **options,
             )  # fmt: skip
-        n = comm.largest(0 if found is None else found.n)
+        n = comm.largest(0 if rows is None else rows.n)
         with comm.together():
-            if found is not None and found.n != n:
-                raise UsageError(f"a matrix of {found.n} rows here, of {n} on another rank; pass matrices of one shape")
+            if rows is not None and rows.n != n:
+                raise UsageError(f"a matrix of {rows.n} rows here, of {n} on another rank; pass matrices of one shape")
             if n == 0:
                 raise UsageError("the matrix has no row; a graph has at least one vertex")
-        src, dst, weights = (None,) * 3 if found is None else (found.sources, found.targets, found.weights)
+        src, dst, weights = (None,) * 3 if rows is None else (rows.sources, rows.targets, rows.weights)
         raw = edges_of(
             src, dst, weights, None, n=n, directed=directed, sparse_ids=False, comm=comm, mirrored=not directed
         )
@@ -405,9 +405,9 @@ def _first(passed: list, default: Any) -> Any:
     return next((value for value in passed if value is not None), default)
 
 
-def _direction(found: Any, comm: Comm) -> bool:
+def _direction(listed: Any, comm: Comm) -> bool:
     """Return True if the ranks' NetworkX graphs are directed; collective."""
-    every = {each for each in comm.allgather_json(None if found is None else found.directed) if each is not None}
+    every = {flag for flag in comm.allgather_json(None if listed is None else listed.directed) if flag is not None}
     if len(every) != 1:
         cause = "some ranks pass directed graphs, others undirected ones" if every else "no rank passes a graph"
         raise UsageError(f"from_networkx: {cause}; pass parts of one graph, or all of it on one rank")

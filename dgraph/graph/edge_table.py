@@ -25,12 +25,12 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
     kept = slice(None) if block.directed else np.flatnonzero(ends[0] <= ends[1])
     columns = {"source": ends[0][kept], "target": ends[1][kept]}
     if block.ids.names is not None:
-        columns = {key: block.ids.names.words(each, comm) for key, each in columns.items()}
+        columns = {key: block.ids.names.words(numbers, comm) for key, numbers in columns.items()}
     if block.weights is not None:
         columns["weight"] = block.weights[kept]
     if root is None or comm.size == 1:
         return columns
-    return {key: np.concatenate(_sent(each, root, comm)) for key, each in columns.items()}
+    return {key: np.concatenate(_sent(column, root, comm)) for key, column in columns.items()}
 
 
 def _sent(values: np.ndarray, root: int, comm: Comm) -> list[np.ndarray]:
@@ -49,8 +49,8 @@ def arrow_edges(columns: dict[str, np.ndarray]) -> Any:
     try:
         return pyarrow.table(
             {
-                key: pyarrow.array(each).cast(pyarrow.string()) if each.dtype.kind == "S" else pyarrow.array(each)
-                for key, each in columns.items()
+                key: pyarrow.array(column).cast(pyarrow.string()) if column.dtype.kind == "S" else pyarrow.array(column)
+                for key, column in columns.items()
             }
         )
     except pyarrow.ArrowInvalid:
@@ -68,7 +68,7 @@ def pandas_edges(columns: dict[str, np.ndarray]) -> Any:
     pandas = extra("pandas", "a DataFrame")
     _refuse_other_bytes(columns)
     return pandas.DataFrame(
-        {key: decode_names(each) if each.dtype.kind == "S" else each.copy() for key, each in columns.items()}
+        {key: decode_names(column) if column.dtype.kind == "S" else column.copy() for key, column in columns.items()}
     )
 
 

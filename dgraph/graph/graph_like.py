@@ -32,7 +32,7 @@ def as_graph(value: Any, comm: Comm) -> Graph:
     """
     if isinstance(value, Graph):
         return value
-    kinds = {kind for kind in comm.allgather_json(_kind(value)) if kind}
+    kinds = {kind for kind in comm.allgather_json(_detect_kind(value)) if kind}
     if len(kinds) > 1:
         raise UsageError(
             f"graph is {' and '.join(sorted(kinds))} on the ranks; pass parts of one kind, or all on one rank"
@@ -73,10 +73,10 @@ def name_of_input(value: Any) -> str:
     return os.fsdecode(value) if isinstance(value, (str, os.PathLike)) else type(value).__name__
 
 
-def _kind(value: Any) -> str:
+def _detect_kind(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (str, os.PathLike)):
         return "name"
-    known = {"networkx": is_networkx, "matrix": is_matrix, "table": is_table}
-    return next((kind for kind, fits in known.items() if fits(value)), "no graph")
+    kinds = {"networkx": is_networkx, "matrix": is_matrix, "table": is_table}
+    return next((kind for kind, fits in kinds.items() if fits(value)), "no graph")

@@ -74,9 +74,9 @@ class GraphValues:
         degrees = np.diff(self.block.offsets)
         row = int(np.argmax(degrees)) if degrees.size else 0
         mine = np.array([degrees[row] if degrees.size else -1, self.block.first + row], np.int64)
-        found = self.comm.allgather(mine)
+        hubs = self.comm.allgather(mine)
         ids = self.block.ids
-        number = ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)
+        number = ids.to_original(hubs[np.argmax(hubs[:, 0]), 1:], self.comm)
         return int(number[0]) if ids.names is None else ids.names.of(number, self.comm)[0]
 
     @property
@@ -120,11 +120,11 @@ class GraphValues:
 
     def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
         root = None if root is None else root_rank(root, self.comm.size, ", or None")
-        columns, made = edge_columns(self.block, self.comm, root), None
+        columns, table = edge_columns(self.block, self.comm, root), None
         with self.comm.together():
             if root in (None, self.comm.rank):
-                made = make(columns)
-        return made
+                table = make(columns)
+        return table
 
     @collective
     def with_columns(self, **columns: Any) -> Self:
@@ -145,8 +145,8 @@ class GraphValues:
             if name in (VERTEX, OUT_DEGREE):
                 raise UsageError(f"a column cannot be called {name}, which every graph has; give it another name")
         block, stored = self.block, dict(self._columns.stored)
-        for name, given in columns.items():
-            stored[name] = read_column(name, given, block, self.comm)
+        for name, values in columns.items():
+            stored[name] = read_column(name, values, block, self.comm)
         other = copy.copy(self)
         other._columns = VertexColumns(stored)
         return other
@@ -176,34 +176,36 @@ class GraphValues:
                 that no edge has between all others and those of an added edge.
         """
         comm, source = self.comm, self.on_host()
-        known, ids, facts = source._known, source.ids, source.facts
+        graph, ids, facts = source._known, source.ids, source.facts
         named = ids.names is not None
         batch = read_batch("add", add, weights, named, comm)
         gone = read_batch("remove", remove, None, named, comm)
         with comm.together():
-            fitted = fitted_weights(batch, known.weight_type, facts.merge == "count")
-        what = numbered(ids, known.n, facts.name, batch, fitted, gone, comm)
-        made = change(known, source._partition().local, what, comm)
+            fitted = fitted_weights(batch, graph.weight_type, facts.merge == "count")
+        what = numbered(ids, graph.n, facts.name, batch, fitted, gone, comm)
+        changed = change(graph, source._partition().local, what, comm)
         ends = what.ids.to_original(np.concatenate([what.add.src, what.add.dst]), comm)
         version = self.version.after(
-            ends.reshape(2, -1).T, len(what.remove) > 0, made.raised, what.below if named else None
+            ends.reshape(2, -1).T, len(what.remove) > 0, changed.raised, what.below if named else None
         )  # fmt: skip
         hashed = self._arc_sum if ids.ascending and not what.shifts else None
-        other = source._changed(made, version, None if hashed is None else made.arc_sum(hashed, comm))
+        other = source._changed(changed, version, None if hashed is None else changed.arc_sum(hashed, comm))
         both = self._undirected.get("min")
         if both is not None and self.policy in both.partitions:
             both = both.on(self.policy)
             before = both._known, both.partitions[self.policy].local
 
             def make() -> Any:
-                of_both = undirected_change(what, made.local, comm)
+                of_both = undirected_change(what, changed.local, comm)
                 return both._changed(change(*before, of_both, comm, lenient=True), version, None)
 
             other._undirected_from = make
         if self._columns:
             gids = shifted(np.arange(self.block.first, self.block.first + self.block.rows), what.below)
             stored = self._columns.stored.items()
-            other._columns = VertexColumns({name: placed(name, gids, each, other.block, comm) for name, each in stored})
+            other._columns = VertexColumns(
+                {name: placed(name, gids, values, other.block, comm) for name, values in stored}
+            )
         return other
 
     @collective
@@ -263,9 +265,9 @@ class GraphValues:
             UsageError: a vertex that the graph does not have, or none.
         """
         with self.comm.together():
-            given = vertex_array("vertices", vertices)
+            array = vertex_array("vertices", vertices)
         block = self.block
-        return self._subgraph(rows_of(block, gids_of("vertices", given, block, self.comm), self.comm), None, "induced")
+        return self._subgraph(rows_of(block, gids_of("vertices", array, block, self.comm), self.comm), None, "induced")
 
     @collective
     def ego(self, center: int | str | Sequence, radius: int = 1, undirected: bool = False) -> Self:
@@ -296,22 +298,22 @@ class GraphValues:
             VERTEX: np.dtype(np.int64 if names is None else object), OUT_DEGREE: np.dtype(np.int64)
         }  # fmt: skip
         read = columns_read(predicate, kinds, "vertices", self.comm)
-        made = {name: self._columns[name] for name in read if name in self._columns}
+        columns = {name: self._columns[name] for name in read if name in self._columns}
         if OUT_DEGREE in read:
-            made[OUT_DEGREE] = np.diff(block.offsets)
+            columns[OUT_DEGREE] = np.diff(block.offsets)
         if VERTEX in read:
-            made[VERTEX] = self.vertices()
+            columns[VERTEX] = self.vertices()
         with self.comm.together():
-            return chosen(predicate, rows_with(made, block.rows, kinds, "vertices"), "vertices")
+            return chosen(predicate, rows_with(columns, block.rows, kinds, "vertices"), "vertices")
 
     def _subgraph(self, vertices: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
         block, comm = self.block, self.comm
-        made, gids = subgraph(block, vertices, arcs, f"{note}: of {block.n:,} vertices and {block.m:,} edges", comm)
-        if arcs is not None and not block.directed and not is_mirrored(made, comm):
+        induced, gids = subgraph(block, vertices, arcs, f"{note}: of {block.n:,} vertices and {block.m:,} edges", comm)
+        if arcs is not None and not block.directed and not is_mirrored(induced, comm):
             raise UsageError(
                 "the predicate answered differently for the two arcs of an undirected edge; it must depend on source, "
                 "target and weight alone, not on its call or on where an edge stands in the arrays"
             )
-        other = self._made(made)
-        other._columns = self._columns.moved(vertices, gids, made, comm)
+        other = self._made(induced)
+        other._columns = self._columns.moved(vertices, gids, induced, comm)
         return other

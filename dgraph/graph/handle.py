@@ -113,8 +113,8 @@ class Graph(Constructors, GraphValues):
         self._begin(block, None)
         self._rows = block
 
-    def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
-        self._known = known
+    def _begin(self, size: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
+        self._known = size
         self._shared: dict[str, Any] = {
             "partitions": {},
             "_undirected": {},
@@ -153,15 +153,15 @@ class Graph(Constructors, GraphValues):
         """Give back the memory of the graph on this rank and its GPU. Handles of the same edges are closed, too."""
         if "closed" in self._shared:
             return
-        held = self.kept_backend
+        backend = self.kept_backend
         for form in (*self._undirected.values(), *self._simple.values()):
             form.close()
         self.partitions.clear()
         self._columns = VertexColumns({})
         self._shared["closed"] = True
         self._release()
-        if held is not None:
-            held.release()
+        if backend is not None:
+            backend.release()
 
     def _release(self) -> None:
         """Drop the rows of this handle."""
@@ -201,11 +201,11 @@ class Graph(Constructors, GraphValues):
         if build != "device" and comm.bcast_json(is_store(spec)):
             return cls.open(spec, policy=policy, device=device, comm=comm, **options)
         described(device)
-        given = options_of(options)
-        graph, building = cls.builder(spec, comm, policy, device, given, build)
+        keywords = options_of(options)
+        graph, building = cls.builder(spec, comm, policy, device, keywords, build)
         if graph is None:
             try:
-                graph = cls(load(spec, comm, given), comm)
+                graph = cls(load(spec, comm, keywords), comm)
             except OutOfMemory as lacking:
                 raise OutOfMemory(f"{lacking}; {building[1]}" if building else str(lacking)) from None
         graph = graph.on(policy, device)
@@ -279,8 +279,8 @@ class Graph(Constructors, GraphValues):
             fingerprint=self.fingerprint(), quality=figures, chunks=chunks, overwrite=overwrite,
         )  # fmt: skip
         if policy is None and parts is None:
-            made = Partitioned(placement.policy, placement.reason, placement.warning, written[0])
-            self.partitions.setdefault(self.policy, made)
+            partition = Partitioned(placement.policy, placement.reason, placement.warning, written[0])
+            self.partitions.setdefault(self.policy, partition)
         return figures
 
     @property
@@ -300,12 +300,12 @@ class Graph(Constructors, GraphValues):
     def _partition(self) -> Partitioned:
         """Return this rank's partition under the graph's policy, which is opened or made at first use; collective."""
         if self.policy not in self.partitions:
-            found = self.opened(self.policy) if self.stored else None
-            if found is None:
+            partition = self.opened(self.policy) if self.stored else None
+            if partition is None:
                 placement = self.planned(self.policy, self.comm.size)
                 local = build(self.block, placement, self.comm)
-                found = Partitioned(placement.policy, placement.reason, placement.warning, local)
-            self.partitions[self.policy] = found
+                partition = Partitioned(placement.policy, placement.reason, placement.warning, local)
+            self.partitions[self.policy] = partition
         return self.partitions[self.policy]
 
     def planned(self, policy: str, parts: int) -> Placement:
@@ -317,13 +317,13 @@ class Graph(Constructors, GraphValues):
         except partitioning.PolicyError as refused:
             raise UsageError(f"policy: {refused}") from refused
 
-    def _changed(self, made: Changed, version: Version, arc_sum: int | None) -> Graph:
+    def _changed(self, changed: Changed, version: Version, arc_sum: int | None) -> Graph:
         """Return the graph of a changed partition, with this handle's policy and device."""
         other = Graph.__new__(Graph)
         other.comm = self.comm
-        other._begin(made.known, None)
+        other._begin(changed.facts, None)
         other.version, other._arc_sum = version, arc_sum
-        other.partitions[self.policy] = self.partitions[self.policy]._replace(local=made.local)
+        other.partitions[self.policy] = self.partitions[self.policy]._replace(local=changed.local)
         return other.on(self.policy, self.device)
 
     @property
@@ -457,4 +457,4 @@ class Graph(Constructors, GraphValues):
 
     def _repr_html_(self) -> str:
         name, *parts = describe(self).replace(": ", " · ", 1).split(" · ")
-        return f"<div><p>Graph {escape(name)}</p><ul>{''.join(f'<li>{escape(each)}</li>' for each in parts)}</ul></div>"
+        return f"<div><p>Graph {escape(name)}</p><ul>{''.join(f'<li>{escape(part)}</li>' for part in parts)}</ul></div>"

@@ -125,8 +125,8 @@ class SparseIds(VertexIds):
     def _find(self, wanted, rank):
         if not self.here.size:
             return np.full(wanted.size, -1, np.int64)
-        at = np.minimum(np.searchsorted(self.here, wanted), self.here.size - 1)
-        return np.where(self.here[at] == wanted, self.starts[rank] + at, -1)
+        positions = np.minimum(np.searchsorted(self.here, wanted), self.here.size - 1)
+        return np.where(self.here[positions] == wanted, self.starts[rank] + positions, -1)
 
 
 def inserted(
@@ -144,10 +144,10 @@ def inserted(
     Returns:
         The keys here, the starts, and the number of former keys below each of ``fresh``, int64.
     """
-    at = np.searchsorted(here, fresh[mine])
+    positions = np.searchsorted(here, fresh[mine])
     below = np.zeros(fresh.size, np.int64)
-    below[mine] = starts[comm.rank] + at
-    here = np.insert(here, at, fresh[mine])
+    below[mine] = starts[comm.rank] + positions
+    here = np.insert(here, positions, fresh[mine])
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     return here, starts, comm.allreduce(below)
 
@@ -177,5 +177,5 @@ def remote_look_up(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> n
         cuts = np.searchsorted(to[order], np.arange(comm.size + 1))
         wanted = wanted[order]
         requests = comm.alltoallv([wanted[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
-        out[part][order] = np.concatenate(comm.alltoallv([answer(each) for each in requests]))
+        out[part][order] = np.concatenate(comm.alltoallv([answer(request) for request in requests]))
     return out

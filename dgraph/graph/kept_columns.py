@@ -72,14 +72,14 @@ class VertexColumns(Mapping[str, np.ndarray]):
         return VertexColumns(out)
 
 
-def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarray:
+def read_column(name: str, source: Any, block: EdgeBlock, comm: Comm) -> np.ndarray:
     """Return the values of this rank's rows; collective, each rank passes any share.
 
     Args:
         name: the column's name; of a ``Result`` it selects the column, else the first is taken.
-        given: an array with one value for each vertex by ascending original id, rank 0's share first; a pair (vertices,
-            values); a dict vertex → value; a pandas Series, or a DataFrame with a column of that name, whose index has
-            the vertices; or a ``Result``.
+        source: an array with one value for each vertex by ascending original id, rank 0's share first; a pair
+            (vertices, values); a dict vertex → value; a pandas Series, or a DataFrame with a column of that name,
+            whose index has the vertices; or a ``Result``.
         block: the graph.
         comm: communicator of the ranks.
 
@@ -90,19 +90,19 @@ def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarr
     Raises:
         UsageError: not one value a vertex, values of other types, a vertex that the graph does not have.
     """
-    if hasattr(given, "collect_schema") and hasattr(given, "collect"):
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         raise UsageError(f"{name} is a LazyFrame of Polars; give {name}.collect()")
-    if isinstance(getattr(given, "columns", None), Mapping):
-        given = _pair(name, given, comm)
+    if isinstance(getattr(source, "columns", None), Mapping):
+        source = _pair(name, source, comm)
     with comm.together():
         try:
-            vertices, values = _parts(name, given)
+            vertices, values = _parts(name, source)
             values = _plain(name, values)
         except UsageError:
             raise
         except Exception as refusal:  # of pandas, Polars, Arrow, NumPy or SciPy
             why = f"{type(refusal).__name__}: {refusal}"
-            raise UsageError(f"{name} = {shown(given)} cannot be made a column: {why}; convert it") from refusal
+            raise UsageError(f"{name} = {shown(source)} cannot be made a column: {why}; convert it") from refusal
         if vertices is not None and vertices.shape != values.shape:
             raise UsageError(f"{name} has {values.size} values for {vertices.size} vertices; give one for each")
     values = _alike(name, values, comm)
@@ -133,7 +133,7 @@ def vertex_array(what: str, vertices: Any) -> np.ndarray:
     if isinstance(vertices, np.ndarray):
         return np.atleast_1d(host_array(vertices, what))
     listed = arguments.vertices(what, vertices, weights=False)
-    return np.array(listed, object if any(isinstance(each, str) for each in listed) else np.int64)
+    return np.array(listed, object if any(isinstance(vertex, str) for vertex in listed) else np.int64)
 
 
 def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
@@ -165,20 +165,20 @@ def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np
     return gids
 
 
-def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
+def _parts(name: str, source: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Return vertices, or None, and values as arrays."""
-    if isinstance(given, tuple) and len(given) == 2:
-        return host_array(given[0], f"vertices of {name}"), host_array(given[1], name)
-    if isinstance(given, Mapping):
-        return host_array(list(given), f"vertices of {name}"), host_array(list(given.values()), name)
-    if hasattr(given, "index") and hasattr(given, "columns"):  # a DataFrame
-        if name not in given.columns:
-            raise unknown("column of the data frame", name, map(str, given.columns))
-        given = given[name]
-    if hasattr(given, "index") and hasattr(given, "to_numpy") and hasattr(given, "hasnans"):
-        nulls = given.dtype.kind in "iuf" and given.hasnans
-        return given.index.to_numpy(), given.to_numpy(np.float64, na_value=np.nan) if nulls else given.to_numpy()
-    return None, host_array(given, name)
+    if isinstance(source, tuple) and len(source) == 2:
+        return host_array(source[0], f"vertices of {name}"), host_array(source[1], name)
+    if isinstance(source, Mapping):
+        return host_array(list(source), f"vertices of {name}"), host_array(list(source.values()), name)
+    if hasattr(source, "index") and hasattr(source, "columns"):  # a DataFrame
+        if name not in source.columns:
+            raise unknown("column of the data frame", name, map(str, source.columns))
+        source = source[name]
+    if hasattr(source, "index") and hasattr(source, "to_numpy") and hasattr(source, "hasnans"):
+        nulls = source.dtype.kind in "iuf" and source.hasnans
+        return source.index.to_numpy(), source.to_numpy(np.float64, na_value=np.nan) if nulls else source.to_numpy()
+    return None, host_array(source, name)
 
 
 def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +267,7 @@ def _sent(
         pieces = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
         rows = comm.alltoallv([wanted[piece] for piece in pieces])
         came = exchange_bytes([sent[piece] for piece in pieces], values.dtype, comm)
-        yield from ((at - starts[comm.rank], piece) for at, piece in zip(rows, came, strict=True))
+        yield from ((gids - starts[comm.rank], piece) for gids, piece in zip(rows, came, strict=True))
 
 
 def name_numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
@@ -285,10 +285,10 @@ def name_numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
         cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
         sent = words[part][order]
         came = exchange_bytes([sent[cuts[r] : cuts[r + 1]] for r in range(comm.size)], words.dtype, comm)
-        found = []
+        numbers = []
         for wanted in came:
-            at = np.minimum(np.searchsorted(names.here, wanted), max(names.here.size - 1, 0))
-            same = names.here[at] == wanted if names.here.size else np.zeros(wanted.size, bool)
-            found.append(np.where(same, names.starts[comm.rank] + at, -1))
-        out[part][order] = np.concatenate(comm.alltoallv(found))
+            positions = np.minimum(np.searchsorted(names.here, wanted), max(names.here.size - 1, 0))
+            same = names.here[positions] == wanted if names.here.size else np.zeros(wanted.size, bool)
+            numbers.append(np.where(same, names.starts[comm.rank] + positions, -1))
+        out[part][order] = np.concatenate(comm.alltoallv(numbers))
     return out

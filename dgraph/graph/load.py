@@ -134,7 +134,7 @@ def _refuse_too_large(spec: str, comm: Comm) -> None:
 
 
 def _not_a_graph(spec: str) -> UsageError:
-    known = " ".join(sorted(FORMATS))
+    suffixes = " ".join(sorted(FORMATS))
     if os.path.isdir(spec):
         return UsageError(f"{spec} is a folder without a manifest.json, so it is not a store; name a file or a store")
     if os.path.exists(spec):
@@ -150,7 +150,7 @@ def _not_a_graph(spec: str) -> UsageError:
         return UsageError(f"{spec} is a generator, and no size was given; write {GENERATORS[spec].form}")
     if ":" in spec:
         return unknown("generator", spec.partition(":")[0], GENERATORS)
-    return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; suffixes of files are: {known}")
+    return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; suffixes of files are: {suffixes}")
 
 
 class _Loaded(Protocol):
@@ -182,7 +182,7 @@ def describe(graph: _Loaded) -> str:
         else "sparse ids remapped"
     )
     parallel, merged = "parallel edge", "merged" if facts.merge == "min" else f"merged by {facts.merge}"
-    found = {
+    counts = {
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}": facts.loops,
         f"{_count(facts.duplicates, parallel)} {'kept' if facts.duplicates_kept else merged}": facts.duplicates,
         f"{facts.isolated:,} isolated": facts.isolated,
@@ -191,7 +191,7 @@ def describe(graph: _Loaded) -> str:
     parts = [
         f"{graph.n:,} vertices",
         f"{graph.m:,} edges, {'directed' if graph.directed else 'undirected'}, {weights}",
-        *(text for text, count in found.items() if count),
+        *(text for text, count in counts.items() if count),
         f"largest degree {facts.largest_degree:,}",
         ids,
     ]

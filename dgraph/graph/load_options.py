@@ -110,21 +110,23 @@ class LoadOptions:
 NAMES = tuple(field.name for field in fields(LoadOptions))
 
 
-def options_of(given: Mapping[str, Any], known: Sequence[str] = NAMES, more: Sequence[str] = ()) -> LoadOptions:
+def options_of(keywords: Mapping[str, Any], allowed: Sequence[str] = NAMES, more: Sequence[str] = ()) -> LoadOptions:
     """Return the options of keyword arguments.
 
     Args:
-        given: name → value.
-        known: names that the caller takes.
+        keywords: name → value.
+        allowed: names that the caller takes.
         more: names that its signature has, for the message.
 
     Raises:
         UsageError: another name.
     """
-    for name in given:
-        if name not in known:
-            raise unknown("option", name, [*known, *more])
-    return LoadOptions(**(dict(given) | ({"columns": columns_text(given["columns"])} if "columns" in given else {})))
+    for name in keywords:
+        if name not in allowed:
+            raise unknown("option", name, [*allowed, *more])
+    return LoadOptions(
+        **(dict(keywords) | ({"columns": columns_text(keywords["columns"])} if "columns" in keywords else {}))
+    )
 
 
 def columns_text(columns: Any) -> str | None:
@@ -148,6 +150,6 @@ def columns_text(columns: Any) -> str | None:
     )
 
 
-def load_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of ``given`` that are fields of :class:`LoadOptions`."""
-    return {name: given[name] for name in NAMES if name in given}
+def load_options(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of ``keywords`` that are fields of :class:`LoadOptions`."""
+    return {name: keywords[name] for name in NAMES if name in keywords}

@@ -97,14 +97,14 @@ class Mirrors:
 
         ``lids`` holds each lid at most once. The cost is one binary search per lid and group: use it for few lids.
         """
-        found = []
+        parts = []
         for start, end in ((0, self.rows), (self.rows, self.columns), (self.columns, self.count)):
             start, end = max(start, low), min(end, high)
             if start < end:
                 group = self.lids[start:end]  # type: ignore[index]
-                at = np.minimum(np.searchsorted(group, lids), len(group) - 1)
-                found.append(at[group[at] == lids] + start)
-        return np.concatenate(found).astype(np.uint32) if found else np.empty(0, np.uint32)
+                positions = np.minimum(np.searchsorted(group, lids), len(group) - 1)
+                parts.append(positions[group[positions] == lids] + start)
+        return np.concatenate(parts).astype(np.uint32) if parts else np.empty(0, np.uint32)
 
 
 class Replicas(Protocol):
@@ -229,7 +229,7 @@ class LocalGraph:
         """True if the smaller of two gids has the smaller original id."""
         pieces = [slice(first, first + PIECE + 1) for first in range(0, self.size, PIECE)]
         apart = (self.original[piece] - self.gids[piece] for piece in pieces)
-        if all(np.all(each == self.original[0] - self.gids[0]) for each in apart):
+        if all(np.all(ids == self.original[0] - self.gids[0]) for ids in apart):
             return True
         order = np.argsort(self.gids)
         return all(np.all(np.diff(self.original[order[piece]]) > 0) for piece in pieces)
@@ -272,15 +272,15 @@ class LocalGraph:
         Edges are compared by source, then target. None if no rank has such an edge.
         """
         weights = self.out.weights
-        at = np.flatnonzero(wrong(weights)) if weights is not None else np.zeros(0, np.int64)
+        arcs = np.flatnonzero(wrong(weights)) if weights is not None else np.zeros(0, np.int64)
         mine = None
-        if at.size:
-            rows = np.searchsorted(self.out.offsets, at, side="right") - 1
-            src, dst = self.original[rows], self.original[self.out.neighbours[at]]
+        if arcs.size:
+            rows = np.searchsorted(self.out.offsets, arcs, side="right") - 1
+            src, dst = self.original[rows], self.original[self.out.neighbours[arcs]]
             first = np.lexsort((dst, src))[0]
-            mine = [int(src[first]), int(dst[first]), weights[at[first]].item()]  # type: ignore[index]
-        found = [edge for edge in comm.allgather_json(mine) if edge]
-        return tuple(min(found)) if found else None
+            mine = [int(src[first]), int(dst[first]), weights[arcs[first]].item()]  # type: ignore[index]
+        edges = [edge for edge in comm.allgather_json(mine) if edge]
+        return tuple(min(edges)) if edges else None
 
     def owns(self, vertex: int) -> bool:
         """Return True if a master has this original id."""
@@ -290,10 +290,10 @@ class LocalGraph:
         """Return the master that has this original id; None if no master of this rank has it."""
         ids = self.original[: self.masters]
         if not self.ascending:
-            found = np.flatnonzero(ids == vertex)
-            return int(found[0]) if found.size else None
-        at = int(np.searchsorted(ids, vertex))
-        return at if at < ids.size and ids[at] == vertex else None
+            masters = np.flatnonzero(ids == vertex)
+            return int(masters[0]) if masters.size else None
+        position = int(np.searchsorted(ids, vertex))
+        return position if position < ids.size and ids[position] == vertex else None
 
     @cached_property
     def masters_read(self) -> np.ndarray:

@@ -37,6 +37,6 @@ class NamedIds(VertexIds):
         here, fresh = here.astype(f"S{width}", copy=False), fresh.astype(f"S{width}", copy=False)
         firsts = exchange_bytes([here[:1]] * comm.size, here.dtype, comm)
         holders = np.array([rank for rank, first in enumerate(firsts) if first.size], np.int64)
-        at = np.maximum(np.searchsorted(np.concatenate(firsts), fresh, side="right") - 1, 0)
-        here, starts, below = inserted(here, starts, fresh, holders[at] == comm.rank, comm)
+        places = np.maximum(np.searchsorted(np.concatenate(firsts), fresh, side="right") - 1, 0)
+        here, starts, below = inserted(here, starts, fresh, holders[places] == comm.rank, comm)
         return NamedIds(Names(here, starts)), below

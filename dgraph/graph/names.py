@@ -57,8 +57,8 @@ class Names:
             order = np.argsort(owner, kind="stable")
             cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
             requests = comm.alltoallv([wanted[order[cuts[r] : cuts[r + 1]]] for r in range(comm.size)])
-            found = [self.here[each - self.starts[comm.rank]] for each in requests]
-            out[part[order]] = np.concatenate(exchange_bytes(found, self.here.dtype, comm))
+            words = [self.here[request - self.starts[comm.rank]] for request in requests]
+            out[part[order]] = np.concatenate(exchange_bytes(words, self.here.dtype, comm))
         return out
 
     def find(self, names: Sequence[str], comm: Comm) -> list[int]:
@@ -78,9 +78,9 @@ class Names:
         numbers = np.full(len(names), -1, np.int64)
         for i, name in enumerate(names):
             word = name.encode(*ENCODING)
-            at = int(np.searchsorted(self.here, np.bytes_(word)))
-            if at < self.here.size and self.here[at] == word:
-                numbers[i] = self.starts[comm.rank] + at
+            position = int(np.searchsorted(self.here, np.bytes_(word)))
+            if position < self.here.size and self.here[position] == word:
+                numbers[i] = self.starts[comm.rank] + position
         return comm.allreduce(numbers, "max").tolist()
 
     def unknown(self, name: str, comm: Comm) -> UsageError:
@@ -127,7 +127,7 @@ def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
     here = np.unique(np.concatenate(came))
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     answers = [starts[comm.rank] + np.searchsorted(here, part) for part in came]
-    return Names(here, starts), np.concatenate(comm.alltoallv([each.astype(np.int64) for each in answers]))
+    return Names(here, starts), np.concatenate(comm.alltoallv([answer.astype(np.int64) for answer in answers]))
 
 
 def most_like(name: str, words: np.ndarray) -> np.ndarray:

@@ -76,7 +76,7 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
         UsageError: the predicate fails, or returns anything else.
     """
     try:
-        found = host_array(predicate(rows), "the predicate's answer")
+        answer = host_array(predicate(rows), "the predicate's answer")
     except DgraphError:
         raise
     except Exception as error:
@@ -89,12 +89,12 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
             f"the predicate keep failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
             "it receives arrays, also empty ones, and returns one bool for each of their values"
         ) from error
-    if found.dtype != bool or found.shape != (len(rows),):
+    if answer.dtype != bool or answer.shape != (len(rows),):
         raise UsageError(
-            f"the predicate keep returned {found.dtype} of shape {found.shape} for {len(rows)} {what}; "
+            f"the predicate keep returned {answer.dtype} of shape {answer.shape} for {len(rows)} {what}; "
             "return an array with one bool for each (a & b, a | b and ~a combine conditions)"
         )
-    return found
+    return answer
 
 
 def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str], what: str) -> Rows:

@@ -136,10 +136,10 @@ def _count_columns(neighbours, first, counts):
 def _place_few(sources, targets, weights, first, cursor, out, out_weights):
     rows = sources.astype(np.int64) - first
     order, counts = np.argsort(rows, kind="stable"), np.bincount(rows, minlength=cursor.size)
-    at = np.repeat(cursor - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
-    out[at] = targets[order]
+    positions = np.repeat(cursor - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
+    out[positions] = targets[order]
     if weights is not None:
-        out_weights[at] = weights[order]
+        out_weights[positions] = weights[order]
     cursor += counts
 
 
@@ -147,11 +147,11 @@ def _place_few(sources, targets, weights, first, cursor, out, out_weights):
 def _place(sources, targets, weights, first, cursor, out, out_weights):
     for i in range(sources.size):
         row = np.int64(sources[i]) - first
-        at = cursor[row]
-        cursor[row] = at + 1
-        out[at] = targets[i]
+        position = cursor[row]
+        cursor[row] = position + 1
+        out[position] = targets[i]
         if weights is not None:
-            out_weights[at] = weights[i]
+            out_weights[position] = weights[i]
 
 
 @njit(cache=True)
@@ -159,11 +159,11 @@ def _turn(offsets, neighbours, weights, order, cursor, sources, carried):
     for turn in range(offsets.size - 1):
         row = turn if order is None else order[turn]
         for i in range(offsets[row], offsets[row + 1]):
-            at = cursor[neighbours[i]]
-            cursor[neighbours[i]] = at + 1
-            sources[at] = row
+            position = cursor[neighbours[i]]
+            cursor[neighbours[i]] = position + 1
+            sources[position] = row
             if weights is not None:
-                carried[at] = weights[i]
+                carried[position] = weights[i]
 
 
 def _sort_few(offsets, targets, weights, *_):
@@ -228,11 +228,11 @@ def _radix(targets, weights, lo, hi, spare, spare_weights, starts):
             starts[digit + 1] += starts[digit]
         for i in range(lo, hi):
             digit = (np.int64(targets[i]) >> shift) & 255
-            at = starts[digit]
-            starts[digit] = at + 1
-            spare[at] = targets[i]
+            position = starts[digit]
+            starts[digit] = position + 1
+            spare[position] = targets[i]
             if weights is not None:
-                spare_weights[at] = weights[i]
+                spare_weights[position] = weights[i]
         for i in range(hi - lo):
             targets[lo + i] = spare[i]
             if weights is not None:

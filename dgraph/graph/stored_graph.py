@@ -54,11 +54,11 @@ class StoredGraph(Graph):
             kind = None if self.rule == "unit" else hashed_weights(none, none, self.rule, 0, True).dtype
         ids = StoredIds(store) if graph["sparse_ids"] else ConsecutiveIds(graph["vertices"], graph["base"])
         size = graph["vertices"], graph["edges"], graph["arcs"]
-        known = GraphFacts(*size, graph["directed"], kind, ids, facts)
-        self._begin(known, graph["fingerprint"] if self.rule is None else None)
+        graph_facts = GraphFacts(*size, graph["directed"], kind, ids, facts)
+        self._begin(graph_facts, graph["fingerprint"] if self.rule is None else None)
 
     @classmethod
-    def at(cls, path: str | os.PathLike, comm: Comm, options: LoadOptions) -> Graph:
+    def from_path(cls, path: str | os.PathLike, comm: Comm, options: LoadOptions) -> Graph:
         """Return the graph of a store, with the weights and the directedness that ``options`` ask for.
 
         Raises:
@@ -192,8 +192,8 @@ class StoredIds(VertexIds):
         originals = np.asarray(originals, np.int64)
         if not self._table.size:
             return np.full(originals.shape, -1, np.int64)
-        at = np.minimum(np.searchsorted(self._table, originals), self._table.size - 1)
-        return np.where(self._table[at] == originals, at, -1)
+        positions = np.minimum(np.searchsorted(self._table, originals), self._table.size - 1)
+        return np.where(self._table[positions] == originals, positions, -1)
 
     def grown(self, fresh, comm):
         """Return the ids in memory, with ``fresh`` in their places; collective."""
@@ -224,10 +224,10 @@ def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray 
         gids = store.array(file, "gids")
         src.append(np.repeat(gids, np.diff(store.array(file, "offsets"))))
         dst.append(gids[store.array(file, "neighbours")])
-        found = weights(store, part)
-        if found is not None:
-            weight.append(found)
+        part_weights = weights(store, part)
+        if part_weights is not None:
+            weight.append(part_weights)
     return np.concatenate(src), np.concatenate(dst), None if kind is None else np.concatenate(weight)
 
 
-Graph.opener = StoredGraph.at
+Graph.opener = StoredGraph.from_path

@@ -73,20 +73,20 @@ def subgraph(
         new = np.full(block.rows, -1, np.int64)
         new[vertices] = gids
         starts = row_starts(block, comm)
-        found = remote_look_up(
+        renumbered = remote_look_up(
             targets, lambda wanted: row_owner(starts, wanted), lambda wanted: new[wanted - block.first], comm
         )
-        inside = found >= 0
+        inside = renumbered >= 0
         keep[keep] = inside
-        targets, weights = found[inside], None if weights is None else weights[inside]
+        targets, weights = renumbered[inside], None if weights is None else weights[inside]
     targets = targets.astype(gid_type(n), copy=False)
     facts = replace(block.facts, notes=[*block.facts.notes, note], lines_dropped=0, defaults={})
     counts = _arcs_by_row(block.offsets, keep)[vertices]
     if block.ids.ascending:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         first = comm.before(offsets.size - 1)
-        made = EdgeBlock(n, 0, 0, first, offsets, targets, weights, block.directed, ids, facts)
-        tally(made, comm)
+        chosen = EdgeBlock(n, 0, 0, first, offsets, targets, weights, block.directed, ids, facts)
+        tally(chosen, comm)
         *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
         note_found(facts, count_loops(offsets, targets, first), equal, equal_loops, 1 if block.directed else 2, comm)
     else:
@@ -94,11 +94,11 @@ def subgraph(
         raw = RawEdges(
             sources, targets, weights, block.directed, n, mirrored=not block.directed, parallel=True, facts=facts
         )
-        made = assemble(raw, comm, LoadOptions(keep_loops=True))
-        made.ids = ids
-        made.facts.loops_kept, made.facts.duplicates_kept = facts.loops_kept, facts.duplicates_kept
-        made.facts.merge, made.facts.both_listed = facts.merge, facts.both_listed
-    return made, new[vertices]
+        chosen = assemble(raw, comm, LoadOptions(keep_loops=True))
+        chosen.ids = ids
+        chosen.facts.loops_kept, chosen.facts.duplicates_kept = facts.loops_kept, facts.duplicates_kept
+        chosen.facts.merge, chosen.facts.both_listed = facts.merge, facts.both_listed
+    return chosen, new[vertices]
 
 
 def within(block: EdgeBlock, gids: np.ndarray, radius: int, comm: Comm) -> np.ndarray:
@@ -117,11 +117,11 @@ def within(block: EdgeBlock, gids: np.ndarray, radius: int, comm: Comm) -> np.nd
     reached = np.zeros(block.rows, bool)
     rows = _newly_reached([gids], starts, reached, comm)
     while radius and comm.total(rows.size):
-        found = [
+        targets = [
             _targets(block, rows[step * CHUNK : (step + 1) * CHUNK])
             for step in range(comm.largest(-(-rows.size // CHUNK)))
         ]
-        rows, radius = _newly_reached(found, starts, reached, comm), radius - 1
+        rows, radius = _newly_reached(targets, starts, reached, comm), radius - 1
     return reached
 
 
@@ -144,8 +144,8 @@ def _newly_reached(pieces: list[np.ndarray], starts: np.ndarray, reached: np.nda
 def _targets(block: EdgeBlock, rows: np.ndarray) -> np.ndarray:
     """Return the targets of some rows, row after row."""
     lengths = block.offsets[rows + 1] - block.offsets[rows]
-    at = np.repeat(block.offsets[rows] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    return block.targets[at]
+    positions = np.repeat(block.offsets[rows] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    return block.targets[positions]
 
 
 def _numbered(ids: VertexIds, former: np.ndarray, comm: Comm) -> tuple[VertexIds, np.ndarray]:

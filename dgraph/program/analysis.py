@@ -51,11 +51,11 @@ def falls_below_ceiling(t: Traced) -> bool:
         return False
     ((folded, key),), apply = t.edge.items(), t.apply or {}
     first = t.init.get(ceiling, t.init["active"])
-    starts = "v.out_degree" in (_text(first), *map(_text, first.args if first.op == "min" else ()))
-    starts &= _text(t.init["active"]) in ("True", "v.out_degree > 0")
-    falls = _text(apply["active"]) in (f"v.{folded} < v.{ceiling}", f"v.{ceiling} > v.{folded}")
-    copies = apply.keys() == {ceiling, "active"} and _text(apply[ceiling]) == f"v.{folded}"
-    return starts and falls and copies and _text(key) == f"u.{ceiling}"
+    starts = "v.out_degree" in (_write_python(first), *map(_write_python, first.args if first.op == "min" else ()))
+    starts &= _write_python(t.init["active"]) in ("True", "v.out_degree > 0")
+    falls = _write_python(apply["active"]) in (f"v.{folded} < v.{ceiling}", f"v.{ceiling} > v.{folded}")
+    copies = apply.keys() == {ceiling, "active"} and _write_python(apply[ceiling]) == f"v.{folded}"
+    return starts and falls and copies and _write_python(key) == f"u.{ceiling}"
 
 
 def sums_source_floats(t: Traced) -> bool:
@@ -88,13 +88,13 @@ def _tests_emptiness(x: Expr) -> bool:
     return not _active(x) and all(_tests_emptiness(arg) for arg in x.args if isinstance(arg, Expr))
 
 
-def _text(x: Expr) -> str:
+def _write_python(x: Expr) -> str:
     """Return a load, a constant or a comparison of these as Python has it; "" for another expression."""
     if x.op == "load":
         return ".".join(x.args)
     if x.op == "const":
         return repr(x.args[0])
-    return f"{_text(x.args[0])} {x.op} {_text(x.args[1])}" if x.op in ("<", ">") else ""
+    return f"{_write_python(x.args[0])} {x.op} {_write_python(x.args[1])}" if x.op in ("<", ">") else ""
 
 
 def _active(x: Expr) -> bool:

@@ -124,7 +124,7 @@ class Expr:
 
     def loads(self, role: str) -> set[str]:
         """Return the names that this tree loads at ``role``: "u", "v", "e", "g" (globals) or "p" (parameters)."""
-        found, todo, seen = set(), [self], set()
+        names, todo, seen = set(), [self], set()
         while todo:
             node = todo.pop()
             if id(node) in seen:
@@ -132,10 +132,10 @@ class Expr:
             seen.add(id(node))
             if node.op == "load":
                 if node.args[0] == role:
-                    found.add(node.args[1])
+                    names.add(node.args[1])
             else:
                 todo += [a for a in node.args if isinstance(a, Expr)]
-        return found
+        return names
 
     def encode(self, numbers: dict[int, int], nodes: list[tuple]) -> int:
         """Append this tree to ``nodes`` in a form that is comparable between traces; return its index there.

@@ -163,7 +163,7 @@ class Global:
         name = dtype_name("a global", self.dtype, ("int64", "float64"))
         flag("keep", self.keep)
         real("init", self.init)
-        if not any(self.reduce is each for each in (None, ADD, MIN, MAX)):
+        if not any(self.reduce is monoid for monoid in (None, ADD, MIN, MAX)):
             raise UsageError(f"reduce: a global reduces with ADD, MIN, MAX or not at all, got {shown(self.reduce)}")
         if self.reduce in (MIN, MAX) and name != "int64":
             raise UsageError(f"a global reduces with {self.reduce!r} in int64, got {name}; floats can only be added up")
@@ -287,56 +287,56 @@ class Program:
 
     def __init__(self, **parameters: Any):
         defaults, fields, totals = _declarations(type(self))
-        known = dict(defaults)
+        values = dict(defaults)
         for name, value in parameters.items():
-            if name not in known:
-                raise unknown(f"parameter of {type(self).__name__}", name, known)
-            known[name] = value
-        self.parameters: dict[str, Any] = known
-        self.__dict__.update(known)
+            if name not in values:
+                raise unknown(f"parameter of {type(self).__name__}", name, values)
+            values[name] = value
+        self.parameters: dict[str, Any] = values
+        self.__dict__.update(values)
         self.fields: dict[str, Field] = dict(fields)
         self.globals: dict[str, Global] = dict(totals)
 
     def __copy__(self) -> Program:
         """Return a shallow copy; algorithms make several in a call, and ``copy`` itself would take the slow way."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        program = object.__new__(type(self))
+        program.__dict__.update(self.__dict__)
+        return program
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return the parameters and their default values, base classes first."""
-        found: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
             for name, kind in inspect.get_annotations(base).items():
                 if "ClassVar" not in str(kind):
-                    found[name] = getattr(cls, name, None)
-        return found
+                    parameters[name] = getattr(cls, name, None)
+        return parameters
 
     @classmethod
     def _declared(cls, kind: type) -> dict:
-        found = {}
+        declared = {}
         for base in reversed(cls.__mro__):
-            found.update({name: value for name, value in vars(base).items() if isinstance(value, kind)})
-        taken = set(found) & {*BUILTINS, IN_DEGREE, "active", "bucket", "n", "m", "round", "done", "whole"}
+            declared.update({name: value for name, value in vars(base).items() if isinstance(value, kind)})
+        taken = set(declared) & {*BUILTINS, IN_DEGREE, "active", "bucket", "n", "m", "round", "done", "whole"}
         if taken:
             raise UsageError(f"{cls.__name__} names a {kind.__name__.lower()} {taken.pop()!r}, which is built in")
-        return found
+        return declared
 
     def with_traversal(self, traversal: Traversal | None) -> Program:
         """Return a copy whose rounds use this traversal strategy; None leaves the choice to the run."""
-        made = copy.copy(self)
-        made.__dict__["traversal"] = traversal
-        return made
+        program = copy.copy(self)
+        program.__dict__["traversal"] = traversal
+        return program
 
     def with_light_edges(self, heaviest: float | None) -> Program:
         """Return a copy that declares edges heavier than ``heaviest`` to propose nothing; None declares none.
 
         It is a promise about ``edge``, which backends use to skip those edges; ``edge`` itself does not change.
         """
-        made = copy.copy(self)
-        made.__dict__["heaviest"] = heaviest
-        return made
+        program = copy.copy(self)
+        program.__dict__["heaviest"] = heaviest
+        return program
 
     def retype(self, **dtypes: Any) -> Program:
         """Return a copy in which some fields have other dtypes, for instance those of the graph's weights.
@@ -395,9 +395,9 @@ class Program:
 
 def extended(program: Program, fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> Program:
     """Return a copy with further fields, and with further parameters where it has none of their names."""
-    made = copy.copy(program)
-    made.fields, made.parameters = {**program.fields, **fields}, {**parameters, **program.parameters}
-    return made
+    extension = copy.copy(program)
+    extension.fields, extension.parameters = {**program.fields, **fields}, {**parameters, **program.parameters}
+    return extension
 
 
 @cache
@@ -414,7 +414,7 @@ def _declarations(kind: type[Program]) -> tuple[dict[str, Any], dict[str, Field]
     """Return default parameters, fields and globals of a program's class."""
     if kind in _OWN:
         return _OWN[kind]
-    found = kind.defaults(), kind._declared(Field), kind._declared(Global)
+    declared = kind.defaults(), kind._declared(Field), kind._declared(Global)
     if kind.__module__.startswith("dgraph.algorithms."):
-        _OWN[kind] = found
-    return found
+        _OWN[kind] = declared
+    return declared

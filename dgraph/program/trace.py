@@ -65,11 +65,11 @@ def trace(program: Program, weight: np.dtype | None) -> Traced:
     key = _identity(program, weight)
     if key is None:
         return _traced(program, weight)
-    found = _kept.get(key)
-    if found is None:
-        found = _kept[key] = replace(_traced(program, weight), key=next(_numbers))
-        _ = found.signature
-    return found.of(program)
+    traced = _kept.get(key)
+    if traced is None:
+        traced = _kept[key] = replace(_traced(program, weight), key=next(_numbers))
+        _ = traced.signature
+    return traced.of(program)
 
 
 LARGEST = (1 << 63) - 1
@@ -94,7 +94,7 @@ def _identity(program: Program, weight: np.dtype | None) -> tuple | None:
     for _, value in others:
         if callable(value):
             return None
-    dtypes = tuple([each.dtype for each in program.fields.values()])
+    dtypes = tuple([field.dtype for field in program.fields.values()])
     return kind, weight, dtypes, tuple(map(type, parameters.values())), tuple(others)
 
 
@@ -108,8 +108,8 @@ def _traced(program: Program, weight: np.dtype | None) -> Traced:
     weight_name = None if weight is None else np.dtype(weight).name
     e = EdgeHandle(nodes, "e", name, {"weight": weight_name or "int32"})
     e.reverse = program.reverse
-    known = GRAPH if program.has("priority") else GRAPH[:-1]
-    g = Handle(nodes, "g", name, {**{k: x.dtype for k, x in program.globals.items()}, **dict.fromkeys(known, "int64")})
+    names = GRAPH if program.has("priority") else GRAPH[:-1]
+    g = Handle(nodes, "g", name, {**{k: x.dtype for k, x in program.globals.items()}, **dict.fromkeys(names, "int64")})
     symbolic = copy.copy(program)
     for key, value in program.parameters.items():
         setattr(symbolic, key, _parameter(nodes, name, key, value))

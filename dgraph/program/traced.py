@@ -33,10 +33,10 @@ class derived(cached_property[T]):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Return the property, and keep it for the traces that :meth:`Traced.of` makes next."""
-        found = super().__get__(instance, owner)
+        value = super().__get__(instance, owner)
         if instance is not None:
-            instance.__dict__.get("like", instance).__dict__[self.attrname] = found
-        return found
+            instance.__dict__.get("like", instance).__dict__[self.attrname] = value
+        return value
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ def rounds(edges, comm) -> int:
 
 def span(edges, number: int) -> tuple[int, int]:
     """Return the positions ``start .. stop`` of one piece in this rank's targets; empty beyond the end."""
-    held = len(edges.targets)
-    return min(number * CHUNK, held), min((number + 1) * CHUNK, held)
+    arcs = len(edges.targets)
+    return min(number * CHUNK, arcs), min((number + 1) * CHUNK, arcs)
 
 
 def rows(edges, start: int, stop: int) -> tuple[int, int, np.ndarray]:
@@ -30,9 +30,9 @@ def rows(edges, start: int, stop: int) -> tuple[int, int, np.ndarray]:
 
 def ends(edges, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """Return source and target gids of arcs ``start .. stop``, in the dtype of ``targets``."""
-    low, high, held = rows(edges, start, stop)
+    low, high, counts = rows(edges, start, stop)
     gids = np.arange(edges.first + low, edges.first + high, dtype=edges.targets.dtype)
-    return np.repeat(gids, held), edges.targets[start:stop]
+    return np.repeat(gids, counts), edges.targets[start:stop]
 
 
 def pieces(edges):
@@ -48,9 +48,9 @@ def group_by_owner(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np
         return None, cuts
     from partitioning.arrays.kernels import order
 
-    found = np.empty(owners.size, np.int64)
-    order(owners, cuts[:-1].copy(), found)
-    return found, cuts
+    places = np.empty(owners.size, np.int64)
+    order(owners, cuts[:-1].copy(), places)
+    return places, cuts
 
 
 def grouped(values: np.ndarray, order: np.ndarray | None, cuts: np.ndarray) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ class Deferred:
     """
 
     def __init__(self, function: Callable, decorate: Callable[[Callable], Any]):
-        self.py_func, self.decorate, self.made = function, decorate, None
+        self.py_func, self.decorate, self.compiled = function, decorate, None
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -31,11 +31,11 @@ class Deferred:
         return self.numba()(*args, **keywords)
 
     def numba(self) -> Any:
-        """Return Numba's object, made if needed."""
-        if self.made is None:
+        """Return Numba's object, compiled if needed."""
+        if self.compiled is None:
             with _lock:
                 self._make()
-        return self.made
+        return self.compiled
 
     def _make(self) -> None:
         space, names = self.py_func.__globals__, set(_names(self.py_func.__code__))
@@ -45,9 +45,9 @@ class Deferred:
                 value = place.get(name)
                 if isinstance(value, Deferred) and value is not self:
                     place[name] = value.numba()
-        self.made = self.decorate(self.py_func)
+        self.compiled = self.decorate(self.py_func)
         if space.get(self.py_func.__name__) is self:
-            space[self.py_func.__name__] = self.made
+            space[self.py_func.__name__] = self.compiled
 
 
 def njit(*function: Callable, **options: Any) -> Any:
@@ -58,7 +58,7 @@ def njit(*function: Callable, **options: Any) -> Any:
 
         return numba.njit(**options)(python_function)
 
-    return Deferred(function[0], decorate) if function else lambda each: Deferred(each, decorate)
+    return Deferred(function[0], decorate) if function else lambda decorated: Deferred(decorated, decorate)
 
 
 def intrinsic(function: Callable) -> Deferred:

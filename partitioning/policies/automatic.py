@@ -75,7 +75,7 @@ def _for_hub(edges, parts, largest, comm) -> Placement:
     blocks = oec(edges, parts, comm)
     before = edge_balance(edges, blocks, comm)
     cuts = [place(edges, parts, comm) for place in (hvc, cvc)]
-    after = [edge_balance(edges, each, comm) for each in cuts]
+    after = [edge_balance(edges, cut, comm) for cut in cuts]
     best = 1 if after[0] > NEAR * after[1] else 0
     alone = f"an edge-cut's fullest part would hold {before:.2f} × the mean of the arcs"
     if after[best] < before:

@@ -50,9 +50,9 @@ def bounds_by_in_arcs(edges, parts, comm) -> np.ndarray:
     """Return bounds of blocks with about equally many vertices plus in-arcs; collective."""
     if not edges.directed:
         return bounds_by_out_arcs(edges, parts, comm)
-    known = getattr(edges, "in_offsets", None)  # graphs built on GPUs provide in-degrees before their arcs exist
-    if known is not None:
-        return bounds_by_cost(known(), parts, comm)
+    count = getattr(edges, "in_offsets", None)  # graphs built on GPUs provide in-degrees before their arcs exist
+    if count is not None:
+        return bounds_by_cost(count(), parts, comm)
     starts = np.arange(comm.size + 1, dtype=np.int64) * edges.n // comm.size
     return bounds_by_cost(in_offsets(edges, starts, comm), parts, comm)
 

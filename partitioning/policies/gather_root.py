@@ -27,9 +27,9 @@ RESERVE = 0.1
 """Share of the free memory reserved for other processes on the host."""
 
 
-def shortage(n: int, entries: int, each: float, what: str) -> str:
-    """Return an error text if rank 0 lacks ``each`` bytes per vertex and adjacency entry; empty if it has them."""
-    need, have = each * (n + entries), (1 - RESERVE) * free_memory()
+def shortage(n: int, entries: int, entry_bytes: float, what: str) -> str:
+    """Return an error text if rank 0 lacks ``entry_bytes`` per vertex and adjacency entry; empty if it has them."""
+    need, have = entry_bytes * (n + entries), (1 - RESERVE) * free_memory()
     if need <= have:
         return ""
     return (

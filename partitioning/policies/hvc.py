@@ -27,8 +27,8 @@ class HybridHolder(LookUp):
 
     def __call__(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
         """Return the parts that hold these arcs."""
-        at = np.minimum(np.searchsorted(self.hubs, src), len(self.hubs) - 1)
-        return self.owner(np.where(self.hubs[at] == src, dst, src))
+        positions = np.minimum(np.searchsorted(self.hubs, src), len(self.hubs) - 1)
+        return self.owner(np.where(self.hubs[positions] == src, dst, src))
 
 
 @policy("hvc", "hybrid vertex-cut: blocks as in oec, but the arcs of hubs at their targets' owners")

@@ -88,14 +88,14 @@ def _partition(
     options.seed, options.ufactor = seed, ufactor
     if volume:
         options.objtype = 1
-    _, found = pymetis.part_graph(
+    _, parts_of_vertices = pymetis.part_graph(
         parts,
         adjacency=pymetis.CSRAdjacency(adj_starts=starts.astype(whole), adjacent=neighbours.astype(whole)),
         vweights=(degrees + 1).astype(whole) if weighted else None,
         recursive=recursive,
         options=options,
     )
-    return np.asarray(found)
+    return np.asarray(parts_of_vertices)
 
 
 def adjacency(n: int, degrees: np.ndarray, targets: np.ndarray, directed: bool) -> tuple[np.ndarray, np.ndarray]:

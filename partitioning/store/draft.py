@@ -30,7 +30,7 @@ class ArrayFile:
         values = np.ascontiguousarray(values)
         values = values.astype(values.dtype.newbyteorder("<"), copy=False)
         cuts = [0, *(int(cut) for cut in cuts), values.size]
-        at, raw = self._file.tell(), values.view(np.uint8).data
+        position, raw = self._file.tell(), values.view(np.uint8).data
         padding = bytes(-raw.nbytes % ALIGN)
         for start in range(0, raw.nbytes, STEP):
             self._file.write(raw[start : start + STEP])
@@ -38,7 +38,7 @@ class ArrayFile:
         blocks = [raw[low * values.itemsize : high * values.itemsize] for low, high in pairwise(cuts)]
         sums = [*map(checksum, blocks[:-1]), checksum(blocks[-1], padding)]
         self.entry["arrays"][name] = {
-            "at": at, "dtype": values.dtype.str, "length": values.size, "cuts": cuts, "crc32": sums
+            "at": position, "dtype": values.dtype.str, "length": values.size, "cuts": cuts, "crc32": sums
         }  # fmt: skip
         self.entry["bytes"] = self._file.tell()
 

@@ -61,14 +61,14 @@ def read(path: Path) -> dict[str, Any]:
         )
     raw = file.read_bytes()
     try:
-        found = json.loads(raw)
+        manifest = json.loads(raw)
     except ValueError as error:
         raise StoreError(f"{file} is truncated or not JSON ({error}); write the store again") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise StoreError(f"{file} is not the manifest of a {FORMAT}; name the folder of one")
-    if found.get("version") != VERSION:
+    if manifest.get("version") != VERSION:
         raise StoreError(
-            f"{file} is of version {found.get('version')}, and this dgraph reads version {VERSION}; "
+            f"{file} is of version {manifest.get('version')}, and this dgraph reads version {VERSION}; "
             "open it with the dgraph that wrote it, or write it again"
         )
     body = raw[: -len(_ending(b""))]
@@ -76,8 +76,8 @@ def read(path: Path) -> dict[str, Any]:
         raise StoreError(
             f"{file} has changed since it was written: its last line is not its checksum; write the store again"
         )
-    del found["checksum"]
-    return found
+    del manifest["checksum"]
+    return manifest
 
 
 def _ending(body: bytes) -> bytes:

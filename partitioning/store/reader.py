@@ -79,11 +79,11 @@ class Store:
         low, high = (entry["at"] + item * cut for cut in cuts[block : block + 2])
         if block == len(cuts) - 2:  # the last block's checksum covers the padding
             high = min(high + -(high - entry["at"]) % ALIGN, self.manifest["files"][file]["bytes"])
-        found = checksum(memoryview(mapped)[low:high])
-        if found != entry["crc32"][block]:
+        crc32 = checksum(memoryview(mapped)[low:high])
+        if crc32 != entry["crc32"][block]:
             raise StoreError(
                 f"{self.path / file}: block {name}[{block}] (bytes {low} .. {high - 1}) is not what was written: its "
-                f"checksum is {found}, the manifest has {entry['crc32'][block]}; write the store again, or copy it anew"
+                f"checksum is {crc32}, the manifest has {entry['crc32'][block]}; write the store again, or copy it anew"
             )
         self._good.add((file, name, block))
 
@@ -94,11 +94,11 @@ class Store:
         except FileNotFoundError:
             raise StoreError(f"{path} is missing; copy it to where it was, or write the store again") from None
         try:
-            found = os.fstat(descriptor).st_size
-            if found != size:
+            length = os.fstat(descriptor).st_size
+            if length != size:
                 raise StoreError(
-                    f"{path} has {found} bytes, the manifest says {size}: it was "
-                    f"{'truncated' if found < size else 'added to'}; copy it anew, or write the store again"
+                    f"{path} has {length} bytes, the manifest says {size}: it was "
+                    f"{'truncated' if length < size else 'added to'}; copy it anew, or write the store again"
                 )
             return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY) if size else b""
         finally:

@@ -20,7 +20,7 @@ from dgraph.report import Progress
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
-CALLS = {name: {"source": 5} if each.needs_source else {} for name, each in ALGORITHMS.items()}
+CALLS = {name: {"source": 5} if algorithm.needs_source else {} for name, algorithm in ALGORITHMS.items()}
 """Algorithms, each with its parameters."""
 
 THREADS = """
@@ -208,9 +208,9 @@ def test_the_call_after_an_interrupt_is_right(algorithm, backend):
     with pytest.raises(KeyboardInterrupt):
         flat_run(algorithm, graph, backend=backend, progress=Interrupts(), **more)
     assert signal.getsignal(signal.SIGINT) is handler
-    found = flat_run(algorithm, graph, backend=backend, **more).gather()
+    columns = flat_run(algorithm, graph, backend=backend, **more).gather()
     for name, column in want.items():
-        assert np.allclose(found[name], column, rtol=1e-9, atol=0), name
+        assert np.allclose(columns[name], column, rtol=1e-9, atol=0), name
 
 
 STORM = """

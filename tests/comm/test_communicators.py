@@ -25,32 +25,32 @@ def split(key):
 
 
 def test_a_communicator_is_known_again():
-    given = split(world().rank)
-    once = communicator(given)
-    assert communicator(given) is once
-    given.Free()
+    mpi = split(world().rank)
+    once = communicator(mpi)
+    assert communicator(mpi) is once
+    mpi.Free()
 
 
 def test_communicators_come_and_go():
     """The order of ranks alternates, so state kept from the previous communicator would belong to the wrong rank."""
     for turn in range(MANY):
-        given = split(world().rank if turn % 2 else -world().rank)
-        comm = communicator(given)
-        assert (comm.rank, comm.size) == (given.rank, given.size)
+        mpi = split(world().rank if turn % 2 else -world().rank)
+        comm = communicator(mpi)
+        assert (comm.rank, comm.size) == (mpi.rank, mpi.size)
         if turn % 100 == 0:
             twin = comm.duplicate()
             assert twin.allgather(np.array([comm.rank])).tolist() == comm.allgather(np.array([comm.rank])).tolist()
-        given.Free()
+        mpi.Free()
 
 
 def test_runs_on_communicators_that_go():
     want = dgraph.run("bfs", "path:9", source=0).gather()
     for turn in range(3):
-        given = split(world().rank if turn % 2 else -world().rank)
-        found = flat_run("bfs", "path:9", source=0, comm=given).gather()
-        if given.rank == 0:
-            assert found["distance"].tolist() == list(range(9))
-        given.Free()
+        mpi = split(world().rank if turn % 2 else -world().rank)
+        columns = flat_run("bfs", "path:9", source=0, comm=mpi).gather()
+        if mpi.rank == 0:
+            assert columns["distance"].tolist() == list(range(9))
+        mpi.Free()
     if world().rank == 0:
         assert want["distance"].tolist() == list(range(9))
 
@@ -66,8 +66,8 @@ def test_what_is_no_communicator_is_refused(wrong):
 @pytest.mark.parametrize("size", [3, 1000], ids=["short", "long"])
 def test_a_rank_waits_for_others_up_to_its_deadline(size):
     """The abandoned collective completes once the others join: the buffers that MPI writes are kept alive."""
-    given = split(world().rank)
-    comm = communicator(given)
+    mpi = split(world().rank)
+    comm = communicator(mpi)
     if comm.size > 1 and comm.rank == 0:
         comm.deadline = time.monotonic() + 0.2
         with pytest.raises(TimeoutError):
@@ -78,7 +78,7 @@ def test_a_rank_waits_for_others_up_to_its_deadline(size):
         world().barrier()
         assert comm.allreduce(np.ones(size, np.int64)).tolist() == [comm.size] * size
     assert comm.total(1) == comm.size
-    given.Free()
+    mpi.Free()
 
 
 @pytest.mark.parametrize("size", [3, 1000], ids=["short", "long"])
@@ -92,9 +92,9 @@ def test_allreduce(op, dtype, size):
     mine = rows[comm.rank].copy()
     finish = comm.begin_allreduce(mine, op)
     time.sleep(0.01 * (comm.rank == 0))
-    found = finish()
-    assert found.dtype == dtype
-    assert found.tolist() == want.tolist() == comm.allreduce(mine, op).tolist()
+    combined = finish()
+    assert combined.dtype == dtype
+    assert combined.tolist() == want.tolist() == comm.allreduce(mine, op).tolist()
     assert mine.tolist() == rows[comm.rank].tolist()
 
 

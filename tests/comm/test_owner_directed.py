@@ -20,27 +20,27 @@ def rows(rank):
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("best", [0, 1, 3])
 def test_rows_of_a_key_become_one(ranks, best):
-    everywhere = [row for rank in range(ranks) for row in zip(*(each.tolist() for each in rows(rank)), strict=True)]
+    everywhere = [row for rank in range(ranks) for row in zip(*(column.tolist() for column in rows(rank)), strict=True)]
     wanted: dict = {}
     for key, *values in everywhere:
-        known = wanted.setdefault(key, values if best else [0, 0, 0])
+        best_values = wanted.setdefault(key, values if best else [0, 0, 0])
         if not best:
-            wanted[key] = [a + b for a, b in zip(known, values, strict=True)]
-        elif values[:best] < known[:best]:
+            wanted[key] = [a + b for a, b in zip(best_values, values, strict=True)]
+        elif values[:best] < best_values[:best]:
             wanted[key] = values
 
     def work(comm):
         keys, *columns = rows(comm.rank)
         return contract(comm, keys % comm.size, keys, *columns, best=best)
 
-    found = {}
+    rows_by_key = {}
     for rank, (keys, *columns) in enumerate(simulated.succeed(ranks, work)):
         assert (np.diff(keys) > 0).all()
         assert (keys % ranks == rank).all()
-        found |= {key: list(values) for key, *values in zip(keys.tolist(), *columns, strict=True)}
-    assert found.keys() == wanted.keys()
+        rows_by_key |= {key: list(values) for key, *values in zip(keys.tolist(), *columns, strict=True)}
+    assert rows_by_key.keys() == wanted.keys()
     for key, values in wanted.items():
-        assert found[key][: best or 3] == pytest.approx(values[: best or 3])
+        assert rows_by_key[key][: best or 3] == pytest.approx(values[: best or 3])
 
 
 def test_no_rows():

@@ -31,9 +31,9 @@ class Clock:
         monkeypatch.setattr(watchdog.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(Watchdog, "expire", lambda dog, peers: self.bitten.append((dog.rank, peers, self.now)))
 
-    def looks(self, seconds, each=0.1):
-        for _ in range(round(seconds / each)):
-            self.now += each
+    def looks(self, seconds, interval=0.1):
+        for _ in range(round(seconds / interval)):
+            self.now += interval
             self.dog.check()
             if self.bitten:
                 return
@@ -113,17 +113,17 @@ def test_where_all_wait_all_are_named(monkeypatch):
     assert [peers for _, peers, _ in clock.bitten] == [[1, 2]]
 
 
-@pytest.mark.parametrize(("given", "seconds"), [
+@pytest.mark.parametrize(("limit", "seconds"), [
     (300, 300.0), ("2.5", 2.5), ("off", math.inf), (0, math.inf), ("0", math.inf), (None, math.inf),
 ])  # fmt: skip
-def test_limits(given, seconds):
-    assert allowed(given) == seconds
+def test_limits(limit, seconds):
+    assert allowed(limit) == seconds
 
 
-@pytest.mark.parametrize("given", [-1, "nan", "inf", "5m", "on", ""])
-def test_what_is_no_limit_is_refused(given):
-    with pytest.raises(UsageError, match=re.escape(f"watchdog {given!r}: give seconds")):
-        allowed(given)
+@pytest.mark.parametrize("limit", [-1, "nan", "inf", "5m", "on", ""])
+def test_what_is_no_limit_is_refused(limit):
+    with pytest.raises(UsageError, match=re.escape(f"watchdog {limit!r}: give seconds")):
+        allowed(limit)
 
 
 @pytest.mark.mpi
@@ -232,30 +232,30 @@ def jobs(tmp_path_factory):
     In "command" and "script" one rank is stopped. In "suspended" one rank is stopped for less than the limit, then all
     ranks for longer, as when a scheduler suspends a job.
     """
-    made = {
+    started = {
         "command": job_of(COMMAND, tmp_path_factory.mktemp("command"), 2, 2),
         "script": job_of(SCRIPT, tmp_path_factory.mktemp("script"), 3, 2, OWN_SESSION),
         "suspended": job_of(SCRIPT, tmp_path_factory.mktemp("suspended"), 2, 3),
     }
     try:
-        for job in made.values():
+        for job in started.values():
             rounds_run(job)
-        ended = {name: Ended(made[name], made[name].python_of(rank)) for name, rank in STOPPED.items()}
-        suspended = [made["suspended"].python_of(rank) for rank in (0, 1)]
-        stop(*(each.pid for each in ended.values()), suspended[1])
+        ended = {name: Ended(started[name], started[name].python_of(rank)) for name, rank in STOPPED.items()}
+        suspended = [started["suspended"].python_of(rank) for rank in (0, 1)]
+        stop(*(job_end.pid for job_end in ended.values()), suspended[1])
         time.sleep(1.0)
         go_on(suspended[1])
         time.sleep(0.3)
         stop(*suspended)
         began = time.monotonic()
-        for each in ended.values():
-            each.watch()
+        for job_end in ended.values():
+            job_end.watch()
         time.sleep(max(4.0 - (time.monotonic() - began), 0.0))
         go_on(*suspended)
         time.sleep(1.0)
-        yield ended | {"suspended": made["suspended"]}
+        yield ended | {"suspended": started["suspended"]}
     finally:
-        for job in made.values():
+        for job in started.values():
             job.end()
 
 
@@ -384,9 +384,9 @@ def test_a_link_that_is_lost_ends_the_job_on_both_hosts(hosts, tmp_path):
         job.end()
     assert ended.waited < 10, job.story()
     assert ended.left == [], job.story()
-    found = {int(speaker): told for speaker, told in re.findall(LINE.format(seconds=2), job.text)}
-    assert len({rank % 2 for rank in found}) == 2, job.story()
-    for speaker, told in found.items():
+    lines = {int(speaker): told for speaker, told in re.findall(LINE.format(seconds=2), job.text)}
+    assert len({rank % 2 for rank in lines}) == 2, job.story()
+    for speaker, told in lines.items():
         far = [rank for rank in range(4) if (rank - speaker) % 2]
         assert told == ", ".join(f"rank {rank} (not on this host)" for rank in far)
-    assert [job.codes()[speaker] for speaker in found] == [124] * len(found)
+    assert [job.codes()[speaker] for speaker in lines] == [124] * len(lines)

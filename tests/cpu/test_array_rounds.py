@@ -34,22 +34,22 @@ def arcs(seed=3, count=1500):
 @pytest.fixture
 def at_once(monkeypatch):
     """Make every run use array rounds, and count the machines."""
-    made = []
+    programs = []
 
     class Counted(array_rounds.ArrayMachine):
         def __init__(self, traced, local, team):
-            made.append(type(traced.program).__name__)
+            programs.append(type(traced.program).__name__)
             super().__init__(traced, local, team)
 
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
     monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny=False: True)
     monkeypatch.setattr(array_rounds, "spend", lambda stem, seconds: None)
     monkeypatch.setattr("dgraph.backend.cpu.backend.ArrayMachine", Counted)
-    return made
+    return programs
 
 
-def columns(name, graph, **given):
-    result = dgraph.run(name, graph.on(device=dgraph.Cpu()), **given)
+def columns(name, graph, **parameters):
+    result = dgraph.run(name, graph.on(device=dgraph.Cpu()), **parameters)
     return result, result.gather()
 
 
@@ -62,14 +62,14 @@ def graph_of(src, dst, weights=None, **options):
 def test_levels_and_parents_are_those_of_igraph(policy, at_once):
     src, dst, _ = arcs()
     mine = slice(world().rank, None, world().size)
-    result, found = columns("bfs", graph_of(src[mine], dst[mine]).on(policy=policy), source=7)
+    result, columns_of_all = columns("bfs", graph_of(src[mine], dst[mine]).on(policy=policy), source=7)
     assert {"Levels"} <= set(at_once)
     assert {"what": "rounds", "taken": "NumPy", "reason": array_rounds.REMARK} in result.report["choices"]
-    if found is not None:
+    if columns_of_all is not None:
         levels = oracles.bfs(N, src, dst, 7)
-        assert np.array_equal(found["distance"], np.where(levels < 0, np.iinfo(np.int64).max, levels))
+        assert np.array_equal(columns_of_all["distance"], np.where(levels < 0, np.iinfo(np.int64).max, levels))
         reached = np.flatnonzero(levels > 0)
-        parents = found["predecessor"][reached]
+        parents = columns_of_all["predecessor"][reached]
         assert np.array_equal(levels[parents], levels[reached] - 1)
         assert set(zip(parents, reached, strict=True)) <= set(zip(src, dst, strict=True))
 
@@ -83,10 +83,10 @@ def test_mirrors_that_no_edge_reached_propose_nothing(sync, at_once):
     src, dst = np.concatenate([right, below]), np.concatenate([right + 1, below + 4])
     mine = slice(world().rank, None, world().size)
     graph = graph_of(src[mine], dst[mine], directed=False).on(policy="oec")
-    _, found = columns("bfs", graph, source=5, options=dgraph.Options(sync=sync, max_rounds=N))
+    _, columns_of_all = columns("bfs", graph, source=5, options=dgraph.Options(sync=sync, max_rounds=N))
     assert "Levels" in at_once
-    if found is not None:
-        assert np.array_equal(found["distance"], abs(row - 1) + abs(column - 1))
+    if columns_of_all is not None:
+        assert np.array_equal(columns_of_all["distance"], abs(row - 1) + abs(column - 1))
 
 
 @pytest.mark.mpi
@@ -97,12 +97,12 @@ def test_distances_are_those_of_dijkstra(dtype, delta, at_once):
     weights = weights.astype(dtype) if dtype is np.int32 else weights / 7
     mine = slice(world().rank, None, world().size)
     graph = graph_of(src[mine], dst[mine], weights[mine])
-    _, found = columns("sssp", graph, source=7, delta=delta, validate=True)
+    _, columns_of_all = columns("sssp", graph, source=7, delta=delta, validate=True)
     assert at_once[0] == "Distances"
-    if found is not None:
+    if columns_of_all is not None:
         wanted = oracles.sssp(N, src, dst, weights, 7)
         none = np.inf if dtype is np.float64 else np.iinfo(np.int64).max
-        assert found["distance"].tolist() == [none if d is None else d for d in wanted]
+        assert columns_of_all["distance"].tolist() == [none if d is None else d for d in wanted]
 
 
 @pytest.mark.mpi
@@ -113,11 +113,11 @@ def test_many_rounds_are_compiled_after_all(calls, at_once, monkeypatch):
     monkeypatch.setattr(array_rounds, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     monkeypatch.setattr(array_rounds, "PATIENCE", 2 * (calls + world().rank) - 1)
     graph = Graph.load("path:3000", weights="1..9", comm=world())
-    given = {"source": 0, "delta": 1.0, "return_predecessors": False}
-    result, found = columns("sssp", graph, validate=True, **given)
+    parameters = {"source": 0, "delta": 1.0, "return_predecessors": False}
+    result, columns_of_all = columns("sssp", graph, validate=True, **parameters)
     assert "Distances" in at_once
     assert result.summary["reached"] == 3000
-    assert found is None or np.all(np.diff(found["distance"]) > 0)
+    assert columns_of_all is None or np.all(np.diff(columns_of_all["distance"]) > 0)
 
 
 class Nearest(Program):
@@ -139,7 +139,7 @@ def test_several_fields_and_infinity_are_combined_as_by_compiled_rounds(at_once,
     src, dst, _ = arcs(count=500)
     local = local_graph(N, src, dst, directed=True)
     traced = trace(Nearest(), None)
-    found = []
+    results = []
     for machine in (
         array_rounds.ArrayMachine(traced, local, Team(1)),
         InterpretedMachine(traced, local, Team(1), "push"),
@@ -148,10 +148,10 @@ def test_several_fields_and_infinity_are_combined_as_by_compiled_rounds(at_once,
         machine.apply_totals(*machine.totals(), starting=True)
         machine.fused(1000)
         assert machine.done
-        found.append({name: values.copy() for name, values in machine.fields().items()})
+        results.append({name: values.copy() for name, values in machine.fields().items()})
     for name in ("best", "far"):
-        assert np.array_equal(found[0][name], found[1][name])
-    assert found[0]["far"].max() == np.iinfo(np.int64).max
+        assert np.array_equal(results[0][name], results[1][name])
+    assert results[0]["far"].max() == np.iinfo(np.int64).max
 
 
 def test_sums_saturate():

@@ -65,7 +65,7 @@ def test_of_processes_that_start_together_one_compiles(kernel):
 
 
 @pytest.fixture
-def held(tmp_path, monkeypatch):
+def lock_holder(tmp_path, monkeypatch):
     """Process that locks one byte of the lock file."""
     path = tmp_path / "compiling.lock"
     code = f"import fcntl, time; f = open({str(path)!r}, 'w'); fcntl.lockf(f, fcntl.LOCK_EX, 1, 7); print(flush=True)"
@@ -82,17 +82,17 @@ def held(tmp_path, monkeypatch):
 
 
 @pytest.mark.starts_children
-def test_who_dies_while_compiling_keeps_nobody_waiting(held):
+def test_who_dies_while_compiling_keeps_nobody_waiting(lock_holder):
     began = time.monotonic()
     assert compiled._lock(8)  # another function
-    held.kill()
-    held.wait()
+    lock_holder.kill()
+    lock_holder.wait()
     assert compiled._lock(7)
     assert time.monotonic() - began < 20
 
 
 @pytest.mark.starts_children
-def test_who_hangs_while_compiling_is_not_waited_for_forever(held, monkeypatch):
+def test_who_hangs_while_compiling_is_not_waited_for_forever(lock_holder, monkeypatch):
     monkeypatch.setattr(compiled, "PATIENCE", 0.2)
     assert not compiled._lock(7)
 

@@ -62,22 +62,22 @@ def calls(seed, count, kind):
 @pytest.mark.parametrize("kind", ["none", "int", "float"])
 @pytest.mark.parametrize("count", [0, 1, 300])
 def test_both_versions_agree(kind, count):
-    for function, few, given, changed in calls(count + 1, count, kind):
-        first, second = (tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in given) for _ in range(2))
-        found = compiled_result(function, first)
-        assert few(*second) == found, function.__name__
-        for at in changed:
-            if given[at] is not None:
-                length = count - found[0] if function is rows._merge and at else given[at].size
-                assert first[at][:length].tobytes() == second[at][:length].tobytes(), (function.__name__, at)
+    for function, few, arguments, changed in calls(count + 1, count, kind):
+        first, second = (tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments) for _ in range(2))
+        answer = compiled_result(function, first)
+        assert few(*second) == answer, function.__name__
+        for place in changed:
+            if arguments[place] is not None:
+                length = count - answer[0] if function is rows._merge and place else arguments[place].size
+                assert first[place][:length].tobytes() == second[place][:length].tobytes(), (function.__name__, place)
 
 
-def compiled_result(function, given):
+def compiled_result(function, arguments):
     """Call the compiled function, also where the arrays are small."""
     function = function.numba() if isinstance(function, Deferred) else function
     usual = vars(function).pop("_compile_for_args", None)
     try:
-        return function(*given)
+        return function(*arguments)
     finally:
         if usual is not None:
             function._compile_for_args = usual
@@ -95,13 +95,13 @@ def test_few_elements_are_not_compiled(monkeypatch):
 
     @compiled.njit(few=few)
     def total(a, b):
-        found = b
+        total_of_both = b
         for x in a:
-            found += x
-        return found
+            total_of_both += x
+        return total_of_both
 
     assert total(np.arange(4), 1) == 7
-    assert total.made is None
+    assert total.compiled is None
     assert total(np.arange(5), 1) == 11
     assert called == [4]
     assert total(np.arange(3), 1) == 4  # compiled by now

@@ -34,8 +34,8 @@ def drawn(kind, comm):
         cut = rng.random(src.size) > 0.02
         src, dst = src[cut], dst[cut]
     elif kind == "trees":  # shallow: lowered labels of several branches meet
-        order, at = rng.permutation(900), np.arange(900)
-        src, dst = order, order[at - at % 60 + (rng.random(900) * (at % 60)).astype(np.int64)]
+        order, vertices = rng.permutation(900), np.arange(900)
+        src, dst = order, order[vertices - vertices % 60 + (rng.random(900) * (vertices % 60)).astype(np.int64)]
     elif kind == "clusters":
         src = rng.integers(0, 900, 2000)
         dst = src // 30 * 30 + rng.integers(0, 30, 2000)
@@ -52,13 +52,13 @@ def drawn(kind, comm):
 @pytest.mark.parametrize("sync", ["auto", "full", "poison"])
 def test_components_equal_scipy(kind, policy, sync):
     graph, src, dst = drawn(kind, world())
-    found = flat_run("cc", graph, policy=policy, sync=sync).gather()
-    if found is None:
+    columns = flat_run("cc", graph, policy=policy, sync=sync).gather()
+    if columns is None:
         return
     _, parts = sp.csgraph.connected_components(sp.coo_array((np.ones(src.size), (src, dst)), shape=(950, 950)))
     smallest = np.full(950, 950)
     np.minimum.at(smallest, parts, np.arange(950))
-    np.testing.assert_array_equal(found["labels"], smallest[parts])
+    np.testing.assert_array_equal(columns["labels"], smallest[parts])
 
 
 @pytest.mark.mpi

@@ -70,10 +70,10 @@ def test_rounds_a_call_do_not_show(local, name):
     """Check that queues, bits and buckets, which a call swaps, are restored in the next call."""
     whole, rounds = fields(local, name, 1 << 20)
     for limit in (1, 3):
-        found, count = fields(local, name, limit)
+        values_of_fields, count = fields(local, name, limit)
         assert count == rounds
         for key, values in whole.items():
-            np.testing.assert_array_equal(found[key], values, err_msg=f"{key} at {limit} rounds a call")
+            np.testing.assert_array_equal(values_of_fields[key], values, err_msg=f"{key} at {limit} rounds a call")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -84,7 +84,7 @@ def test_run_has_at_most_ten_parameters():
 
 
 @pytest.mark.parametrize(
-    ("given", "advice"),
+    ("keywords", "advice"),
     [
         ({"weights": "1..9"}, "Graph.load"),
         ({"policy": "cvc"}, r"graph\.on\(policy="),
@@ -96,15 +96,15 @@ def test_run_has_at_most_ten_parameters():
         ({"depth_limt": 2}, "did you mean 'depth_limit'"),
     ],
 )
-def test_misplaced_words_are_refused_with_their_place(given, advice):
+def test_misplaced_words_are_refused_with_their_place(keywords, advice):
     with pytest.raises(UsageError, match=advice):
-        dgraph.run("bfs", path(), source=0, **given)
+        dgraph.run("bfs", path(), source=0, **keywords)
     with pytest.raises(UsageError, match=advice):
-        dgraph.bfs(path(), 0, **given)
+        dgraph.bfs(path(), 0, **keywords)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("keywords", "message"),
     [
         ({"direction": "flip"}, "unknown direction 'flip'"),
         ({"sync": "poison"}, "unknown sync mode 'poison'"),
@@ -120,9 +120,9 @@ def test_misplaced_words_are_refused_with_their_place(given, advice):
         ({"rounds": "limit=many"}, "limit=many is not a number"),
     ],
 )
-def test_options_are_checked_when_they_are_made(given, message):
+def test_options_are_checked_when_they_are_made(keywords, message):
     with pytest.raises(UsageError, match=re.escape(message)):
-        Options(**given)
+        Options(**keywords)
 
 
 def test_options_come_to_the_backend():
@@ -137,8 +137,8 @@ def test_options_come_to_the_backend():
 def test_the_test_aids_run():
     """Check an answer with alternating directions, and with garbage in mirrors that the plan calls unread."""
     aids = dgraph.testing.TestOptions(direction="flip", sync="poison")
-    found = dgraph.cc(path(), options=aids, validate=True)
-    assert found.summary["components"] == 3
+    result = dgraph.cc(path(), options=aids, validate=True)
+    assert result.summary["components"] == 3
 
 
 def test_gpu_options_are_refused_without_a_gpu():
@@ -193,15 +193,15 @@ def test_a_checkpoint_is_checked_when_it_is_made(tmp_path):
 def test_policy_and_device_of_every_constructor():
     """Check that every constructor keeps policy and device, on any number of ranks."""
     comm = world()
-    given = {"policy": "hash", "device": dgraph.Cpu(1), "comm": comm}
+    keywords = {"policy": "hash", "device": dgraph.Cpu(1), "comm": comm}
     share = slice(comm.rank, None, comm.size)
     offsets = np.array([0, 1, 1] if comm.rank == 0 else [0])
-    made = [
-        dgraph.Graph.load("path:6", **given),
-        dgraph.Graph.from_edges(np.array(EDGES[0])[share], np.array(EDGES[1])[share], **given),
-        dgraph.Graph.from_csr(offsets, np.array([1] if comm.rank == 0 else [], np.int64), **given),
+    graphs = [
+        dgraph.Graph.load("path:6", **keywords),
+        dgraph.Graph.from_edges(np.array(EDGES[0])[share], np.array(EDGES[1])[share], **keywords),
+        dgraph.Graph.from_csr(offsets, np.array([1] if comm.rank == 0 else [], np.int64), **keywords),
     ]
-    for graph in made:
+    for graph in graphs:
         assert (graph.policy, graph.device, graph.comm.size) == ("hash", dgraph.Cpu(1), comm.size)
         report = dgraph.cc(graph, validate=True).report
         taken = {choice["what"]: choice["taken"] for choice in report["choices"]}

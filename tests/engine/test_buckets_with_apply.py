@@ -76,8 +76,8 @@ def weighted():
 @cache
 def distances():
     n, (src, dst, weights) = weighted().n, weighted().arcs()
-    found = dijkstra(csr_matrix((weights, (src, dst)), shape=(n, n)), indices=0)
-    return np.array([np.iinfo(np.int64).max if d == np.inf else int(d) for d in found])
+    floats = dijkstra(csr_matrix((weights, (src, dst)), shape=(n, n)), indices=0)
+    return np.array([np.iinfo(np.int64).max if d == np.inf else int(d) for d in floats])
 
 
 @pytest.mark.mpi

@@ -63,8 +63,8 @@ def check(gids, state, ctx, directed, reverse=False, base=1):
     np.testing.assert_array_equal(state["root"], np.sqrt(1.0 * entering * leaving)[gids])
     np.testing.assert_array_equal(state["narrow"], np.sqrt(entering).astype(np.float32)[gids])
     some = (entering > 0)[gids]
-    found = np.stack(ctx.edge_ends(state["first"][some]), axis=1)
-    np.testing.assert_array_equal(found, first[gids][some])
+    ends_by_edge = np.stack(ctx.edge_ends(state["first"][some]), axis=1)
+    np.testing.assert_array_equal(ends_by_edge, first[gids][some])
 
 
 @pytest.mark.mpi
@@ -86,11 +86,11 @@ def test_on_threads_and_ranks(policy, directed, direction):
 @pytest.mark.parametrize(("ranks", "directed", "direction"), [(1, True, "push"), (2, True, "pull"), (3, False, "push")])
 def test_on_gpus(ranks, directed, direction):
     contexts = []
-    found = run(
+    of_programs = run(
         ranks, graph(directed), [Facts(), FactsBack()], policy="hash", direction=direction, options=GpuPlan(),
         wrapped=contexts.append,
     )  # fmt: skip
-    for kind, results in zip((Facts, FactsBack), found, strict=True):
+    for kind, results in zip((Facts, FactsBack), of_programs, strict=True):
         for gids, state, _ in results:
             check(gids, state, contexts[0], directed, kind is FactsBack)
 

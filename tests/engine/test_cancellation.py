@@ -33,15 +33,15 @@ def test_one_rank_ends_the_run_of_all_within_a_round(after, last):
     with pytest.raises(Cancelled, match="after round") as caught:
         dgraph.pagerank(graph, tol=0.0, max_iter=10**8, progress=ends)
     alike = world().allgather_json([str(caught.value), ends.seen[-1]])
-    assert all(each == alike[0] for each in alike)
+    assert all(rounds == alike[0] for rounds in alike)
     rounds = int(re.search(r"after round (\d+)", str(caught.value))[1])
     if world().size > 1:  # each round is agreed on, and the request is sent with the next one
         assert (rounds, ends.seen[-1]) == (after + 1, after)
     else:
         assert len(ends.seen) <= 8
-    found, fresh = dgraph.bfs(graph, source=1), dgraph.bfs(dgraph.Graph.load("rmat:6,seed=2", device="cpu"), source=1)
-    np.testing.assert_array_equal(found.columns["distance"], fresh.columns["distance"])
-    np.testing.assert_array_equal(found.columns["predecessor"], fresh.columns["predecessor"])
+    result, fresh = dgraph.bfs(graph, source=1), dgraph.bfs(dgraph.Graph.load("rmat:6,seed=2", device="cpu"), source=1)
+    np.testing.assert_array_equal(result.columns["distance"], fresh.columns["distance"])
+    np.testing.assert_array_equal(result.columns["predecessor"], fresh.columns["predecessor"])
 
 
 def test_the_first_check_of_a_large_graph_comes_after_one_round():

@@ -43,7 +43,7 @@ def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatc
     loaded = Graph.load("path:24", weights="200000000..400000000")
     whole = dgraph.run("sssp", loaded, source=0)
     assert whole.comm.largest(int(whole.columns["distance"].max(initial=0))) > 2**32
-    assert ("distances", "64 bits") in [(each["what"], each["taken"]) for each in whole.report["choices"]]
+    assert ("distances", "64 bits") in [(choice["what"], choice["taken"]) for choice in whole.report["choices"]]
     stops = 0
     while stopped(monkeypatch, shared / "ck", 3, "sssp", loaded, source=0):
         stops += 1
@@ -146,8 +146,8 @@ def test_values_find_their_vertices_wherever_they_lie():
     before, after = draw.integers(0, comm.size, (2, n))
     gids, wanted = np.flatnonzero(before == comm.rank), draw.permutation(np.flatnonzero(after == comm.rank))
     columns = {"square": gids * gids, "odd": (gids % 2).astype(np.uint8)}
-    found = redistribute(gids, columns, wanted, n, comm)
-    assert found["square"].tolist() == (wanted * wanted).tolist()
-    assert found["odd"].dtype == np.uint8
+    columns_here = redistribute(gids, columns, wanted, n, comm)
+    assert columns_here["square"].tolist() == (wanted * wanted).tolist()
+    assert columns_here["odd"].dtype == np.uint8
     with pytest.raises(DataError, match="every vertex once"):
         redistribute(gids[:-1] if comm.rank == int(before[-1]) else gids, {}, wanted, n, comm)

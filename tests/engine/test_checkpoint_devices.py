@@ -34,8 +34,8 @@ HOST = {"transport": "mpi-host"}
 
 
 def backends(way):
-    made = {"gpu": lambda: backend(renumber=True), "cpu": lambda: "cpu"}
-    return [made[each]() for each in way.split(" to ")]
+    makers = {"gpu": lambda: backend(renumber=True), "cpu": lambda: "cpu"}
+    return [makers[name]() for name in way.split(" to ")]
 
 
 @pytest.fixture
@@ -69,19 +69,19 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("given", [{"variant": "gather"}, {"cutoff": 60.0}])
-def test_rows_of_light_edges_are_walked_on(given, tmp_path, monkeypatch):
+@pytest.mark.parametrize("parameters", [{"variant": "gather"}, {"cutoff": 60.0}])
+def test_rows_of_light_edges_are_walked_on(parameters, tmp_path, monkeypatch):
     """The run stops at every second round of both programs; a restored frontier has the edge sums of its rows."""
     monkeypatch.setattr(light_edges, "LIGHTEST", 1)
     loaded, folder, stops = graph("grid:9x9"), Path(world().bcast_json(str(tmp_path))) / "ck", 0
-    given = {"source": 0, "backend": backend(small=-1, renumber=True), **HOST, **given}
-    whole = flat_run("sssp", loaded, **given)
-    while stopped(monkeypatch, folder, 2, "sssp", loaded, **given):
+    parameters = {"source": 0, "backend": backend(small=-1, renumber=True), **HOST, **parameters}
+    whole = flat_run("sssp", loaded, **parameters)
+    while stopped(monkeypatch, folder, 2, "sssp", loaded, **parameters):
         monkeypatch.setattr(light_edges, "LIGHTEST", 1)
         stops += 1
         assert stops < 100
     assert stops >= 3
-    again = flat_run("sssp", loaded, checkpoint=folder, resume="must", **given)
+    again = flat_run("sssp", loaded, checkpoint=folder, resume="must", **parameters)
     np.testing.assert_array_equal(again.columns["distance"], whole.columns["distance"])
 
 

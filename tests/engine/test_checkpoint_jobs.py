@@ -44,9 +44,9 @@ def test_a_signal_is_heard_and_the_handler_put_back():
             signal.raise_signal(number)
             assert asked.stop
             assert (signal.getsignal(signal.SIGTERM) == signal.SIG_DFL) == (number == signal.SIGTERM), "one is enough"
-        assert [signal.getsignal(each) for each in numbers] == before
+        assert [signal.getsignal(number) for number in numbers] == before
     with listening(False) as deaf:
-        assert [signal.getsignal(each) for each in numbers] == before
+        assert [signal.getsignal(number) for number in numbers] == before
         assert not deaf.stop
 
 

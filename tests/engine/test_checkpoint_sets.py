@@ -67,10 +67,10 @@ def test_another_run_is_refused(what, said, shared, monkeypatch):
 
 @pytest.mark.mpi
 def test_a_run_with_weights_does_not_go_on_without(shared, monkeypatch):
-    folder, given = shared / "ck", {"tol": 0, "max_iter": 12}
-    assert stopped(monkeypatch, folder, 3, "pagerank", graph("rmat:9"), **given)
+    folder, parameters = shared / "ck", {"tol": 0, "max_iter": 12}
+    assert stopped(monkeypatch, folder, 3, "pagerank", graph("rmat:9"), **parameters)
     with pytest.raises(UsageError, match="its graph is"):
-        flat_run("pagerank", "rmat:9", checkpoint=folder, resume="auto", **given)
+        flat_run("pagerank", "rmat:9", checkpoint=folder, resume="auto", **parameters)
 
 
 @pytest.mark.mpi

@@ -116,8 +116,8 @@ def test_lids_are_grouped_by_span(many):
     counts, out = np.empty(many, np.int64), np.empty(len(lids) + 1, np.uint32)
     bitset_kernels.count_by_span(lids, starts, ends, counts)
     bitset_kernels.positions_by_span(lids, starts, ends, counts, np.empty_like(counts), out)
-    found = np.split(out, np.cumsum(counts))
-    for start, end, positions in zip(starts, ends, found, strict=False):
+    groups = np.split(out, np.cumsum(counts))
+    for start, end, positions in zip(starts, ends, groups, strict=False):
         np.testing.assert_array_equal(positions + start, lids[(lids >= start) & (lids < end)])
     inside = lids[(lids >= starts[-1]) & (lids < ends[-1])]  # all lie in one span
     bitset_kernels.count_by_span(inside, starts, ends, counts)

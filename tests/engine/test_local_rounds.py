@@ -31,10 +31,10 @@ SOURCE = 7
 def street(chords=0):
     """Return a grid that is long and narrow, whose halves share few vertices, with weights; and short random edges."""
     rng = np.random.default_rng(3)
-    at = np.arange(LENGTH * WIDTH).reshape(LENGTH, WIDTH)
-    far = rng.integers(8, at.size, chords)
-    src = np.concatenate([at[1:].ravel(), at[:, 1:].ravel(), far])
-    dst = np.concatenate([at[:-1].ravel(), at[:, :-1].ravel(), far - rng.integers(1, 8, chords)])
+    vertices = np.arange(LENGTH * WIDTH).reshape(LENGTH, WIDTH)
+    far = rng.integers(8, vertices.size, chords)
+    src = np.concatenate([vertices[1:].ravel(), vertices[:, 1:].ravel(), far])
+    dst = np.concatenate([vertices[:-1].ravel(), vertices[:, :-1].ravel(), far - rng.integers(1, 8, chords)])
     src, dst, weights = oracles.simple(src, dst, rng.integers(1, 9, src.size).astype(np.int32))
     return Graph(LENGTH * WIDTH, src, dst, False, weights)
 
@@ -60,14 +60,14 @@ def searched(name, graph, device, policy="oec", **limits):
         ctx = Context(local, comm, device(comm), Record(comm, ["test"]), Progress(), **limits)
         answer = ALGORITHMS[name](source=SOURCE).run(ctx)
         column = answer.columns["distance"]
-        found = np.array(column() if callable(column) else column)
-        local_rounds = any(each["what"] == "exchanges" for each in ctx.record.choices)
-        return local.gids[: local.masters], found, ctx.rounds, local_rounds
+        values = np.array(column() if callable(column) else column)
+        local_rounds = any(choice["what"] == "exchanges" for choice in ctx.record.choices)
+        return local.gids[: local.masters], values, ctx.rounds, local_rounds
 
     ranks = succeed(2, on_rank)
     whole = np.empty(graph.n, np.int64)
-    for gids, found, _, _ in ranks:
-        whole[gids] = found
+    for gids, values, _, _ in ranks:
+        whole[gids] = values
     return whole, ranks[0][2], ranks[0][3]
 
 

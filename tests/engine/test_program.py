@@ -89,12 +89,12 @@ def test_what_is_read_off_a_text():
     ],
 )
 def test_the_plan_follows_from_the_text(program, direction, directed, reduce, broadcast):
-    found = plan(traced(program()), direction, directed)
-    assert (found.reduce, found.broadcast) == (reduce, broadcast)
+    sync_plan = plan(traced(program()), direction, directed)
+    assert (sync_plan.reduce, sync_plan.broadcast) == (reduce, broadcast)
     backwards = direction == "pull" and not directed
-    assert found.reduce_role == ("row" if backwards else "column")
-    assert found.broadcast_role == ("column" if backwards else "row")
-    assert found.frontier == (program is Levels)
+    assert sync_plan.reduce_role == ("row" if backwards else "column")
+    assert sync_plan.broadcast_role == ("column" if backwards else "row")
+    assert sync_plan.frontier == (program is Levels)
 
 
 def test_mirrors_hear_what_is_read_of_them():
@@ -117,10 +117,10 @@ def test_mirrors_hear_what_is_read_of_them():
         def cond(self, v, g):
             return v.inside
 
-    found = plan(traced(Tight()), "push", True)
-    assert found.refresh == (Refresh(("level",), "row", True), Refresh(("level",), "column", False))
-    assert found.broadcast == ()
-    assert found.broadcast_role == "row"
+    sync_plan = plan(traced(Tight()), "push", True)
+    assert sync_plan.refresh == (Refresh(("level",), "row", True), Refresh(("level",), "column", False))
+    assert sync_plan.broadcast == ()
+    assert sync_plan.broadcast_role == "row"
     assert plan(traced(Fenced()), "pull", False).refresh == (
         Refresh(("level",), "column", True),
         Refresh(("inside", "level"), "row", False),
@@ -130,14 +130,14 @@ def test_mirrors_hear_what_is_read_of_them():
         def apply(self, v, g):
             return {"level": v.level + 1, "active": False}
 
-    found = plan(traced(Loose()), "push", True)
-    assert (found.broadcast, found.broadcast_role) == (("level",), "any")
+    sync_plan = plan(traced(Loose()), "push", True)
+    assert (sync_plan.broadcast, sync_plan.broadcast_role) == (("level",), "any")
 
 
 def test_full_elides_nothing():
-    found = plan(traced(Ranks()), "push", True, full=True)
-    assert set(found.broadcast) == {"rank", "share", "inflow"}
-    assert found.reduce_role == found.broadcast_role == "any"
+    sync_plan = plan(traced(Ranks()), "push", True, full=True)
+    assert set(sync_plan.broadcast) == {"rank", "share", "inflow"}
+    assert sync_plan.reduce_role == sync_plan.broadcast_role == "any"
 
 
 def test_sums_that_may_pass_64_bits_saturate_and_others_do_not():
@@ -284,12 +284,12 @@ def test_traces_of_own_programs_are_shared_and_keep_their_parameters():
 def test_functions_of_users_are_traced_at_every_run():
     from dgraph.algorithms.color_parts.priorities import DegreePhase
 
-    found = []
+    signatures = []
     for end in (3, 4):
         program = DegreePhase()
         program.__dict__["over"] = lambda g, end=end: g.round >= end
-        found.append(trace(program, None).signature)
-    assert found[0] != found[1]
+        signatures.append(trace(program, None).signature)
+    assert signatures[0] != signatures[1]
 
 
 def test_a_limit_on_rounds_goes_with_values_that_cross_one_edge_a_round():

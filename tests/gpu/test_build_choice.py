@@ -93,19 +93,21 @@ def test_the_report_names_the_choice(gpu, tmp_path, capsys):
         file = tmp_path / "report.json"
         assert main(["bfs", "rmat:6", "--source", "3", "-q", "--report", str(file), *words]) == 0
         report = json.loads(file.read_text())
-        assert [each["taken"] for each in report["choices"] if each["what"] == "build"] == [taken] * (taken is not None)
+        assert [choice["taken"] for choice in report["choices"] if choice["what"] == "build"] == [taken] * (
+            taken is not None
+        )
 
 
 def test_a_built_graph_has_the_methods_of_others(gpu, tmp_path):
     """Compare with a graph that the host built: runs on a CPU, changes, subgraphs, tables, stores."""
     graph, want = load("rmat:6", weights="1..9"), load("rmat:6", "cpu", weights="1..9")
-    edges = [each.to_arrow() for each in (graph, want)]
+    edges = [source.to_arrow() for source in (graph, want)]
     assert edges[0].equals(edges[1])
     np.testing.assert_array_equal(graph.vertices(), want.vertices())
     missing = next(v for v in range(1, want.n) if v not in want.block.targets[: want.block.offsets[1]])
-    changed = [each.with_edges([(0, missing)], weights=[4]) for each in (graph, want)]
+    changed = [source.with_edges([(0, missing)], weights=[4]) for source in (graph, want)]
     assert changed[0].fingerprint() == changed[1].fingerprint() != want.fingerprint()
-    chosen = [each.filter_vertices(lambda v: v.vertex < 32) for each in (graph, want)]
+    chosen = [source.filter_vertices(lambda v: v.vertex < 32) for source in (graph, want)]
     assert chosen[0].fingerprint() == chosen[1].fingerprint()
     assert graph.undirected().fingerprint() == want.undirected().fingerprint()
     graph.save_store(tmp_path / "store")
@@ -114,9 +116,9 @@ def test_a_built_graph_has_the_methods_of_others(gpu, tmp_path):
 
 def test_a_built_graph_runs_on_a_cpu():
     graph, want = built("rmat:6"), load("rmat:6", "cpu")
-    found = [dgraph.bfs(each.on(device="cpu"), 3).columns["predecessor"] for each in (graph, graph, want)]
-    np.testing.assert_array_equal(found[0], found[2])
-    np.testing.assert_array_equal(found[1], found[2])
+    parents = [dgraph.bfs(source.on(device="cpu"), 3).columns["predecessor"] for source in (graph, graph, want)]
+    np.testing.assert_array_equal(parents[0], parents[2])
+    np.testing.assert_array_equal(parents[1], parents[2])
     graph.close()
     with pytest.raises(UsageError, match="was closed"):
         dgraph.bfs(graph.on(device="cpu"), 3)
@@ -131,11 +133,11 @@ def test_a_search_pushes_where_in_edges_do_not_fit():
         graph = built("rmat:6", device=device)
         device.memory = memory
         try:
-            found = dgraph.bfs(graph.on(device=CudaBackend(0, 1, True, GpuPlan(), device)), 3)
+            result = dgraph.bfs(graph.on(device=CudaBackend(0, 1, True, GpuPlan(), device)), 3)
         except OutOfMemory:
             taken.append("none")
             continue
-        np.testing.assert_array_equal(found.columns["predecessor"], want.columns["predecessor"])
-        taken += [each["taken"] for each in found.report["choices"] if each["what"] == "direction"] or ["auto"]
+        np.testing.assert_array_equal(result.columns["predecessor"], want.columns["predecessor"])
+        taken += [choice["taken"] for choice in result.report["choices"] if choice["what"] == "direction"] or ["auto"]
     assert taken == sorted(taken, key=["auto", "push", "none"].index)
     assert set(taken) == {"auto", "push", "none"}

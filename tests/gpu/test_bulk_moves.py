@@ -27,23 +27,26 @@ def arrays(size):
 @pytest.mark.parametrize("name", ["minimum", "add"])
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_arrays_of_all_ranks_are_combined(size, name, transport):
-    given = arrays(size)
+    of_ranks = arrays(size)
 
     def work(comm):
-        moves, array = BulkMoves(Device(seed=comm.rank + 1), comm, links_for(comm, transport)), given[comm.rank].copy()
+        moves, array = (
+            BulkMoves(Device(seed=comm.rank + 1), comm, links_for(comm, transport)),
+            of_ranks[comm.rank].copy(),
+        )
         for _ in range(2):
             moves.allreduce(array, getattr(np, name))
         return array
 
     function = getattr(np, name)
-    once = function.reduce(given)
-    for found in succeed(size, work):
-        np.testing.assert_array_equal(found, function.reduce([once] * size))
+    once = function.reduce(of_ranks)
+    for combined in succeed(size, work):
+        np.testing.assert_array_equal(combined, function.reduce([once] * size))
 
 
 def test_pieces_are_read_before_any_rank_sends_again():
     """A GPU copies a piece out of its inbox later than the host asks for it, and the next move uses the same inbox."""
-    given = arrays(3)
+    of_ranks = arrays(3)
 
     def work(comm):
         moves, done = BulkMoves(Device(seed=comm.rank + 1), comm, links_for(comm, "p2p")), []
@@ -57,7 +60,7 @@ def test_pieces_are_read_before_any_rank_sends_again():
 
         moves._received, moves._boxes.wait = noted("read", moves._received), noted("wait", moves._boxes.wait)
         comm.alltoallv = noted("meet", comm.alltoallv)
-        moves.allreduce(given[comm.rank].copy(), np.add)
+        moves.allreduce(of_ranks[comm.rank].copy(), np.add)
         return done
 
     for done in succeed(3, work):

@@ -53,13 +53,13 @@ class Numpy(Garbage):
 
 @pytest.fixture
 def counts(monkeypatch):
-    found: Counter = Counter()
+    calls: Counter = Counter()
 
     def counted(owner, method, name):
         plain = getattr(owner, method)
 
         def call(*args, **kwargs):
-            found[name] += 1
+            calls[name] += 1
             return plain(*args, **kwargs)
 
         monkeypatch.setattr(owner, method, call)
@@ -69,7 +69,7 @@ def counts(monkeypatch):
     counted(Device, "clear", "clear")
     counted(Module, "launch", "launch")
     counted(Module, "_upload", "upload")
-    return found
+    return calls
 
 
 @pytest.mark.parametrize("algorithm", MOST)

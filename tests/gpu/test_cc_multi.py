@@ -24,14 +24,14 @@ UNCLEAR, CLEAR = (("OUTSIDE * room.outside < room.all", clear) for clear in ("fa
 @pytest.fixture
 def united(monkeypatch):
     """Rank → True if ranks found that their largest trees are one component."""
-    found, join = {}, ComponentsMulti.prepare
+    flags, join = {}, ComponentsMulti.prepare
 
     def told(self):
         join(self)
-        found[self.device_exchange.comm.rank] = bool(self.device.get(self.arrays.forest)[control_block.FOREST_UNITED])
+        flags[self.device_exchange.comm.rank] = bool(self.device.get(self.arrays.forest)[control_block.FOREST_UNITED])
 
     monkeypatch.setattr(ComponentsMulti, "prepare", told)
-    return found
+    return flags
 
 
 def hubs(n: int, edges: int, seed: int):

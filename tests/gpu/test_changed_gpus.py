@@ -18,12 +18,12 @@ def test_answers_on_a_changed_graph(name, directed):
     rng = np.random.default_rng(1)
     grown = graph.with_edges(rng.integers(0, graph.n + 3, (8, 2)), weights=rng.integers(1, 9, 8))
     wanted, how = dgraph.run(name, grown, **RUNS[name]).columns, RUNS[name]
-    found = [dgraph.run(name, grown.on(device=backend()), **how)]
+    results = [dgraph.run(name, grown.on(device=backend()), **how)]
     if name in ("bfs", "sssp", "cc", "pagerank"):
         before = dgraph.run(name, graph.on(device=backend()), **how)
-        found.append(dgraph.run(name, grown.on(device=backend()), previous=before, **how))
-        assert found[1].summary["started"] == "previous answer"
-    for result in found:
+        results.append(dgraph.run(name, grown.on(device=backend()), previous=before, **how))
+        assert results[1].summary["started"] == "previous answer"
+    for result in results:
         for column, values in wanted.items():
             if column == "pagerank":
                 assert np.abs(values - result.columns[column]).sum() < 1e-7

@@ -55,12 +55,12 @@ def host_work(program, **options):
                 setattr(context.comm, name, counted("agreements", getattr(context.comm, name)))
             machine = context.backend.machine
 
-            def made(*args):
-                found = machine(*args)
-                found.kernels.launch = counted("launches", found.kernels.launch)
-                return found
+            def make_machine(*args):
+                instance = machine(*args)
+                instance.kernels.launch = counted("launches", instance.kernels.launch)
+                return instance
 
-            context.backend.machine = made
+            context.backend.machine = make_machine
 
     def counted(what, work):
         def call(*args, **more):

@@ -42,9 +42,9 @@ def mesh():
     """Return an undirected graph with hubs, a long path and integer weights: its frontiers are large and small."""
     some, path = simulated.skewed(90, 400, directed=False), np.arange(89, 120)
     src, dst = np.append(some.src, path), np.append(some.dst, path + 1)
-    made = simulated.graph(121, src[src != dst], dst[src != dst], directed=False)
-    made.weights = np.random.default_rng(3).integers(1, 60, made.src.size).astype(np.int32)
-    return made
+    graph = simulated.graph(121, src[src != dst], dst[src != dst], directed=False)
+    graph.weights = np.random.default_rng(3).integers(1, 60, graph.src.size).astype(np.int32)
+    return graph
 
 
 @cache
@@ -117,11 +117,11 @@ def test_components_are_joined_by_rows_of_every_length(policy, monkeypatch):
 
 def check(results, names=tuple(PROGRAMS)):
     for name, result in zip(names, results, strict=True):
-        found = field(result, name, mesh().n)
+        values = field(result, name, mesh().n)
         if name == "rank":
-            np.testing.assert_allclose(found, answer(name), rtol=1e-12)
+            np.testing.assert_allclose(values, answer(name), rtol=1e-12)
         else:
-            np.testing.assert_array_equal(found, answer(name), err_msg=name)
+            np.testing.assert_array_equal(values, answer(name), err_msg=name)
 
 
 @pytest.mark.exhaustive

@@ -24,7 +24,7 @@ from dgraph.algorithms.kernels.components import components_cuda
 from dgraph.algorithms.kernels.components.components_cuda import ComponentsSingle
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
@@ -99,11 +99,11 @@ def solved(machine, limit=1 << 20):
 
 
 def check(machine, name, directed=False):
-    found = np.asarray(machine.state[PROGRAMS[name][1]])
+    values = np.asarray(machine.state[PROGRAMS[name][1]])
     if name == "pagerank":
-        np.testing.assert_allclose(found, answer(name, directed), rtol=1e-12)
+        np.testing.assert_allclose(values, answer(name, directed), rtol=1e-12)
     else:
-        np.testing.assert_array_equal(found, answer(name, directed))
+        np.testing.assert_array_equal(values, answer(name, directed))
 
 
 @on_devices
@@ -142,7 +142,7 @@ def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted
     """Check that alb uses twc without huge vertices, unless edges by thread are recorded."""
     machine = machine_for(device_of("emulated", 2), "levels", "push", GpuPlan("alb", record=record))
     words = machine.words.copy()
-    words[at.LOCAL_EDGES], words[at.LARGEST] = 3000, largest
+    words[control.LOCAL_EDGES], words[control.LARGEST] = 3000, largest
     calls = machine.kernels.edges("alb", False, fused=True, words=words)
     assert [f"{module} {kernel}" for module, kernel, *_ in calls] == wanted
 
@@ -183,7 +183,9 @@ def test_rows_that_nothing_is_behind(device, piece, monkeypatch):
     for directed, renumber in itertools.product((False, True), (False, True)):
         arcs = (src, dst) if directed else oracles.symmetric(src, dst)
         graph = device_graph.DeviceGraph(local_graph(400, *arcs, directed=directed), device, renumber)
-        rows, back = (np.diff(device.get(each.offsets).astype(np.int64)) for each in (graph.out, graph.incoming))
+        rows, back = (
+            np.diff(device.get(rows_of_side.offsets).astype(np.int64)) for rows_of_side in (graph.out, graph.incoming)
+        )
         assert graph.rows_of_many == np.flatnonzero(rows > 1)[-1] + 1
         assert graph.rows_with_edges(400) == np.flatnonzero(rows)[-1] + 1
         assert graph.rows_pulled == np.flatnonzero(back)[-1] + 1
@@ -194,11 +196,11 @@ def components_found(device, src, dst, renumber=False, original=None):
     if original is not None:
         local = replace(local, original=original)
     graph = device_graph.DeviceGraph(local, device, renumber)
-    found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, GpuPlan())
-    found.start({})
-    assert found.fused(1) == 1
-    assert found.done
-    return found.fields()["label"]
+    single = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, GpuPlan())
+    single.start({})
+    assert single.fused(1) == 1
+    assert single.done
+    return single.fields()["label"]
 
 
 @on_devices
@@ -212,8 +214,8 @@ def test_components(device, kind, monkeypatch):
         rng = np.random.default_rng(edges)
         ends = (np.arange(400), np.arange(1, 401)) if edges is None else rng.integers(0, 500, (2, edges))
         src, dst = oracles.symmetric(*ends)
-        found = components_found(device, src, dst, kind == "renumbered")
-        np.testing.assert_array_equal(found, oracles.components(500, src, dst))
+        labels = components_found(device, src, dst, kind == "renumbered")
+        np.testing.assert_array_equal(labels, oracles.components(500, src, dst))
 
 
 @on_devices
@@ -232,7 +234,7 @@ def test_components_by_windows_need_every_edge(mutant, monkeypatch):
     monkeypatch.setattr(components_cuda, "WINDOW", 50)
     grid = np.arange(400).reshape(20, 20)
     pairs = [np.stack([grid[:, 1:], grid[:, :-1]]), np.stack([grid[1:], grid[:-1]])]
-    pairs = np.concatenate([each.reshape(2, -1) for each in pairs], axis=1)
+    pairs = np.concatenate([pair.reshape(2, -1) for pair in pairs], axis=1)
     src, dst = oracles.symmetric(*pairs[:, np.random.default_rng(1).random(pairs.shape[1]) < 0.6])
     device = device_of("emulated", 3, mutant)
     assert (components_found(device, src, dst) != oracles.components(500, src, dst)).any()
@@ -250,8 +252,8 @@ def test_components_by_windows_need_every_edge(mutant, monkeypatch):
     ],
 )
 def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
-    words = np.zeros(at.CONTROLS, np.int64)
-    words[[at.QUEUED, at.LOCAL_EDGES, at.LARGEST]] = vertices, edges, largest
+    words = np.zeros(control.CONTROLS, np.int64)
+    words[[control.QUEUED, control.LOCAL_EDGES, control.LARGEST]] = vertices, edges, largest
     assert schedule(GpuPlan(), words, wide=False) == name
     assert schedule(GpuPlan(), words, wide=False, whole=True) == "warp_search"
     assert schedule(GpuPlan(), words, wide=True) == "alb"
@@ -263,17 +265,17 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
 def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
     """Check that a schedule compiled during a run counts as compilation."""
     monkeypatch.setattr(ModuleSet, "_schedule_modules", lambda sources, fused: [])
-    made, slow = device_of(device, 2), 0.5
-    module = made.module
+    emulated_device, slow = device_of(device, 2), 0.5
+    module = emulated_device.module
 
     def compiled(text, name):
         time.sleep(slow * ("_lb_" in name))
         return module(text, name)
 
     graph = dgraph.Graph.from_edges(*np.array([[0, 1], [1, 2]]).T, n=3, comm=SerialComm())
-    backend = CudaBackend(0, 1, True, GpuPlan(schedule="lb", small=0), made)
+    backend = CudaBackend(0, 1, True, GpuPlan(schedule="lb", small=0), emulated_device)
     flat_run("bfs", graph, source=0, backend=backend)
-    monkeypatch.setattr(made, "module", compiled)
+    monkeypatch.setattr(emulated_device, "module", compiled)
     result = flat_run("bfs", graph, source=0, backend=backend, return_predecessors=False, direction="push")
     (seconds,) = (rank["seconds"] for rank in result.report["ranks"])
     assert seconds["compile"] > slow
@@ -329,12 +331,12 @@ def test_the_smallest_of_several_above(device, directed, renumber):
     machine.start({"level": level})
     machine.apply_totals(*machine.totals(), True)
     machine.fused(1)
-    above, found = level[src] + 1 == level[dst], np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(found, dst[above], src[above])
-    found[level == 1] = 8  # only the source is above them
-    np.testing.assert_array_equal(np.asarray(machine.state["parent"]), found)
+    above, parents = level[src] + 1 == level[dst], np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(parents, dst[above], src[above])
+    parents[level == 1] = 8  # only the source is above them
+    np.testing.assert_array_equal(np.asarray(machine.state["parent"]), parents)
     (note,) = machine.notes()
-    looked = sum(int(each.sum()) for each in note.edges.values())
+    looked = sum(int(edges.sum()) for edges in note.edges.values())
     every = (level[dst] > 1).sum()
     assert looked == every if renumber else looked < 0.7 * every
 

@@ -147,14 +147,14 @@ MAPPED = {
 
 def model_options(options):
     """Return a schedule's options as arguments of its model."""
-    known = {
+    names = {
         "grid_threshold": "threshold",
         "alb_threshold": "threshold",
         "warp_size": "size",
         "expand_factor": "factor",
     }
     blocked = {"blocked": True} if options.get("alb_distribution") == "blocked" else {}
-    return blocked | {known.get(name, name): value for name, value in options.items() if isinstance(value, int)}
+    return blocked | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
 
 
 @on_devices
@@ -183,8 +183,8 @@ def mapped(machine, schedule, degrees, options):
     blocks = machine.kernels.grid(f"{schedule}:push", fused=True)
     if schedule == "steal":
         options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // threads)]
-    found = device.get(machine.arrays.record)[: blocks * threads]
-    np.testing.assert_array_equal(found, MODELS[schedule](degrees, blocks, threads, **options))
+    recorded = device.get(machine.arrays.record)[: blocks * threads]
+    np.testing.assert_array_equal(recorded, MODELS[schedule](degrees, blocks, threads, **options))
 
 
 @on_devices
@@ -231,14 +231,14 @@ def test_no_two_models_alike():
     n, src, *_ = skewed()
     degrees = np.bincount(src, minlength=n)
     rounds = degrees, np.sort(degrees)[-40:]
-    made = {
+    counts_of_models = {
         name: np.concatenate([model(d, 5, 64, **model_options(MAPPED.get(name, {}))) for d in rounds])
         for name, model in MODELS.items()
     }
-    assert made.keys() == SCHEDULES.keys()
-    for name, one in made.items():
+    assert counts_of_models.keys() == SCHEDULES.keys()
+    for name, one in counts_of_models.items():
         assert one.sum() == sum(d.sum() for d in rounds)
-        for other, counts in made.items():
+        for other, counts in counts_of_models.items():
             assert other == name or not np.array_equal(one, counts), (name, other)
 
 

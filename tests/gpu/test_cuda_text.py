@@ -120,9 +120,9 @@ def test_kernels_compile(architecture, monkeypatch):
     pytest.importorskip("cuda.bindings.nvrtc")
     left = {end for i, end in enumerate(LONG) if ARCHITECTURES[i % len(ARCHITECTURES)] == architecture}
     whole, quick = [], []
-    for each in texts(architecture):
-        end = next((end for end in LONG if each[1].endswith(end)), None)
-        (whole if EVERYTHING or end is None or end in left else quick).append(each)
+    for whole_text in texts(architecture):
+        end = next((end for end in LONG if whole_text[1].endswith(end)), None)
+        (whole if EVERYTHING or end is None or end in left else quick).append(whole_text)
         left.discard(end)
     compile_all(whole, architecture)
     monkeypatch.setattr(nvrtc, "OPTIONS", (*nvrtc.OPTIONS, "--Ofast-compile=max"))
@@ -133,7 +133,7 @@ def compile_all(wanted, architecture):
     """Compile two texts at a time: NVRTC releases the interpreter lock."""
     with ThreadPoolExecutor(2) as pool:
         done = [pool.submit(nvrtc.compiled, whole, architecture, name) for whole, name in wanted]
-        assert all(each.result() for each in done)
+        assert all(future.result() for future in done)
 
 
 def peeled():
@@ -221,14 +221,14 @@ def test_a_text_follows_from_the_wording_alone():
             setattr(Small, name, value)
         return Small()
 
-    made, texts = {}, set()
+    text_of, texts = {}, set()
     programs = [*PROGRAMS, Peel().retype(core="int64"), like(1), like(2), like(True), like(1, monotone=True)]
     for program, weight in itertools.product(programs, (None, *map(np.dtype, WEIGHTS))):
         traced = trace(program, weight)
         whole = module_text.module(traced, module_text.Variant(), "persistent_rounds")
-        assert made.setdefault(traced.signature, whole) == whole
+        assert text_of.setdefault(traced.signature, whole) == whole
         texts.add(whole)
-    assert len(made) > len(texts) > len(programs)  # a flag changes only some texts
+    assert len(text_of) > len(texts) > len(programs)  # a flag changes only some texts
     assert trace(Levels(source=1), None).signature == trace(Levels(source=2), None).signature
 
 

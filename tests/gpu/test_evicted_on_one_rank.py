@@ -37,8 +37,8 @@ class Labels(Program):
 
 def ring():
     """Return a directed ring with chords."""
-    at = np.arange(N)
-    return Graph(N, np.concatenate([at, at]), np.concatenate([(at + 1) % N, (7 * at + 3) % N]))
+    vertices = np.arange(N)
+    return Graph(N, np.concatenate([vertices, vertices]), np.concatenate([(vertices + 1) % N, (7 * vertices + 3) % N]))
 
 
 @pytest.mark.parametrize("program", [Levels(source=1), Labels()])
@@ -55,11 +55,11 @@ def test_mailboxes_are_made_anew_on_all_ranks(program, loser):
         before = context.run(Levels(source=1))["level"].copy()
         if comm.rank == loser:
             backend._graphs.clear()
-        found = context.run(program)
-        return local.gids[: local.masters], found[next(iter(program.fields))], before
+        values = context.run(program)
+        return local.gids[: local.masters], values[next(iter(program.fields))], before
 
-    for gids, found, before in succeed(3, work):
-        np.testing.assert_array_equal(found, before if isinstance(program, Levels) else np.ones(len(gids)))
+    for gids, values, before in succeed(3, work):
+        np.testing.assert_array_equal(values, before if isinstance(program, Levels) else np.ones(len(gids)))
 
 
 def test_in_edges_that_do_not_fit_are_refused():
@@ -68,15 +68,15 @@ def test_in_edges_that_do_not_fit_are_refused():
         block = graph.block(comm)
         local = build(block, partitioning.plan("oec", block, 1, comm), comm)
         device = Device(2)
-        found = DeviceGraph(local, device)
+        device_graph = DeviceGraph(local, device)
         device.memory = 100
         with pytest.raises(
             OutOfMemory, match=r"in-edges may need .* bytes of GPU memory beside the graph, and 100 are free"
         ):
-            in_edges(found)
+            in_edges(device_graph)
         device.memory = 1 << 30
-        assert in_edges(found) is found.incoming
+        assert in_edges(device_graph) is device_graph.incoming
         device.memory = 0
-        assert in_edges(found) is found.incoming
+        assert in_edges(device_graph) is device_graph.incoming
 
     succeed(1, work)

@@ -61,8 +61,8 @@ def cores_are_right(graphs, mutant=None, ranks=1, options=None):
     right = True
     for n, src, dst in graphs:
         graph, program = simulated.graph(n, src, dst, directed=False), Estimates().retype(core="int32")
-        (found,) = gpu_ranks.run(ranks, graph, [program], options=options, mutant=mutant)
-        right &= np.array_equal(gpu_ranks.field(found, "core", n), oracles.core_numbers(n, src, dst))
+        (results,) = gpu_ranks.run(ranks, graph, [program], options=options, mutant=mutant)
+        right &= np.array_equal(gpu_ranks.field(results, "core", n), oracles.core_numbers(n, src, dst))
     return right
 
 
@@ -134,8 +134,8 @@ def test_ceilings_of_any_program(ranks):
     """A ceiling that no estimate is, in part negative."""
     n, src, dst = edges(700, 6000)
     graph = simulated.graph(n, src, dst, directed=True)
-    (found,) = gpu_ranks.run(ranks, graph, [Capped()], policy="iec")
-    np.testing.assert_array_equal(gpu_ranks.field(found, "kept", n), capped(n + 1, src + 1, dst + 1)[1:])
+    (results,) = gpu_ranks.run(ranks, graph, [Capped()], policy="iec")
+    np.testing.assert_array_equal(gpu_ranks.field(results, "kept", n), capped(n + 1, src + 1, dst + 1)[1:])
 
 
 def changed(**changes):

@@ -93,12 +93,12 @@ def graph_of(kind, edges=260, cls=Graph):
     return cls(N, src, dst, False, weights_of(kind, src.size))
 
 
-def agree(found, wanted, graph, placement="GPUs"):
+def agree(answer, wanted, graph, placement="GPUs"):
     """Check columns and summary against one CPU's, and the sum against SciPy's."""
-    (columns, summary, choices), (known, total) = found, wanted
+    (columns, summary, choices), (values_wanted, total) = answer, wanted
     assert choices.get("placement", "GPUs") == placement
     assert summary == total
-    for name, values in known.items():
+    for name, values in values_wanted.items():
         assert columns[name].dtype == values.dtype
         np.testing.assert_array_equal(columns[name], values)
     weights = np.ones(graph.src.size) if graph.weights is None else graph.weights.astype(np.float64)
@@ -199,14 +199,16 @@ def test_several_runs_and_algorithms_share_the_mailboxes(monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", 256)
 
     def work(ctx):
-        found = []
+        answers_of_runs = []
         for name in ("mst", "mis", "mst", "triangles", "mst"):
             columns = solved(ALGORITHMS[name](), ctx).columns
-            found.append({key: np.array(each() if callable(each) else each) for key, each in columns.items()})
+            answers_of_runs.append(
+                {key: np.array(column() if callable(column) else column) for key, column in columns.items()}
+            )
             part = ctx.backend.graph_of(ctx.local)
             assert part.whole is None or part.whole.replicas.moves is part.numbering.moves
-        for again in (found[2], found[4]):
-            for name, values in found[0].items():
+        for again in (answers_of_runs[2], answers_of_runs[4]):
+            for name, values in answers_of_runs[0].items():
                 np.testing.assert_array_equal(again[name], values)
         return True
 
@@ -232,10 +234,10 @@ def test_hosts_join_the_trees_where_gpus_lack_memory(monkeypatch):
 def test_the_error_of_one_rank_is_raised_on_all(method, monkeypatch):
     whole = getattr(between.SharedSearch, method)
 
-    def broken(self, *given, **limits):
+    def broken(self, *args, **limits):
         if 0 in self.graph.local.gids[: self.graph.local.masters]:
             raise MemoryError("none is left")
-        return whole(self, *given, **limits)
+        return whole(self, *args, **limits)
 
     def error(ctx):
         with pytest.raises(InternalError, match="none is left"):
@@ -273,6 +275,8 @@ def test_mutants_give_other_rows(name, monkeypatch):
         graph = Renamed(N, np.arange(N - 1), np.arange(1, N), False, weights_of("int32", N - 1))
     wanted = on_cpu(graph)
     monkeypatch.setattr("test_on_replicas.Device", partial(Device, mutant=MUTANTS[name]))
-    found = [answers(size, graph, "mst", policy=policy, transport=transport) for size, policy, transport in WAYS]
+    answers_of_ways = [
+        answers(size, graph, "mst", policy=policy, transport=transport) for size, policy, transport in WAYS
+    ]
     with pytest.raises(AssertionError):
-        [agree(each, wanted, graph) for each in found]
+        [agree(answer, wanted, graph) for answer in answers_of_ways]

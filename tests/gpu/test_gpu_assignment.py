@@ -39,7 +39,7 @@ def _small(monkeypatch):
 
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(
-    ("gpus", "place", "here", "visible", "found"),
+    ("gpus", "place", "here", "visible", "number"),
     [
         (None, 0, 4, 4, (0, "by place on the node")),
         (None, 3, 4, 4, (3, "by place on the node")),
@@ -50,8 +50,8 @@ def _small(monkeypatch):
         ("0", 0, 1, 1, (0, "as --gpus 0 says")),
     ],
 )
-def test_a_rank_finds_its_gpu(gpus, place, here, visible, found):
-    assert gpu_assignment.number(gpus, place, here, visible) == found
+def test_a_rank_finds_its_gpu(gpus, place, here, visible, number):
+    assert gpu_assignment.number(gpus, place, here, visible) == number
 
 
 @pytest.mark.mpi_skip
@@ -127,8 +127,8 @@ def test_the_self_test_runs_once_for_the_same_ranks_and_gpus(monkeypatch):
 
     def work(comm):
         backends = [backend_of(comm, f"GPU-{comm.rank}") for _ in range(3)]
-        for each in backends:
-            connect(each, comm)
+        for backend in backends:
+            connect(backend, comm)
         assert backends[0].links is backends[2].links
         connect(backend_of(comm, ("GPU-0", "GPU-7")[comm.rank]), comm)  # only rank 0 has tested this GPU
 
@@ -179,11 +179,14 @@ def test_cpu_ranks_have_one_transport(monkeypatch):
 @needs_compiler
 @pytest.mark.mpi_skip
 def test_the_doctor_tries_every_transport(monkeypatch):
-    found = {each.what: each for each in succeed(3, lambda comm: list(doctor._tried(comm, backend_of(comm).device)))[1]}
-    assert list(found) == [*(f"transport {name}" for name in TRANSPORTS), "transport of GPUs"]
-    assert [each.level for each in found.values()] == [OK, WARN, OK, OK, OK]
-    assert "rank 0 finds no NCCL" in found["transport nccl"].found
-    assert "auto takes p2p between all ranks: contents checked" in found["transport of GPUs"].found
+    findings = {
+        finding.what: finding
+        for finding in succeed(3, lambda comm: list(doctor._tried(comm, backend_of(comm).device)))[1]
+    }
+    assert list(findings) == [*(f"transport {name}" for name in TRANSPORTS), "transport of GPUs"]
+    assert [finding.level for finding in findings.values()] == [OK, WARN, OK, OK, OK]
+    assert "rank 0 finds no NCCL" in findings["transport nccl"].found
+    assert "auto takes p2p between all ranks: contents checked" in findings["transport of GPUs"].found
     monkeypatch.setattr(doctor, "_has_gpu", lambda: False)
     assert succeed(2, doctor.transport_findings) == [[], []]
 
@@ -237,11 +240,13 @@ def test_answers_do_not_depend_on_transports(monkeypatch):
     """Check p2p within each of two simulated hosts with host memory between them, and host memory alone."""
     comm = world()
     graph = dgraph.Graph.load("rmat:6,seed=3", comm=comm, weights="1..9")
-    for algorithm, given in (("sssp", {"source": 5}), ("pagerank", {"tol": 0.0, "max_iter": 6})):
-        (column,) = {"distance", "pagerank"} & set(flat_run(algorithm, graph, backend="cpu", **given).columns)
-        wanted = flat_run(algorithm, graph, backend="cpu", policy="cvc", **given).columns[column]
+    for algorithm, parameters in (("sssp", {"source": 5}), ("pagerank", {"tol": 0.0, "max_iter": 6})):
+        (column,) = {"distance", "pagerank"} & set(flat_run(algorithm, graph, backend="cpu", **parameters).columns)
+        wanted = flat_run(algorithm, graph, backend="cpu", policy="cvc", **parameters).columns[column]
         for fake, transport in (("2", "auto"), ("1", "mpi-host")):
             monkeypatch.setenv(FAKE, fake)
-            result = flat_run(algorithm, graph, backend=emulated.backend(), policy="cvc", transport=transport, **given)
+            result = flat_run(
+                algorithm, graph, backend=emulated.backend(), policy="cvc", transport=transport, **parameters
+            )
             with comm.together():
                 np.testing.assert_allclose(result.columns[column], wanted, rtol=1e-12)

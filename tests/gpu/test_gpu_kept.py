@@ -45,7 +45,7 @@ class Gpu(Device):
 
 def taken(graph):
     rows = [graph.out, *([graph.incoming] if "incoming" in graph.__dict__ else [])]
-    return sum(each.offsets.nbytes + each.neighbours.nbytes for each in rows)
+    return sum(rows_of_side.offsets.nbytes + rows_of_side.neighbours.nbytes for rows_of_side in rows)
 
 
 class Uploads(list):
@@ -71,11 +71,11 @@ class Uploads(list):
 
 @pytest.fixture
 def uploads(monkeypatch):
-    made = Uploads()
+    counter = Uploads()
     monkeypatch.setattr(small_graph, "FEW", 0)
     monkeypatch.setattr("dgraph.engine.opened_device._cpus", {})
-    monkeypatch.setattr(device_graph.DeviceGraph, "_upload", lambda graph, local: made.bring(graph, local))
-    monkeypatch.setattr(CudaBackend, "_gpu", lambda backend, *about: made.gpu(backend, *about))
+    monkeypatch.setattr(device_graph.DeviceGraph, "_upload", lambda graph, local: counter.bring(graph, local))
+    monkeypatch.setattr(CudaBackend, "_gpu", lambda backend, *about: counter.gpu(backend, *about))
     monkeypatch.setattr("dgraph.backend.cuda.device.device.count", lambda: GPUS)
     monkeypatch.setattr(backends, "_takes_gpu", lambda *_, **__: True)
     monkeypatch.setattr(selftest, "SIZES", (64, 20_000))
@@ -83,7 +83,7 @@ def uploads(monkeypatch):
     monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
     monkeypatch.setattr(pools, "_caches", {})
     monkeypatch.setattr(pools, "give_back", lambda *_: gc.collect())
-    return made
+    return counter
 
 
 def graph_of(comm, n=300, seed=3):
@@ -93,10 +93,10 @@ def graph_of(comm, n=300, seed=3):
 
 
 def check(graph, expected, **more):
-    found = flat_run("bfs", graph, source=1, return_predecessors=False, **more)
-    reached = expected[found.columns["vertex"]]
-    assert np.array_equal(found.columns["distance"], np.where(reached < 0, UNREACHED, reached))
-    return found
+    result = flat_run("bfs", graph, source=1, return_predecessors=False, **more)
+    reached = expected[result.columns["vertex"]]
+    assert np.array_equal(result.columns["distance"], np.where(reached < 0, UNREACHED, reached))
+    return result
 
 
 def test_a_run_beyond_its_limit_is_refused_with_figures(uploads):
@@ -154,7 +154,7 @@ def test_a_backend_of_ones_own_is_not_kept(uploads):
 
 def test_a_graph_leaves_where_another_wants_its_room(uploads):
     one, other = (graph_of(SerialComm(), seed=seed) for seed in (3, 4))
-    most = max(check(*each).report["ranks"][0]["gpu_memory"]["planned_bytes"] for each in (one, other))
+    most = max(check(*arguments).report["ranks"][0]["gpu_memory"]["planned_bytes"] for arguments in (one, other))
     for memory, brought in ((2 * most, 2), (most, 6)):
         one[0].kept_backend = other[0].kept_backend = None
         uploads.clear()
@@ -223,9 +223,9 @@ def test_a_graph_that_left_one_gpu_leaves_all(uploads):
 def test_what_a_run_made_leaves_without_a_collection(algorithm, uploads):
     def work(comm):
         graph, _ = graph_of(comm)
-        given = {"source": 1} if algorithm == "bfs" else {}
-        flat_run(algorithm, graph, **given)
-        (left,) = (weakref.ref(each) for _, each, _ in graph.kept_backend._graphs.values())
+        parameters = {"source": 1} if algorithm == "bfs" else {}
+        flat_run(algorithm, graph, **parameters)
+        (left,) = (weakref.ref(entry) for _, entry, _ in graph.kept_backend._graphs.values())
         graph.kept_backend._graphs.clear()
         return left() is None
 

@@ -55,24 +55,24 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     graph = device_graph.DeviceGraph(local_graph(*arcs()), device)
     traced = trace(program, np.dtype(np.int32))
     machine = Machine(traced, graph, device, "auto", options)
-    held = {id(array.base if array.base is not None else array): array for array in machine.arrays.all.values()}
-    taken = sum((array if array.base is None else array.base).nbytes for array in held.values())
-    each = 8 + ALIGNED  # an empty array has one entry, and others are aligned
-    assert 0 <= taken - machine.arrays.bytes <= each * len(machine.arrays.all)
+    bases = {id(array.base if array.base is not None else array): array for array in machine.arrays.all.values()}
+    taken = sum((array if array.base is None else array.base).nbytes for array in bases.values())
+    slack = 8 + ALIGNED  # an empty array has one entry, and others are aligned
+    assert 0 <= taken - machine.arrays.bytes <= slack * len(machine.arrays.all)
     planned = memory_plan.for_rounds(traced, graph.extent, "auto", options, device.blocks)
     assert machine.arrays.bytes <= planned.arrays <= machine.arrays.bytes + 8 * 40_000
     pulls = machine.pulls and not machine.arrays.tiled
     rows = [graph.out, *([graph.incoming] if pulls else [])]
-    own = sum(each.nbytes for row in rows for each in (row.offsets, row.neighbours, row.weights))
+    own = sum(array.nbytes for row in rows for array in (row.offsets, row.neighbours, row.weights))
     places = [graph.order, graph.place, graph.original, graph.degree]
     places += [graph.incoming_some] if pulls else []
     firsts = [graph.incoming_heads, graph.incoming_many] if isinstance(program, Levels) else []
-    assert planned.heads == sum(each.nbytes for each in firsts)
-    assert planned.graph + planned.incoming == own + sum(each.nbytes for each in places)
+    assert planned.heads == sum(array.nbytes for array in firsts)
+    assert planned.graph + planned.incoming == own + sum(array.nbytes for array in places)
     assert machine.arrays.tiled == (schedule == "auto" and type(program) is PageRank)
     if machine.arrays.tiled:
         tiles = graph.tiles
-        taken = sum(each.nbytes for each in (tiles.sources, tiles.targets, tiles.pieces, tiles.bounds, tiles.cut))
+        taken = sum(array.nbytes for array in (tiles.sources, tiles.targets, tiles.pieces, tiles.bounds, tiles.cut))
         assert taken <= planned.tiles <= 1.1 * taken
 
 
@@ -128,11 +128,11 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated():
 def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
     n, src, dst, weights = arcs(m=400_000)
     graph = Graph.from_edges(src, dst, weights, n=n, keep_parallel=True, comm=SerialComm())
-    given = {"source": 0, "return_predecessors": False, "max_rounds": 1, "direction": "push"}
+    parameters = {"source": 0, "return_predecessors": False, "max_rounds": 1, "direction": "push"}
 
     def ran(room):
         device = CudaBackend(0, 1, True, GpuPlan(), Device(memory=room))
-        report = flat_run("sssp", graph, backend=device, **given).report
+        report = flat_run("sssp", graph, backend=device, **parameters).report
         return device.planned, report["ranks"][0]["gpu_memory"]["renumbered"]
 
     room, renumbered = ran(1 << 30)
@@ -153,8 +153,8 @@ def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypat
 
     def ran(room):
         backend = CudaBackend(0, 1, True, GpuPlan(renumber=False), Device(memory=room))
-        found = flat_run("kcore", graph, backend=backend, variant="shells")
-        return found.report["rounds"]["frontier_edges"], found.columns["core_number"]
+        result = flat_run("kcore", graph, backend=backend, variant="shells")
+        return result.report["rounds"]["frontier_edges"], result.columns["core_number"]
 
     few, cores = ran(1 << 30)
     for room in range(1_400_000, 0, -50_000):
@@ -171,16 +171,16 @@ def test_what_ranks_share_is_planned(policy):
     """Check arrays of mirror positions to the byte, and messages as the exchange allocates them."""
 
     def planned(comm):
-        given = simulated.skewed(300, 4000, directed=True)
-        block = given.block(comm)
+        graph_of_ranks = simulated.skewed(300, 4000, directed=True)
+        block = graph_of_ranks.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
         graph = device_graph.DeviceGraph(local, Device())
         offsets, slots = graph.mirror_slots
-        held = [graph.out.offsets, graph.out.neighbours, graph.original, graph.degree, offsets, slots]
+        arrays = [graph.out.offsets, graph.out.neighbours, graph.original, graph.degree, offsets, slots]
         need = memory_plan.for_rounds(trace(Levels(source=0), None), graph.extent, "push", GpuPlan(), 2)
         biggest = max(side.count for sides in (local.own_mirrors, local.peer_mirrors) for side in sides.values())
         fair = len(graph.peers) * message_layout.bound(biggest, [4, 1], 1 << 18)
-        return sum(each.nbytes for each in [*held, *graph.lids.values()]), need, fair
+        return sum(array.nbytes for array in [*arrays, *graph.lids.values()]), need, fair
 
     for taken, need, fair in simulated.succeed(4, planned):
         assert need.graph == taken
@@ -193,14 +193,14 @@ def test_a_graph_leaves_the_gpu_with_its_last_user(name):
     """Check that compiled modules, which the device keeps, hold no reference to a graph."""
     device = Device()
     graph = Graph.load("grid:9x9", comm=SerialComm())
-    made = CudaBackend(0, 1, True, GpuPlan(), device)
-    flat_run(name, graph, backend=made)
-    (held,) = (weakref.ref(graph) for _, graph, _ in made._graphs.values())
+    backend = CudaBackend(0, 1, True, GpuPlan(), device)
+    flat_run(name, graph, backend=backend)
+    (reference,) = (weakref.ref(graph) for _, graph, _ in backend._graphs.values())
     gc.disable()
     try:
         del graph
-        assert held() is None, "the backend keeps what nobody can work on any more"
-        assert not made._graphs
+        assert reference() is None, "the backend keeps what nobody can work on any more"
+        assert not backend._graphs
     finally:
         gc.enable()
     assert device._modules
@@ -232,8 +232,8 @@ def test_the_peak_is_within_a_tenth_of_the_plan(name, spec):
     graph = Graph.load(
         spec, comm=SerialComm(), build="host", **({"weights": "1..255"} if name.endswith(("sssp", "weights")) else {})
     )
-    made = CudaBackend(0, 1, True, GpuPlan(), device)
-    made.keep = lambda *machine: None  # machines that are kept go where memory is short, and no plan counts them
+    backend = CudaBackend(0, 1, True, GpuPlan(), device)
+    backend.keep = lambda *machine: None  # machines that are kept go where memory is short, and no plan counts them
     needs = {"source": graph.hub()} if name in ("bfs", "sssp") else {}
-    flat_run(name.partition(" ")[0], graph, backend=made, **needs)
-    assert made.planned == pytest.approx(device.peak - before, rel=0.1)
+    flat_run(name.partition(" ")[0], graph, backend=backend, **needs)
+    assert backend.planned == pytest.approx(device.peak - before, rel=0.1)

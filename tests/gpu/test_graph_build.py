@@ -91,8 +91,8 @@ def test_rows_are_sorted_piece_by_piece(device, spec, least, monkeypatch):
     monkeypatch.setattr(build_memory, "LEAST", least)
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.SOME", least)
     for renumber in (True, False):
-        made = built(spec, renumber=renumber, keep_loops=True, device=device_of(device))
-        check_alone(made, spec, {"keep_loops": True})
+        graph = built(spec, renumber=renumber, keep_loops=True, device=device_of(device))
+        check_alone(graph, spec, {"keep_loops": True})
 
 
 @pytest.mark.parametrize("mutant", [
@@ -134,8 +134,8 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
         assert len({graph._fingerprint for graph, _ in parts}) == 1
         return parts[0][0]._fingerprint, np.array([here for _, here in parts])
 
-    (want, even), (found, by_sample) = arcs(1 << 26), arcs(256)
-    assert want == found
+    (want, even), (counted, by_sample) = arcs(1 << 26), arcs(256)
+    assert want == counted
     assert by_sample.sum() == even.sum()
     assert by_sample.max() < 1.3 * even.max()
     if policy.startswith("hvc"):
@@ -149,12 +149,12 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
     ("pagerank", "rmat:6", {"weights": "0.5..2.0"}),
 ])  # fmt: skip
 def test_runs_give_the_same_answers(name, spec, options):
-    given = {"comm": SerialComm(), **options}
-    found = flat_run(name, spec, backend=emulated.backend(), build="device", validate=True, **given)
-    want = flat_run(name, spec, backend="cpu", **given)
+    keywords = {"comm": SerialComm(), **options}
+    result = flat_run(name, spec, backend=emulated.backend(), build="device", validate=True, **keywords)
+    want = flat_run(name, spec, backend="cpu", **keywords)
     for column, values in want.columns.items():
-        np.testing.assert_allclose(found.columns[column], values, rtol=1e-6 if name == "pagerank" else 0)
-    assert found.report["graph"] == want.report["graph"]
+        np.testing.assert_allclose(result.columns[column], values, rtol=1e-6 if name == "pagerank" else 0)
+    assert result.report["graph"] == want.report["graph"]
 
 
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4), ("hvc,threshold=9", 2)])
@@ -168,10 +168,10 @@ def test_gpus_run_on_what_they_built(policy, ranks):
         backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph.partitions[policy].local
         context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
-        found = [context.run(Levels(source=3))["level"], context.run(Distances(source=3).retype(dist="int32"))["dist"]]
-        found.append(Pagerank(tol=0, max_iter=9).run(context).columns["pagerank"]())
+        values = [context.run(Levels(source=3))["level"], context.run(Distances(source=3).retype(dist="int32"))["dist"]]
+        values.append(Pagerank(tol=0, max_iter=9).run(context).columns["pagerank"]())
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
-        return local.gids[: local.masters], found
+        return local.gids[: local.masters], values
 
     src, dst, weights = (
         (want := Graph.load(spec, comm=SerialComm(), **options).block).sources(),
@@ -200,18 +200,18 @@ def test_reversed_edges_of_what_gpus_built(policy, ranks):
         local = graph.partitions[policy].local
         context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         labels = Scc().run(context).columns["labels"]
-        found = labels() if callable(labels) else labels
-        for each in (local, context.reversed):
-            assert not {"_ends", "offsets"} & vars(each.out).keys(), "rows were copied to the host"
+        labels_of_rank = labels() if callable(labels) else labels
+        for rows in (local, context.reversed):
+            assert not {"_ends", "offsets"} & vars(rows.out).keys(), "rows were copied to the host"
         assert context.reversed.out.built.neighbours is backend.graph_of(local).incoming.neighbours
-        return local.gids, local.masters, found, context.reversed.out_degree
+        return local.gids, local.masters, labels_of_rank, context.reversed.out_degree
 
     want = Graph.load(spec, comm=SerialComm()).block
     matrix = csr_matrix((np.ones(want.arcs), want.targets, want.offsets), shape=(want.n, want.n))
     _, labels = connected_components(matrix, connection="strong")
     _, first = np.unique(labels, return_index=True)
-    for gids, masters, found, degree in succeed(ranks, work):
-        np.testing.assert_array_equal(found, first[labels][gids[:masters]])
+    for gids, masters, labels_of_rank, degree in succeed(ranks, work):
+        np.testing.assert_array_equal(labels_of_rank, first[labels][gids[:masters]])
         np.testing.assert_array_equal(degree, np.bincount(want.targets, minlength=want.n)[gids])
 
 
@@ -230,12 +230,12 @@ def test_offsets_and_gids_of_64_bits(monkeypatch):
     local = graph.partitions["auto"].local
     assert local.extent.wide
     assert local.extent.ids == local.built.offsets.itemsize == 8
-    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, GpuPlan(), graph.built_on), validate=True)
+    result = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, GpuPlan(), graph.built_on), validate=True)
     want = flat_run("bfs", "rmat:6", source=3, backend="cpu", comm=SerialComm())
-    np.testing.assert_array_equal(found.columns["predecessor"], want.columns["predecessor"])
+    np.testing.assert_array_equal(result.columns["predecessor"], want.columns["predecessor"])
     several = succeed(4, lambda comm: built("rmat:6", comm, "cvc"))
-    assert {each._fingerprint for each in several} == {want.report["graph"]["fingerprint"]}
-    assert {each.facts.largest_degree for each in several} == {want.report["graph"]["largest_degree"]}
+    assert {graph_built._fingerprint for graph_built in several} == {want.report["graph"]["fingerprint"]}
+    assert {graph_built.facts.largest_degree for graph_built in several} == {want.report["graph"]["largest_degree"]}
 
 
 def test_the_peak_is_planned(monkeypatch):
@@ -285,8 +285,8 @@ def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumber
     n = 1 << scale
     arcs, vertices = 16 * n // ranks, n
     stays = (4 + weight) * arcs + (8 if arcs >= 2**31 else 4) * vertices + (16 if renumbered else 8) * vertices
-    given = {"ids": 4, "weight": weight, "renumbered": renumbered, "group": n // ranks}
-    assert build_memory.building(n, vertices, arcs, ranks, **given) <= 1.5 * stays
+    sizes = {"ids": 4, "weight": weight, "renumbered": renumbered, "group": n // ranks}
+    assert build_memory.building(n, vertices, arcs, ranks, **sizes) <= 1.5 * stays
 
 
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [
@@ -370,8 +370,8 @@ def test_an_undirected_graph_of_a_directed_one(spec):
     np.testing.assert_array_equal(both.block.targets, want.undirected().block.targets)
     assert not graph.partitions, "the rows of both ways are not held beside those of one"
     assert graph.hub() == want.hub()
-    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, GpuPlan(), graph.built_on))
-    assert found.report["graph"]["fingerprint"] == want.fingerprint()
+    result = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, GpuPlan(), graph.built_on))
+    assert result.report["graph"]["fingerprint"] == want.fingerprint()
 
 
 def test_an_undirected_graph_with_two_weights_a_pair():
@@ -380,10 +380,10 @@ def test_an_undirected_graph_with_two_weights_a_pair():
 
 
 def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
-    made = []
+    opened_on = []
 
     def chosen(*args, built_on=None, **options):
-        made.append(built_on)
+        opened_on.append(built_on)
         return CudaBackend(0, 1, True, GpuPlan(), built_on or Device())
 
     for name in ("dgraph.engine.opened_device", "dgraph.backend.build"):
@@ -393,7 +393,7 @@ def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
     told = capsys.readouterr()
     assert "1024 edges drawn over 64 vertices" in told.out + told.err
     assert told.err.count("validated: levels") == 2
-    built, *opened = made
+    built, *opened = opened_on
     assert built is None
     assert len(opened) == 1, "the second run finds the device open"
     assert opened[0] is not None, "both runs are on the device of the build"

@@ -98,8 +98,8 @@ def test_answers_on_it(policy, ranks, direct):
         backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
         context = Context(local, comm, backend, Record(comm, ["test"]), Progress())
         programs = Levels(source=3), Distances(source=3).retype(dist="int32"), PageRank()
-        found = [context.run(each)[name] for each, name in zip(programs, ("level", "dist", "rank"), strict=True)]
-        return local.gids[: local.masters], found
+        values = [context.run(program)[name] for program, name in zip(programs, ("level", "dist", "rank"), strict=True)]
+        return local.gids[: local.masters], values
 
     want = Graph.load(spec, comm=SerialComm(), **options).block
     src, dst = want.sources(), want.targets
@@ -118,7 +118,7 @@ def test_algorithms_by_chance(seed):
     spec, ranks, policy, options = a_case(seed)
     rng = random.Random(seed)
     name, direct, hosts = rng.choice(["bfs", "sssp", "cc", "pagerank", "kcore"]), seed % 3 > 0, rng.random() < 0.5
-    given = {"source": 3} if name in ("bfs", "sssp") else {}
+    parameters = {"source": 3} if name in ("bfs", "sssp") else {}
     if name in ("cc", "kcore"):
         options = {**options, "directed": False, "weights": None}
 
@@ -132,13 +132,13 @@ def test_algorithms_by_chance(seed):
             return Connection("as asked for", "a test")
 
         backend.connect = connect
-        return flat_run(name, graph, policy=policy, backend=backend, validate=True, **given).columns
+        return flat_run(name, graph, policy=policy, backend=backend, validate=True, **parameters).columns
 
-    want = flat_run(name, Graph.load(spec, comm=SerialComm(), **options), backend="cpu", **given).columns
-    found = succeed(ranks, work)
-    order = np.argsort(np.concatenate([columns["vertex"] for columns in found]))
+    want = flat_run(name, Graph.load(spec, comm=SerialComm(), **options), backend="cpu", **parameters).columns
+    answers = succeed(ranks, work)
+    order = np.argsort(np.concatenate([columns["vertex"] for columns in answers]))
     for column in want.keys() - {"predecessor"}:  # several may be right
-        here = np.concatenate([columns[column] for columns in found])[order]
+        here = np.concatenate([columns[column] for columns in answers])[order]
         np.testing.assert_allclose(here, want[column], rtol=1e-6 if name == "pagerank" else 0)
 
 

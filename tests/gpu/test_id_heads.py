@@ -45,9 +45,9 @@ def test_heads_are_the_neighbours_of_smallest_ids(device):
     for lid in range(local.size):
         row = local.out.neighbours[local.out.offsets[lid] : local.out.offsets[lid + 1]]
         wanted = place[row[np.argsort(local.original[row])][:ID_HEADS]]
-        found = heads[:, place[lid]]
-        assert found[: wanted.size].tolist() == wanted.tolist()
-        assert np.all(found[wanted.size :] == NO_HEAD)
+        chosen = heads[:, place[lid]]
+        assert chosen[: wanted.size].tolist() == wanted.tolist()
+        assert np.all(chosen[wanted.size :] == NO_HEAD)
     lengths = np.diff(local.out.offsets)
     assert lengths.min() == 0
     assert lengths.max() > 64
@@ -107,8 +107,8 @@ def test_the_machine_of_the_second_call_is_kept():
     wanted = dgraph.bfs(graph.on(device="cpu"), source=graph.hub()).columns["predecessor"]
     tested = []
     for _ in range(3):
-        found = dgraph.bfs(graph, source=graph.hub()).columns["predecessor"]
-        assert np.array_equal(found, wanted)
+        parents = dgraph.bfs(graph, source=graph.hub()).columns["predecessor"]
+        assert np.array_equal(parents, wanted)
         ((_, device, machines),) = engine._graphs.values()
         kept = [machine for machine, _ in machines._machines.values()]
         tested.append([m.arrays.heads_by_id for m in kept if type(m.traced.program) is Parents])

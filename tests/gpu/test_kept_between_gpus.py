@@ -38,33 +38,33 @@ def answers(size, policy="oec", times=1, lost=None, **options):
     """
 
     def on_rank(comm):
-        given = graph()
-        block = given.block(comm)
+        whole = graph()
+        block = whole.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
         backend = CudaBackend(0, 1, comm.size == 1, GpuPlan(**options), Device(2, seed=3 * comm.rank + 1))
         backend.links = links_for(comm, "p2p") if comm.size > 1 else None
-        made, make = [], backend._made
-        backend._made = lambda traced, *more: made.append(traced) or make(traced, *more)
-        found = []
+        machines, make = [], backend._made
+        backend._made = lambda traced, *more: machines.append(traced) or make(traced, *more)
+        answers_of_calls = []
         for _ in range(times):
-            made.clear()
+            machines.clear()
             for name, parameters in CALLS:
                 ctx = Context(local, comm, backend, Record(comm, ["test"]), Progress())
                 answer = ALGORITHMS[name](**parameters).run(ctx)
-                columns = {key: each() if callable(each) else each for key, each in answer.columns.items()}
-                found.append({key: np.array(each) for key, each in columns.items()})
+                columns = {key: column() if callable(column) else column for key, column in answer.columns.items()}
+                answers_of_calls.append({key: np.array(column) for key, column in columns.items()})
                 if comm.rank == lost:
                     backend._graphs.machines(local).clear()
-        return local.gids[: local.masters], found, len(made)
+        return local.gids[: local.masters], answers_of_calls, len(machines)
 
     ranks, columns = succeed(size, on_rank), []
     for call in range(times * len(CALLS)):
         whole = {}
-        for gids, found, _ in ranks:
-            for key, values in found[call].items():
+        for gids, answers_of_calls, _ in ranks:
+            for key, values in answers_of_calls[call].items():
                 whole.setdefault(key, np.zeros(N, values.dtype))[gids] = values
         columns.append(whole)
-    return columns, [made for *_, made in ranks]
+    return columns, [count for *_, count in ranks]
 
 
 @pytest.mark.parametrize("lost", [None, 1])
@@ -77,8 +77,8 @@ def answers(size, policy="oec", times=1, lost=None, **options):
 )  # fmt: skip
 def test_answers_of_kept_machines(size, policy, options, lost):
     wanted, _ = answers(1)
-    found, made = answers(size, policy, times=3, lost=lost, **options)
-    assert [bool(each) for each in made] == [rank == lost for rank in range(size)]
-    for columns, want in zip(found, wanted * 3, strict=True):
+    answers_of_calls, counts = answers(size, policy, times=3, lost=lost, **options)
+    assert [bool(count) for count in counts] == [rank == lost for rank in range(size)]
+    for columns, want in zip(answers_of_calls, wanted * 3, strict=True):
         for key, values in want.items():
             np.testing.assert_allclose(columns[key], values, rtol=1e-12)

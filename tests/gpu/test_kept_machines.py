@@ -35,11 +35,11 @@ def graph(engine):
 
 
 def answers(graph, calls=CALLS):
-    return [dgraph.run(name, graph, **given) for name, given in calls]
+    return [dgraph.run(name, graph, **parameters) for name, parameters in calls]
 
 
-def same(found, wanted):
-    return all(np.allclose(found[name], values) for name, values in wanted.items())
+def same(columns, wanted):
+    return all(np.allclose(columns[name], values) for name, values in wanted.items())
 
 
 def machines_of(engine):
@@ -57,11 +57,11 @@ def test_results_keep_their_columns(graph):
 
 def test_a_repeated_call_makes_no_machine(graph, engine, monkeypatch):
     before = answers(graph)
-    held = machines_of(engine).bytes
+    kept_bytes = machines_of(engine).bytes
     monkeypatch.setattr(work_arrays, "wanted", None)
     monkeypatch.setattr(CudaBackend, "_plan", None)
     after = answers(graph)
-    assert machines_of(engine).bytes == held
+    assert machines_of(engine).bytes == kept_bytes
     assert [result.summary for result in after] == [result.summary for result in before]
 
 
@@ -87,12 +87,12 @@ def test_machines_are_bounded_and_leave_where_memory_is_short(graph, engine, mon
 
 def test_a_machine_leaves_with_its_graph(graph, engine):
     answers(graph, CALLS[:1])
-    kept = [weakref.ref(each) for each, _ in machines_of(engine)._machines.values()]
+    kept = [weakref.ref(reference) for reference, _ in machines_of(engine)._machines.values()]
     gc.disable()
     try:
         graph.close()
         assert kept
-        assert not any(each() for each in kept)
+        assert not any(reference() for reference in kept)
     finally:
         gc.enable()
 
@@ -128,8 +128,8 @@ def test_low_memory_drops_unused_machines_of_any_graph(graph, engine):
     """Check that the pools' eviction reaches machines of the graph in use, whose arrays no call needs."""
     answers(graph, CALLS[:2])
     assert machines_of(engine)._machines
-    for known in list(pools._caches.values()):
-        cache = known()
+    for reference in list(pools._caches.values()):
+        cache = reference()
         if cache is not None:
             cache.leave(engine.device.number, engine.device)
     assert not machines_of(engine)._machines

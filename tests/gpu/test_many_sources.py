@@ -37,9 +37,9 @@ def random_graph(directed, n=300, m=1500):
 
 def grid(width, length):
     """Return a grid with diagonals, in which numbers of shortest paths grow fast."""
-    at = np.arange(width * length).reshape(length, width)
-    pairs = [(at[:-1, k], at[1:, j]) for k in range(width) for j in range(width)]
-    src, dst = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    vertices = np.arange(width * length).reshape(length, width)
+    pairs = [(vertices[:-1, k], vertices[1:, j]) for k in range(width) for j in range(width)]
+    src, dst = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
     return dgraph.Graph.from_edges(src, dst, n=width * length, directed=False, comm=SerialComm())
 
 
@@ -57,10 +57,10 @@ def test_betweenness(count, dense, short, long, push, directed, monkeypatch):
     set_sizes(monkeypatch, dense, short, long, push)
     graph = random_graph(directed)
     for more in ({"endpoints": True}, {"normalized": False}):
-        known = dgraph.bc(graph, k=count, **more)
-        found = [flat_run("bc", graph, backend=emulated.backend(), k=count, **more).columns["bc"] for _ in range(2)]
-        np.testing.assert_allclose(found[0], known.columns["bc"], 1e-12, 1e-15)
-        np.testing.assert_array_equal(*found)
+        expected = dgraph.bc(graph, k=count, **more)
+        answer = [flat_run("bc", graph, backend=emulated.backend(), k=count, **more).columns["bc"] for _ in range(2)]
+        np.testing.assert_allclose(answer[0], expected.columns["bc"], 1e-12, 1e-15)
+        np.testing.assert_array_equal(*answer)
 
 
 def test_scaled_numbers_of_paths(monkeypatch):
@@ -103,13 +103,13 @@ def test_mutants_of_betweenness_are_rejected(mutant, monkeypatch):
         for graph in (random_graph(False), random_graph(True), grid(3, 40)):
             backend = emulated.backend()
             backend.device.mutants = (mutant,)
-            known = dgraph.bc(graph, k=11, endpoints=True).columns["bc"]
+            expected = dgraph.bc(graph, k=11, endpoints=True).columns["bc"]
             try:
-                found = flat_run("bc", graph, backend=backend, k=11, endpoints=True).columns["bc"]
+                answer = flat_run("bc", graph, backend=backend, k=11, endpoints=True).columns["bc"]
             except DataError:
                 return
             assert backend.device.changed == {mutant}
-            if not np.allclose(found, known, 1e-9, 1e-12):
+            if not np.allclose(answer, expected, 1e-9, 1e-12):
                 return
     pytest.fail("every answer was right")
 
@@ -118,18 +118,18 @@ def test_columns_of_an_evicted_result():
     """Distances that are read on the GPU, by piece of a column, and after they left it."""
     graph = random_graph(False)
     sources = np.arange(0, 300, 3)[:70].tolist()
-    known = dgraph.multi_source_bfs(graph, sources=sources)
+    expected = dgraph.multi_source_bfs(graph, sources=sources)
     backend = emulated.backend()
-    found = flat_run("multi_source_bfs", graph, backend=backend, sources=sources)
-    names = list(known.columns)
-    assert names == list(found.columns)
+    answer = flat_run("multi_source_bfs", graph, backend=backend, sources=sources)
+    names = list(expected.columns)
+    assert names == list(answer.columns)
     some = [5, 0, 299]
-    np.testing.assert_array_equal(found.columns.rows(names[3], some), known.columns[names[3]][some])
-    np.testing.assert_array_equal(found.columns[names[2]], known.columns[names[2]])
-    fields = found.columns._given[names[3]].fields
+    np.testing.assert_array_equal(answer.columns.rows(names[3], some), expected.columns[names[3]][some])
+    np.testing.assert_array_equal(answer.columns[names[2]], expected.columns[names[2]])
+    fields = answer.columns._given[names[3]].fields
     fields._table.leave(backend.device.number, backend.device)
     for name in names[1:]:
-        np.testing.assert_array_equal(found.columns[name], known.columns[name])
+        np.testing.assert_array_equal(answer.columns[name], expected.columns[name])
 
 
 MUTANTS_OF_SEARCHES = [
@@ -151,10 +151,10 @@ def test_mutants_of_searches_are_rejected(mutant, monkeypatch):
             for count in (60, 150):
                 backend = emulated.backend()
                 backend.device.mutants = (mutant,)
-                known = dgraph.multi_source_bfs(graph, k=count)
-                found = flat_run("multi_source_bfs", graph, backend=backend, k=count)
+                expected = dgraph.multi_source_bfs(graph, k=count)
+                answer = flat_run("multi_source_bfs", graph, backend=backend, k=count)
                 assert backend.device.changed == {mutant}
-                if any((found.columns[name] != known.columns[name]).any() for name in known.columns):
+                if any((answer.columns[name] != expected.columns[name]).any() for name in expected.columns):
                     return
     pytest.fail("every answer was right")
 
@@ -163,6 +163,6 @@ def test_mutants_of_searches_are_rejected(mutant, monkeypatch):
 def test_sources_are_those_of_the_host(seed):
     for n, count in ((3000, 1), (3000, 90), (300, 100)):
         graph = random_graph(False, n)
-        known = dgraph.reachability(graph, k=count, random_state=seed)
-        found = flat_run("reachability", graph, backend=emulated.backend(), k=count, random_state=seed)
-        assert list(found.columns) == list(known.columns)
+        expected = dgraph.reachability(graph, k=count, random_state=seed)
+        answer = flat_run("reachability", graph, backend=emulated.backend(), k=count, random_state=seed)
+        assert list(answer.columns) == list(expected.columns)

@@ -49,11 +49,11 @@ def test_what_exceeds_the_limit_is_refused_with_figures(cupy):
     graph = dgraph.Graph.load("rmat:18", device=dgraph.Cuda(memory="8MiB"))
     with pytest.raises(UsageError, match=r"[\d,]+ bytes"):
         dgraph.cc(graph)
-    found = dgraph.cc(graph.on(device=dgraph.Cuda(memory="2GiB")))
-    memory = found.report["ranks"][0]["gpu_memory"]
+    result = dgraph.cc(graph.on(device=dgraph.Cuda(memory="2GiB")))
+    memory = result.report["ranks"][0]["gpu_memory"]
     assert 0 < memory["peak_bytes"] <= memory["held_bytes"] <= 2 << 30
-    known = dgraph.cc(graph.on(device="cpu"))
-    assert np.array_equal(found.columns["labels"], known.columns["labels"])
+    expected = dgraph.cc(graph.on(device="cpu"))
+    assert np.array_equal(result.columns["labels"], expected.columns["labels"])
 
 
 @pytest.mark.gpu
@@ -68,11 +68,11 @@ def test_the_allocator_of_the_process_is_used_and_kept(cupy):
     cupy.cuda.set_allocator(allocate)
     try:
         with dgraph.Graph.load("rmat:12", device=dgraph.Cuda(allocator="cupy")) as graph:
-            found = dgraph.pagerank(graph).columns["pagerank"]
+            ranks = dgraph.pagerank(graph).columns["pagerank"]
             assert sum(calls) > 0
             assert cupy.cuda.get_allocator() is allocate
-            known = dgraph.pagerank(graph.on(device="cpu")).columns["pagerank"]
-        np.testing.assert_allclose(found, known, atol=1e-9)
+            expected = dgraph.pagerank(graph.on(device="cpu")).columns["pagerank"]
+        np.testing.assert_allclose(ranks, expected, atol=1e-9)
         gc.collect()
         assert pool.used_bytes() == 0
     finally:
@@ -95,10 +95,10 @@ def test_a_closed_graph_gives_its_memory_back(cupy):
 def test_the_allocator_of_the_process_is_set_back_and_limits_add_up(cupy):
     before = cupy.cuda.get_allocator()
     one = dgraph.Graph.load("rmat:16", device=dgraph.Cuda(memory="2GiB"))
-    held = dgraph.cc(one).report["ranks"][0]["gpu_memory"]["held_bytes"]
+    bytes_of_one = dgraph.cc(one).report["ranks"][0]["gpu_memory"]["held_bytes"]
     assert cupy.cuda.get_allocator() == before
-    other = dgraph.Graph.load("rmat:16", device=dgraph.Cuda(memory=held + (1 << 20)))
+    other = dgraph.Graph.load("rmat:16", device=dgraph.Cuda(memory=bytes_of_one + (1 << 20)))
     dgraph.cc(other)  # the first graph leaves the GPU: both do not fit in the second's limit
-    assert one.kept_backend.device.used() + other.kept_backend.device.used() <= held + (1 << 20)
+    assert one.kept_backend.device.used() + other.kept_backend.device.used() <= bytes_of_one + (1 << 20)
     one.close()
     other.close()

@@ -51,8 +51,8 @@ def calls(monkeypatch):
 
 
 def path():
-    at = np.arange(PATH)
-    return simulated.graph(PATH + 1, at, at + 1, directed=False)
+    vertices = np.arange(PATH)
+    return simulated.graph(PATH + 1, vertices, vertices + 1, directed=False)
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
@@ -189,9 +189,10 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)]
+    ("program", "mailed", "barriers"),
+    [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)],
 )
-def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
+def test_blocks_meet_seldom(program, mailed, barriers, monkeypatch):
     """Check the grid barriers per round: one if edges write proposals directly into messages, else two."""
     monkeypatch.setattr(message_layout, "MAILED", mailed)
     met, across = [], Machine.run_device_rounds
@@ -204,7 +205,7 @@ def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
     monkeypatch.setattr(Machine, "run_device_rounds", counted)
     run(2, path(), [program], policy="hash", direction="push")
     assert len(met) == 2
-    assert all(each <= meetings < each + 0.1 for meetings in met)
+    assert all(barriers <= meetings < barriers + 0.1 for meetings in met)
 
 
 def test_mutants_fail():
@@ -234,15 +235,15 @@ def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     ahead = run(3, mesh(), LOCALLY.values(), policy=policy, options=GpuPlan(local_rounds=True))
     check(strict, LOCALLY)
     check(ahead, LOCALLY)
-    rounds = [[result[0][1].rounds for result in each] for each in (strict, ahead)]
+    rounds = [[result[0][1].rounds for result in runs] for runs in (strict, ahead)]
     assert policy == "cvc" or all(few < many for many, few in zip(*rounds, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("program", "found", "bound"),
+    ("program", "column", "bound"),
     [(Hops(source=1), "level", "MOST_LOCAL"), (Distances(source=1, delta=1000.0), "dist", "MOST_LOCAL_IN_BUCKET")],
 )
-def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, found, bound, monkeypatch):
+def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, column, bound, monkeypatch):
     """Check the exchanges on a path whose part per rank is longer than the bound.
 
     With a bound that is never reached, a part costs one exchange.
@@ -253,7 +254,7 @@ def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, found, bound,
     for most in (4, 1000):
         monkeypatch.setattr(message_layout, bound, most)
         (results,) = run(2, path(), [program], options=GpuPlan(local_rounds=True))
-        np.testing.assert_array_equal(field(results, found, PATH + 1), np.arange(PATH + 1))
+        np.testing.assert_array_equal(field(results, column, PATH + 1), np.arange(PATH + 1))
         exchanges.append(results[0][1].rounds)
     assert exchanges[0] >= block // 5 > exchanges[1]
 
@@ -267,8 +268,8 @@ def test_programs_that_may_run_locally():
 @pytest.mark.exhaustive
 def test_a_rank_that_shares_no_vertex_takes_part(calls):
     """Check two separate paths: a rank without shared vertices sends no messages but takes part in the allreduce."""
-    at = np.arange(20)
-    src, dst = np.concatenate([at, 40 + at]), np.concatenate([at + 1, 41 + at])
+    vertices = np.arange(20)
+    src, dst = np.concatenate([vertices, 40 + vertices]), np.concatenate([vertices + 1, 41 + vertices])
     graph = simulated.graph(61, src, dst, directed=False)
     for program, name, wanted in (
         (Levels(source=1), "level", [*range(21)] + [FAR] * 40),

@@ -57,7 +57,7 @@ def answers(size, graph, name, changed=lambda _: None, **kwargs):
     def run(ctx):
         changed(ctx)
         answer = solved(ALGORITHMS[name](), ctx)
-        columns = {key: np.array(each() if callable(each) else each) for key, each in answer.columns.items()}
+        columns = {key: np.array(column() if callable(column) else column) for key, column in answer.columns.items()}
         return ctx.local.gids[: ctx.local.masters], columns, answer.summary, ctx.record.choices, ctx.rounds
 
     ranks = contexts(size, graph, run, **kwargs)
@@ -65,8 +65,8 @@ def answers(size, graph, name, changed=lambda _: None, **kwargs):
     for gids, columns, *_ in ranks:
         for key, values in columns.items():
             whole.setdefault(key, np.zeros(N, values.dtype))[gids] = values
-    assert all(each[2] == ranks[0][2] and each[4] == ranks[0][4] for each in ranks)
-    return whole, ranks[0][2], {each["what"]: each["taken"] for each in ranks[0][3]}
+    assert all(answer[2] == ranks[0][2] and answer[4] == ranks[0][4] for answer in ranks)
+    return whole, ranks[0][2], {choice["what"]: choice["taken"] for choice in ranks[0][3]}
 
 
 @pytest.mark.parametrize("name", ["color", "mis", "scc"])
@@ -78,12 +78,12 @@ def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeyp
     monkeypatch.setattr(row_assembly, "PIECE", 50)
     graph = graph_of(name == "scc")
     alone, summary, _ = answers(1, graph, name)
-    found, again, choices = answers(size, graph, name, policy=policy, transport=transport)
+    columns, again, choices = answers(size, graph, name, policy=policy, transport=transport)
     assert choices["placement"] == "replicas"
     assert again == summary
     for key, values in alone.items():
-        assert found[key].dtype == values.dtype
-        np.testing.assert_array_equal(found[key], values)
+        assert columns[key].dtype == values.dtype
+        np.testing.assert_array_equal(columns[key], values)
 
 
 @pytest.fixture
@@ -96,9 +96,9 @@ def small_shares(monkeypatch):
 def test_replicas_share_out_an_independent_set(size, small_shares):
     graph = graph_of(False)
     alone, summary, _ = answers(1, graph, "mis")
-    found, again, _ = answers(size, graph, "mis")
+    columns, again, _ = answers(size, graph, "mis")
     assert again == summary
-    np.testing.assert_array_equal(found["in_set"], alone["in_set"])
+    np.testing.assert_array_equal(columns["in_set"], alone["in_set"])
 
 
 def test_shares_are_decided_before_what_is_left(small_shares, monkeypatch):
@@ -111,9 +111,9 @@ def test_shares_are_decided_before_what_is_left(small_shares, monkeypatch):
             launch(self, kernel, together)
 
     monkeypatch.setattr(independent_cuda.IndependentSingle, "launch", without_the_last)
-    found, _, _ = answers(3, graph, "mis")
-    assert not np.any((found["in_set"] == 1) & (alone["in_set"] == 0))
-    assert 2 * np.count_nonzero(found["in_set"] == 1) > summary["members"]
+    columns, _, _ = answers(3, graph, "mis")
+    assert not np.any((columns["in_set"] == 1) & (alone["in_set"] == 0))
+    assert 2 * np.count_nonzero(columns["in_set"] == 1) > summary["members"]
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -144,20 +144,20 @@ def spread_ids(ctx):
 def test_original_ids_order_and_name_vertices_of_the_whole_graph(name):
     graph = graph_of(name == "scc")
     alone, summary, _ = answers(1, graph, name, changed=spread_ids)
-    found, again, _ = answers(3, graph, name, changed=spread_ids)
+    columns, again, _ = answers(3, graph, name, changed=spread_ids)
     assert again == summary
     for key, values in alone.items():
-        np.testing.assert_array_equal(found[key], values)
+        np.testing.assert_array_equal(columns[key], values)
 
 
 def test_without_memory_for_the_whole_graph_parts_work(monkeypatch):
     graph = graph_of(False)
     alone, summary, _ = answers(1, graph, "mis")
     monkeypatch.setattr(gathered_graph, "bytes_needed", lambda *_: 1 << 40)
-    found, again, choices = answers(2, graph, "mis")
+    columns, again, choices = answers(2, graph, "mis")
     assert choices["placement"] == "parts"
     assert again == summary
-    np.testing.assert_array_equal(found["in_set"], alone["in_set"])
+    np.testing.assert_array_equal(columns["in_set"], alone["in_set"])
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -237,6 +237,6 @@ def test_components_by_programs_where_kernels_lack_memory(fails, monkeypatch):
             raise OutOfMemory("no memory")
 
     monkeypatch.setattr(strong_cuda, "require", require)
-    found, again, choices = answers(1, graph, "scc")
+    columns, again, choices = answers(1, graph, "scc")
     assert (choices["components"], again, len(calls)) == ("programs", summary, fails)
-    np.testing.assert_array_equal(found["labels"], alone["labels"])
+    np.testing.assert_array_equal(columns["labels"], alone["labels"])

@@ -65,8 +65,8 @@ def hubs():
 
 def levels(graph, source, most=FAR):
     src, dst, _ = graph.arcs()
-    found = oracles.bfs(graph.n, src, dst, source)
-    return np.where((found < 0) | (found > most), FAR, found)
+    distances = oracles.bfs(graph.n, src, dst, source)
+    return np.where((distances < 0) | (distances > most), FAR, distances)
 
 
 def kept(results):
@@ -156,8 +156,8 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
 
     monkeypatch.setattr(Machine, "read", noted)
     for reach, wanted in ((0, without), (4, within)):
-        (found,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=GpuPlan(reach=reach))
-        assert [row[1] for row in kept(found)] == ["pull"] * 3 + ["push"]
+        (results,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=GpuPlan(reach=reach))
+        assert [row[1] for row in kept(results)] == ["pull"] * 3 + ["push"]
         assert (len(launched), len(looks)) == wanted
         assert launched.count("persistent_bfs") == bool(reach)
         launched.clear(), looks.clear()
@@ -173,9 +173,9 @@ def multitude(directed: bool):
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 20_000, 100_000) ** 2 // 20_000, rng.integers(0, 20_000, 100_000)
     leaves = rng.permutation(np.arange(20_000, 35_000))[:7_500]
-    known = np.where(leaves % 3 == 0, rng.integers(0, 20_000, leaves.size), leaves % 7)
+    parents = np.where(leaves % 3 == 0, rng.integers(0, 20_000, leaves.size), leaves % 7)
     strangers = np.arange(35_000, 36_000)
-    src, dst = np.concatenate([src, known, strangers]), np.concatenate([dst, leaves, np.roll(strangers, 1)])
+    src, dst = np.concatenate([src, parents, strangers]), np.concatenate([dst, leaves, np.roll(strangers, 1)])
     return simulated.graph(36_000, src[src != dst], dst[src != dst], directed)
 
 
@@ -193,8 +193,8 @@ def test_lanes_take_vertices_of_several_words(name):
     def search():
         for size, policy, directed in ((1, "oec", True), (1, "oec", False), (2, "oec", True), (2, "iec", False)):
             choices = {"policy": policy, "blocks": 1, "options": GpuPlan(reach=4, renumber=True)}
-            found = both(size, multitude(directed), 0, mutant=SPARSE.get(name), **choices)
-            assert [row[1] for row in kept(found)].count("pull") >= 2
+            results = both(size, multitude(directed), 0, mutant=SPARSE.get(name), **choices)
+            assert [row[1] for row in kept(results)].count("pull") >= 2
 
     if name is None:
         search()

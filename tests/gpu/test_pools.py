@@ -114,27 +114,27 @@ class Gpu:
 
 @pytest.fixture
 def gpu(monkeypatch):
-    made = Gpu()
-    monkeypatch.setattr(cuda, "cupy", lambda: made)
+    fake = Gpu()
+    monkeypatch.setattr(cuda, "cupy", lambda: fake)
     monkeypatch.setattr(pools, "_pools", {})
     gc.collect()
     gc.disable()
-    yield made
+    yield fake
     gc.enable()
-    assert not made.lost, "memory went while somebody used it"
+    assert not fake.lost, "memory went while somebody used it"
 
 
 def using(gpu, allocator="pool", memory=None):
-    made = cuda.CudaDevice(0, allocator)
-    made.cap(memory)
-    made.use()
-    return made
+    device = cuda.CudaDevice(0, allocator)
+    device.cap(memory)
+    device.use()
+    return device
 
 
 def garbage(gpu, size):
     """Allocate memory that only a reference cycle holds."""
-    held = [gpu.alloc(size)]
-    held.append(held)
+    cycle = [gpu.alloc(size)]
+    cycle.append(cycle)
 
 
 def test_a_device_leaves_with_its_last_user_and_so_does_its_memory(gpu):
@@ -224,7 +224,7 @@ def test_a_limit_makes_unused_blocks_go_before_it_refuses(gpu):
     old = using(gpu)
     kept = gpu.alloc(15 * WHOLE)
     del kept
-    assert old.held() == 15 * WHOLE
+    assert old.held_bytes() == 15 * WHOLE
     device.use()
     assert device.free(20 * WHOLE) == 20 * WHOLE
     assert gpu.alloc(20 * WHOLE).size == 20 * WHOLE
@@ -235,7 +235,7 @@ def test_the_allocator_of_the_process_serves_arrays_and_is_set_back(gpu):
     gpu.cuda.set_allocator(theirs.malloc)
     device = using(gpu, "cupy", 30 * WHOLE)
     ours = gpu.alloc(20 * WHOLE)
-    assert (theirs.used, device.used(), device.peak, device.held()) == (20 * WHOLE, *[20 * WHOLE] * 3)
+    assert (theirs.used, device.used(), device.peak, device.held_bytes()) == (20 * WHOLE, *[20 * WHOLE] * 3)
     assert device.free() == 10 * WHOLE
     with pytest.raises(MemoryError):
         gpu.alloc(11 * WHOLE)
@@ -267,17 +267,19 @@ def no_gc():
 def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, validate):
     """Check that no reference cycle holds the graph, the machines of a run, or the device."""
     device = Device()
-    graph = BuiltGraph.at(spec, SerialComm(), device, "auto", LoadOptions())
+    graph = BuiltGraph.from_spec(spec, SerialComm(), device, "auto", LoadOptions())
     backend = CudaBackend(0, 1, True, GpuPlan(), device)
-    given = {"source": 1} if name in ("bfs", "sssp") else {}
-    flat_run(name, graph, backend=backend, validate=validate, **given)
-    runs = [weakref.ref(each) for each in [backend, *(graph for _, graph, _ in backend._graphs.values())]]
+    parameters = {"source": 1} if name in ("bfs", "sssp") else {}
+    flat_run(name, graph, backend=backend, validate=validate, **parameters)
+    runs = [weakref.ref(reference) for reference in [backend, *(graph for _, graph, _ in backend._graphs.values())]]
     assert len(runs) == 2
     del backend
-    assert not any(each() for each in runs)
-    left = [weakref.ref(each) for each in (device, graph, *(part.local for part in graph.partitions.values()))]
+    assert not any(reference() for reference in runs)
+    left = [
+        weakref.ref(reference) for reference in (device, graph, *(part.local for part in graph.partitions.values()))
+    ]
     del graph, device
-    assert not any(each() for each in left)
+    assert not any(reference() for reference in left)
 
 
 class Crowded(Device):
@@ -292,6 +294,6 @@ class Crowded(Device):
 @pytest.mark.parametrize("memory", [0, 2_000, 10_000, 40_000])
 def test_whoever_asks_what_is_free_says_what_it_wants(built, memory):
     comm, device = SerialComm(), Crowded(memory=memory)
-    graph = BuiltGraph.at("star:300", comm, device, "auto", LoadOptions()) if built else "star:300"
+    graph = BuiltGraph.from_spec("star:300", comm, device, "auto", LoadOptions()) if built else "star:300"
     ran = flat_run("bfs", graph, comm=comm, source=1, backend=CudaBackend(0, 1, True, GpuPlan(), device))
     assert ran.report["ranks"][0]["gpu_memory"]["renumbered"], "there is room for that"

@@ -15,7 +15,7 @@ import dgraph
 from dgraph.algorithms.bfs import Parents
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph import device_graph, propagation_blocking
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -68,7 +68,7 @@ class Wanted(Passed):
 def small(monkeypatch):
     """Use small bins, few of them at a time, and pieces of few edges."""
     for name, value in (("TILE", 16), ("TILES_AT_ONCE", 17), ("TILED_EDGES", 100)):
-        monkeypatch.setattr(at, name, value)
+        monkeypatch.setattr(control, name, value)
     monkeypatch.setattr(propagation_blocking, "LEAST", 32)
 
 
@@ -120,15 +120,15 @@ def test_every_edge_lies_in_the_tile_of_its_target(device, n, m, small):
     used = device_of(device)
     rows = device_graph.DeviceGraph(local_graph(n, src, dst), used, renumber=False).out
     for masters in (n, n // 2, 0):
-        found = propagation_blocking.EdgeTiles(rows, masters, used)
-        pieces, bounds, cut = (used.get(x) for x in (found.pieces, found.bounds, found.cut))
-        sources, targets = used.get(found.sources), used.get(found.targets).astype(np.int64)
+        tiles = propagation_blocking.EdgeTiles(rows, masters, used)
+        pieces, bounds, cut = (used.get(x) for x in (tiles.pieces, tiles.bounds, tiles.cut))
+        sources, targets = used.get(tiles.sources), used.get(tiles.targets).astype(np.int64)
         assert (pieces[:, 0] % propagation_blocking.ALIGNED == 0).all()
-        assert found.mirrored == np.count_nonzero(pieces[:, 2] < found.masters)
+        assert tiles.mirrored == np.count_nonzero(pieces[:, 2] < tiles.masters)
         edges, longest = [], np.zeros(len(bounds), np.int64)
         for first, count, tile, which in pieces.tolist():
-            low = tile * at.TILE if tile < found.masters else masters + (tile - found.masters) * at.TILE
-            high = min(low + at.TILE, masters if tile < found.masters else n)
+            low = tile * control.TILE if tile < tiles.masters else masters + (tile - tiles.masters) * control.TILE
+            high = min(low + control.TILE, masters if tile < tiles.masters else n)
             to = low + targets[first : first + count]
             assert (to < high).all()
             assert which == propagation_blocking.WHOLE or cut[which] == tile
@@ -145,10 +145,10 @@ def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
     rng = np.random.default_rng(1)
     device = Device(1)
     rows = device_graph.DeviceGraph(local_graph(N, *rng.integers(0, N, (2, 4000))), device, renumber=False).out
-    found = propagation_blocking.EdgeTiles(rows, N, device)
-    apart = np.searchsorted(rows.offsets, np.arange(0, 4000, at.TILED_EDGES), side="right") - 1
-    for first, count, *_ in found.pieces.tolist():
-        chunk = np.searchsorted(apart, found.sources[first : first + count], side="right")
+    tiles = propagation_blocking.EdgeTiles(rows, N, device)
+    apart = np.searchsorted(rows.offsets, np.arange(0, 4000, control.TILED_EDGES), side="right") - 1
+    for first, count, *_ in tiles.pieces.tolist():
+        chunk = np.searchsorted(apart, tiles.sources[first : first + count], side="right")
         assert (np.diff(chunk.astype(np.int64)) >= -1).all()  # a row may span two chunks
 
 
@@ -159,12 +159,12 @@ def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
 def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
     graph, program = skewed(directed), RANK.retype(rank=width, share=width, inflow=width)
     options, src_dst = GpuPlan(renumber=True, host_rounds=hosts), graph.arcs()[:2]
-    (found,) = run(ranks, graph, [program], policy=policy, options=options)
+    (results,) = run(ranks, graph, [program], policy=policy, options=options)
     assert "pull_tiles" in launched
     assert not {"pull", "pull_hubs"} & {*launched}
     assert ("edges turned around" in launched) == (ranks > 1 and not directed)
     oracle = oracles.pagerank(N, *src_dst, rounds=7)
-    np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12 if width == "float64" else 2e-6)
+    np.testing.assert_allclose(field(results, "rank", N), oracle, rtol=1e-12 if width == "float64" else 2e-6)
 
 
 @pytest.mark.exhaustive
@@ -184,19 +184,19 @@ def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, 
 
     program = program.retype(rank=width, share=width, inflow=width)
     options = GpuPlan(renumber=True)
-    (found,) = run(ranks, graph, [program], policy=policy, direction=direction, options=options, wrapped=give_sums)
+    (results,) = run(ranks, graph, [program], policy=policy, direction=direction, options=options, wrapped=give_sums)
     assert "pull_tiles" not in launched
     assert (direction == "push") != bool({"pull", "pull_hubs"} & {*launched})
     src, dst, weights = graph.arcs()
     oracle = oracles.pagerank(N, src, dst, weights=weights, rounds=7)
-    np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12 if width == "float64" else 4e-6)
+    np.testing.assert_allclose(field(results, "rank", N), oracle, rtol=1e-12 if width == "float64" else 4e-6)
 
 
 def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
     answers = {}
     for blocks in (1, 2, 5):
-        (found,) = run(1, skewed(), [RANK], options=GpuPlan(renumber=True), blocks=blocks)
-        answers[blocks] = field(found, "rank", N).tobytes()
+        (results,) = run(1, skewed(), [RANK], options=GpuPlan(renumber=True), blocks=blocks)
+        answers[blocks] = field(results, "rank", N).tobytes()
     assert len(set(answers.values())) == 1
 
 
@@ -210,11 +210,11 @@ def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ran
     graph = skewed(directed)
     values = rng.normal(size=N) * 2.0 ** rng.integers(-spread, spread + 1, N)
     program = Passed(rounds=rounds, shrink=2.0**-40)
-    (found,) = run(ranks, graph, [program], options=GpuPlan(renumber=True), wrapped=begin_with(values))
+    (results,) = run(ranks, graph, [program], options=GpuPlan(renumber=True), wrapped=begin_with(values))
     scale = 2.0 ** (-40 * (rounds - 1))
     sums, degrees = exact(graph, values)
     most = abs(values).max() * degrees.max() * 2.0**-58  # the bound may count a row in several pieces twice
-    error = abs(field(found, "found", N) - sums * scale)
+    error = abs(field(results, "found", N) - sums * scale)
     assert (error <= (degrees * most + abs(sums) * 2.0**-52) * scale).all()
 
 
@@ -224,10 +224,10 @@ def test_sums_of_what_is_not_finite(bad, small):
     src, dst, _ = graph.arcs()
     values = np.linspace(-1.0, 2.0, N)
     values[src[0]] = bad
-    (found,) = run(1, graph, [Passed()], options=GpuPlan(renumber=True), wrapped=begin_with(values))
+    (results,) = run(1, graph, [Passed()], options=GpuPlan(renumber=True), wrapped=begin_with(values))
     sums, _ = exact(graph, np.where(np.isfinite(values), values, 0.0))
     hit = np.isin(np.arange(N), dst[src == src[0]])
-    np.testing.assert_allclose(field(found, "found", N), np.where(hit, bad, sums), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(field(results, "found", N), np.where(hit, bad, sums), rtol=1e-12, atol=1e-12)
 
 
 def test_values_of_sinks_do_not_take_bits_from_others(small):
@@ -237,8 +237,8 @@ def test_values_of_sinks_do_not_take_bits_from_others(small):
     sinks = np.setdiff1d(np.arange(N), src)
     assert sinks.size
     values[sinks] = 1e60
-    (found,) = run(1, graph, [Passed()], options=GpuPlan(renumber=True), wrapped=begin_with(values))
-    np.testing.assert_allclose(field(found, "found", N), 1e-3 * np.bincount(dst, minlength=N), rtol=1e-13)
+    (results,) = run(1, graph, [Passed()], options=GpuPlan(renumber=True), wrapped=begin_with(values))
+    np.testing.assert_allclose(field(results, "found", N), 1e-3 * np.bincount(dst, minlength=N), rtol=1e-13)
 
 
 @pytest.mark.exhaustive
@@ -249,8 +249,8 @@ def test_without_room_edges_are_pulled_as_they_lie(small, launched):
     def ran(room):
         launched.clear()
         backend = CudaBackend(0, 1, True, GpuPlan(renumber=True), Device(memory=room))
-        found = flat_run("pagerank", graph, backend=backend, tol=0, max_iter=5)
-        return "pull_tiles" in launched, backend.planned, found.columns["pagerank"]
+        result = flat_run("pagerank", graph, backend=backend, tol=0, max_iter=5)
+        return "pull_tiles" in launched, backend.planned, result.columns["pagerank"]
 
     tiled, planned, ranks = ran(1 << 30)
     assert tiled
@@ -269,14 +269,14 @@ def test_which_programs_sum_what_sources_have():
 
 def test_many_edges_a_vertex_lie_by_tiles_though_no_degree_stands_out(small, launched):
     rng = np.random.default_rng(3)
-    for each, tiled in ((7, False), (9, True)):
+    for degree, tiled in ((7, False), (9, True)):
         launched.clear()
-        src, dst = np.divmod(rng.choice(N * N, each * N, replace=False), N)
+        src, dst = np.divmod(rng.choice(N * N, degree * N, replace=False), N)
         graph = simulated.Graph(N, src, dst)
-        (found,) = run(1, graph, [RANK], options=GpuPlan())
+        (results,) = run(1, graph, [RANK], options=GpuPlan())
         assert ("pull_tiles" in launched) == tiled
         oracle = oracles.pagerank(N, *graph.arcs()[:2], rounds=7)
-        np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12)
+        np.testing.assert_allclose(field(results, "rank", N), oracle, rtol=1e-12)
 
 
 @pytest.mark.parametrize("options", [
@@ -290,15 +290,15 @@ def test_other_pulls_need_no_tiles(options, launched):
 
 def check_ranks(mutant):
     graph = skewed()
-    (found,) = run(1, graph, [RANK], options=GpuPlan(renumber=True), mutant=mutant)
-    np.testing.assert_allclose(field(found, "rank", N), oracles.pagerank(N, *graph.arcs()[:2], rounds=7), rtol=1e-12)
+    (results,) = run(1, graph, [RANK], options=GpuPlan(renumber=True), mutant=mutant)
+    np.testing.assert_allclose(field(results, "rank", N), oracles.pagerank(N, *graph.arcs()[:2], rounds=7), rtol=1e-12)
 
 
 def check_sums(mutant):
     graph, values = skewed(), 1.0 + np.arange(N) / N
     program = Passed(rounds=3, shrink=2.0**-40)
-    (found,) = run(1, graph, [program], options=GpuPlan(renumber=True), wrapped=begin_with(values), mutant=mutant)
-    np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0] * 2.0**-80, rtol=1e-13)
+    (results,) = run(1, graph, [program], options=GpuPlan(renumber=True), wrapped=begin_with(values), mutant=mutant)
+    np.testing.assert_allclose(field(results, "found", N), exact(graph, values)[0] * 2.0**-80, rtol=1e-13)
 
 
 def check_mirrors(mutant):
@@ -306,8 +306,8 @@ def check_mirrors(mutant):
     graph, values = skewed(False), np.ones(N)
     values[0] = 2.0**12
     options = {"options": GpuPlan(renumber=True), "wrapped": begin_with(values), "mutant": mutant}
-    (found,) = run(2, graph, [Passed()], **options)
-    np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0], rtol=1e-9)
+    (results,) = run(2, graph, [Passed()], **options)
+    np.testing.assert_allclose(field(results, "found", N), exact(graph, values)[0], rtol=1e-9)
 
 
 MUTANTS = {

@@ -14,7 +14,7 @@ from emulated_raw import Raw, Stream
 from gpu_ranks import field, run
 
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.exchange import pull_overlap
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
@@ -42,7 +42,7 @@ def copied(monkeypatch):
 
     monkeypatch.setattr(pull_overlap, "MUCH", 1)
     for name, edges in (("SHORT_ROW", 4), ("LONG_ROW", 9), ("CHUNK", 8)):
-        monkeypatch.setattr(at, name, edges)
+        monkeypatch.setattr(control, name, edges)
     monkeypatch.setattr(Raw, "copy", counted)
     return done
 
@@ -78,7 +78,7 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **c
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 1), ("oec", 3), ("cvc", 4)])
 def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):
     """Compare with a pull that keeps no hubs' values in shared memory, bit for bit."""
-    monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
+    monkeypatch.setattr(control, "HUB_BYTES", 8 * kept)
     graph, choices = hubs(directed), {"policy": policy, "options": GpuPlan(renumber=True).without_edge_copies()}
     (ours,) = run(ranks, graph, [RANK], **choices)
     monkeypatch.setattr(Launcher, "pull_kernel", "pull")
@@ -101,24 +101,24 @@ def test_answers_have_the_same_bits(policy, ranks, renumber, tiled, copied):
 
 
 def test_lists_of_long_rows_are_cut_where_mirrors_begin():
-    found = []
+    parts = []
 
     def looked(context):
         prepare = context.backend.machine
 
-        def made(*args):
+        def make_machine(*args):
             machine = prepare(*args)
             graph = machine.graph
             for rows, cut in zip((graph.long_rows, graph.chunks[0]), graph.mirrors_at, strict=True):
-                found.append((cut, len(rows) - cut))
+                parts.append((cut, len(rows) - cut))
                 assert (rows[:cut] < graph.local.masters).all()
                 assert (rows[cut:] >= graph.local.masters).all()
             return machine
 
-        context.backend.machine = made
+        context.backend.machine = make_machine
 
     run(3, hubs(), [RANK], wrapped=looked, options=GpuPlan())
-    assert (np.array(found).reshape(3, 2, 2).max(axis=0) > 1).all()  # both lists have rows of masters and of mirrors
+    assert (np.array(parts).reshape(3, 2, 2).max(axis=0) > 1).all()  # both lists have rows of masters and of mirrors
 
 
 @pytest.mark.parametrize(("program", "wrapped"), [
@@ -199,7 +199,7 @@ def test_ranks_that_want_to_see_their_hosts_come_back(monkeypatch, copied):
 
 def order(program):
     """Return the commands that rank 0's host gives its GPU, in order; ``beside``: on the stream of copies."""
-    given = []
+    commands = []
 
     def watched(context):
         if context.comm.rank:
@@ -208,30 +208,30 @@ def order(program):
         raw = device.raw
         record, hold, copy = raw.record, raw.hold, raw.copy
 
-        def made(*args):
-            found = machine(*args)
-            launch = found.kernels.launch
+        def make_machine(*args):
+            instance = machine(*args)
+            launch = instance.kernels.launch
 
             def launched(module, kernel, argument=0, **more):
                 part = argument if kernel in ("pull_tiles", "join_tiles_part") else ""
-                given.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
+                commands.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
                 launch(module, kernel, argument, **more)
 
-            found.kernels.launch = launched
-            return found
+            instance.kernels.launch = launched
+            return instance
 
         def told(what, call, place):
             def noted(*args):
-                given.append(what + " beside" * (len(args) > place))
+                commands.append(what + " beside" * (len(args) > place))
                 call(*args)
 
             return noted
 
-        context.backend.machine = made
+        context.backend.machine = make_machine
         raw.record, raw.hold, raw.copy = told("record", record, 1), told("hold", hold, 1), told("copy", copy, 3)
 
     run(3, hubs(), [program], wrapped=watched, options=GpuPlan())
-    return given
+    return commands
 
 
 def test_what_a_round_asks_of_the_host():
@@ -239,9 +239,9 @@ def test_what_a_round_asks_of_the_host():
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
-        "find_largest_term", f"pull_tiles {at.OF_MIRRORS}", f"join_tiles_part {at.OF_MIRRORS}", "record", "hold beside",
-        *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}",
-        f"join_tiles_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
+        "find_largest_term", f"pull_tiles {control.OF_MIRRORS}", f"join_tiles_part {control.OF_MIRRORS}", "record",
+        "hold beside", *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {control.OF_MASTERS}",
+        f"join_tiles_part {control.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted
@@ -253,21 +253,23 @@ def test_messages_go_to_the_next_higher_rank_first(copied):
     went = []
 
     def watched(context):
-        def made(*args):
-            found = machine(*args)
-            device_rounds = found.device_rounds
+        def make_machine(*args):
+            instance = machine(*args)
+            device_rounds = instance.device_rounds
 
-            def known(sync):
+            def recorded_rounds(sync):
                 driver = device_rounds(sync)
-                boxes, rank = found.device_exchange.post.boxes, context.comm.rank
-                at = {boxes.outbox(peer, parity) + 64: peer for peer in range(4) if peer != rank for parity in (0, 1)}
-                went.append((rank, [at[to] for to, _, _ in driver.copies._pieces[1]]))
+                boxes, rank = instance.device_exchange.post.boxes, context.comm.rank
+                peers = {
+                    boxes.outbox(peer, parity) + 64: peer for peer in range(4) if peer != rank for parity in (0, 1)
+                }
+                went.append((rank, [peers[to] for to, _, _ in driver.copies._pieces[1]]))
                 return driver
 
-            found.device_rounds = known
-            return found
+            instance.device_rounds = recorded_rounds
+            return instance
 
-        machine, context.backend.machine = context.backend.machine, made
+        machine, context.backend.machine = context.backend.machine, make_machine
 
     run(4, hubs(), [RANK], wrapped=watched, options=GpuPlan())
     assert sorted(went) == [(rank, [(rank + step) % 4 for step in (1, 2, 3)]) for rank in range(4)]
@@ -292,7 +294,10 @@ def other_mailbox(monkeypatch):
 
 
 def masters_first(monkeypatch):
-    part, turned = pull_overlap.PullOverlap._part, {at.OF_MIRRORS: at.OF_MASTERS, at.OF_MASTERS: at.OF_MIRRORS}
+    part, turned = (
+        pull_overlap.PullOverlap._part,
+        {control.OF_MIRRORS: control.OF_MASTERS, control.OF_MASTERS: control.OF_MIRRORS},
+    )
     monkeypatch.setattr(pull_overlap.PullOverlap, "_part", lambda self, of, blocks=None: part(self, turned[of], blocks))
 
 

@@ -18,7 +18,7 @@ STATES = [
 
 
 @needs_compiler
-@pytest.mark.parametrize(("name", "state"), [each[:2] for each in STATES])
+@pytest.mark.parametrize(("name", "state"), [state[:2] for state in STATES])
 def test_offsets_in_cpp_are_those_of_the_record(name, state, tmp_path):
     lines = "".join(f'    std::printf("%zu ", offsetof({name}, {member}));\n' for member in state.names)
     size = f'    std::printf("%zu", sizeof({name}));\n'
@@ -28,11 +28,11 @@ def test_offsets_in_cpp_are_those_of_the_record(name, state, tmp_path):
         f"{struct(name, state)}\nint main() {{\n{lines}{size}}}\n"
     )
     subprocess.run([COMPILER, "-o", tmp_path / "offsets", source], check=True)
-    found = subprocess.run([tmp_path / "offsets"], capture_output=True, text=True, check=True).stdout.split()
-    assert [*map(int, found)] == [*(state.fields[member][1] for member in state.names), state.itemsize]
+    offsets = subprocess.run([tmp_path / "offsets"], capture_output=True, text=True, check=True).stdout.split()
+    assert [*map(int, offsets)] == [*(state.fields[member][1] for member in state.names), state.itemsize]
 
 
-@pytest.mark.parametrize(("state", "layout", "prefix"), [each[1:] for each in STATES])
+@pytest.mark.parametrize(("state", "layout", "prefix"), [state[1:] for state in STATES])
 def test_positions_in_host_arrays_name_the_members(state, layout, prefix):
     words = np.arange(state.itemsize // 8, dtype=np.int64)
     values = words.view(state)[0]

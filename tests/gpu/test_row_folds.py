@@ -79,7 +79,7 @@ def test_rows_of_all_lengths(ranks, limits, monkeypatch):
 
 @pytest.mark.parametrize("mutant", [
     None,
-    *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (
+    *(pytest.param(case, marks=pytest.mark.exhaustive) for case in (
         ("fits &= table.fits(key) && table.add(key, hash)", "fits &= table.add(key, hash)"),
         ("* parts >> 32) == part)", "* parts >> 32) == 0)"),
         ("votes += part == 0;", "votes += 1;"),
@@ -106,8 +106,8 @@ FULL_TABLES = "env.fold_counts[at] = 0;", "if (!KNOWN(&env.control->round)) env.
     [
         (1, {}, None),
         *(
-            pytest.param(*each, marks=pytest.mark.exhaustive)
-            for each in ((2, {}, None), (1, IN_TABLES, None), (1, IN_CHUNKS, None), (1, IN_CHUNKS, FULL_TABLES))
+            pytest.param(*case, marks=pytest.mark.exhaustive)
+            for case in ((2, {}, None), (1, IN_TABLES, None), (1, IN_CHUNKS, None), (1, IN_CHUNKS, FULL_TABLES))
         ),
         (3, {}, None),
     ],
@@ -147,7 +147,7 @@ def two_cliques(own=64, path=6):
     """
     low, high = np.arange(own), np.arange(own, 2 * own + 1)
     last = 2 * own + 1
-    ends = [[np.repeat(each, each.size), np.tile(each, each.size)] for each in (low, high)]
+    ends = [[np.repeat(clique, clique.size), np.tile(clique, clique.size)] for clique in (low, high)]
     walk = np.concatenate([[0], last + 1 + np.arange(path), [last]])
     ends += [[walk[:-1], walk[1:]], [np.full(2 * own + 1, last), np.concatenate([low, high])]]
     src, dst = np.concatenate(ends, axis=1)
@@ -172,7 +172,7 @@ MUTANTS = [
     ("limits", "mutant"),
     [
         ({}, None),
-        *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in ((IN_CHUNKS, None), *MUTANTS)),
+        *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in ((IN_CHUNKS, None), *MUTANTS)),
     ],
 )
 def test_a_long_row_changes_in_a_small_round(limits, mutant, monkeypatch):
@@ -199,8 +199,8 @@ ALWAYS_DISTINCT = "(how & ALL_DISTINCT) != 0", "true"
         (1, {}, False, None),
         (1, {}, True, None),
         *(
-            pytest.param(*each, marks=pytest.mark.exhaustive)
-            for each in (
+            pytest.param(*case, marks=pytest.mark.exhaustive)
+            for case in (
                 *((1, limits, repeats, None) for limits in (IN_TABLES, IN_CHUNKS) for repeats in (False, True)),
                 *((1, limits, True, ALWAYS_DISTINCT) for limits in ({}, IN_TABLES, IN_CHUNKS)),
                 *((3, IN_CHUNKS, repeats, None) for repeats in (False, True)),

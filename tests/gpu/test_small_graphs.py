@@ -78,10 +78,10 @@ class Driver:
         self.gpus, self.calls = gpus, []
 
     def __getattr__(self, name):
-        def call(*given):
+        def call(*args):
             self.calls.append(name)
             if name == "cuDeviceGetCount":
-                given[0]._obj.value = self.gpus
+                args[0]._obj.value = self.gpus
             return 0
 
         return call

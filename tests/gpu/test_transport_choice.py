@@ -238,7 +238,7 @@ def test_a_transport_that_brings_wrong_bytes_is_found_and_named(monkeypatch):
         assert [(name, a, b) for name, a, b, _ in links.broken] == [("p2p", 0, 1), ("p2p", 1, 2)]
         assert "from rank 1 to 0: no signal within" in str(links.against[0, 1])
     told = on_ranks(2, lambda comm: work(comm, Flipping, "mpi-host"))
-    assert all(isinstance(each, UsageError) for each in told)
+    assert all(isinstance(error, UsageError) for error in told)
     assert "transport mpi-host cannot join ranks 0 and 1: from rank 1 to 0: " in str(told[0])
     assert "words of a message are wrong, the first is number" in str(told[0])
     nccl = Nccl()
@@ -248,7 +248,7 @@ def test_a_transport_that_brings_wrong_bytes_is_found_and_named(monkeypatch):
         assert [name for name, *_ in links.broken] == ["p2p", "nccl"]
         assert "1 of 2500 words of a message are wrong, the first is number 624" in str(links.against[0, 1])
     told = on_ranks(2, lambda comm: work(comm, type("Both", (Elsewhere, Flipping), {})))
-    assert all(isinstance(each, InternalError) for each in told)
+    assert all(isinstance(error, InternalError) for error in told)
     assert "no transport brings ranks 0 and 1 the right bytes: no p2p: " in str(told[0])
 
 

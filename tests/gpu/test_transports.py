@@ -78,7 +78,7 @@ def test_sizes_that_ranks_see_differently():
         Mailboxes(device_of(comm.rank), comm, {other: 100}, {other: 100 + comm.rank}, links)
 
     told = on_ranks(2, work)
-    assert [str(each) for each in told] == ["messages from rank 0 to 1 have 100 bytes there, and 101 here"] * 2
+    assert [str(error) for error in told] == ["messages from rank 0 to 1 have 100 bytes there, and 101 here"] * 2
 
     def longer(comm):
         other = 1 - comm.rank

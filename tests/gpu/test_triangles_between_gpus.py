@@ -56,13 +56,13 @@ def agree(graph, way, placement="every GPU", **kwargs):
     """Check both algorithms on some GPUs."""
     size, policy, transport = way
     triangles, shares = counted(graph.n, graph.src, graph.dst)
-    found, summary, choices = answers(size, graph, "triangles", policy=policy, transport=transport, **kwargs)
+    columns, summary, choices = answers(size, graph, "triangles", policy=policy, transport=transport, **kwargs)
     assert choices["placement"] == placement
-    assert found["triangles"].dtype == np.int64
-    np.testing.assert_array_equal(found["triangles"], triangles)
+    assert columns["triangles"].dtype == np.int64
+    np.testing.assert_array_equal(columns["triangles"], triangles)
     assert summary == {"triangles": triangles.sum() // 3}
-    found, summary, _ = answers(size, graph, "lcc", policy=policy, transport=transport, **kwargs)
-    np.testing.assert_array_equal(found["lcc"], shares)
+    columns, summary, _ = answers(size, graph, "lcc", policy=policy, transport=transport, **kwargs)
+    np.testing.assert_array_equal(columns["lcc"], shares)
     assert summary == {"mean": pytest.approx(shares.mean())}
 
 
@@ -98,8 +98,8 @@ def test_parallel_arcs_of_rows_that_are_sorted_in_pieces_count_once(way, piece, 
     graph = graph_of(1500)
     triangles, _ = counted(graph.n, graph.src, graph.dst)
     size, policy, transport = way
-    found, *_ = answers(size, graph, "triangles", policy=policy, transport=transport)
-    np.testing.assert_array_equal(found["triangles"], triangles)
+    columns, *_ = answers(size, graph, "triangles", policy=policy, transport=transport)
+    np.testing.assert_array_equal(columns["triangles"], triangles)
 
 
 @pytest.mark.parametrize("way", WAYS[:3])
@@ -111,10 +111,10 @@ def test_networkx_counts_the_same():
     graph = graph_of(700)
     whole = networkx.Graph((u, v) for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True) if u != v)
     whole.add_nodes_from(range(graph.n))
-    found, *_ = answers(3, graph, "triangles", policy="cvc")
-    assert networkx.triangles(whole) == dict(enumerate(found["triangles"].tolist()))
-    found, *_ = answers(3, graph, "lcc", policy="cvc")
-    assert networkx.clustering(whole) == pytest.approx(dict(enumerate(found["lcc"].tolist())))
+    columns, *_ = answers(3, graph, "triangles", policy="cvc")
+    assert networkx.triangles(whole) == dict(enumerate(columns["triangles"].tolist()))
+    columns, *_ = answers(3, graph, "lcc", policy="cvc")
+    assert networkx.clustering(whole) == pytest.approx(dict(enumerate(columns["lcc"].tolist())))
 
 
 @pytest.mark.parametrize("edges", [[], [(0, 1)], [(89, 89)], [(0, 1), (1, 2), (2, 0)]])
@@ -153,9 +153,9 @@ def test_rows_are_gathered_once_and_again_where_one_rank_dropped_them(policy, mo
     gathered = []
     real = between._gathered
 
-    def counting(ctx, *given):
+    def counting(ctx, *args):
         gathered.append(ctx.comm.rank)
-        return real(ctx, *given)
+        return real(ctx, *args)
 
     monkeypatch.setattr(between, "_gathered", counting)
     graph = graph_of()
@@ -182,8 +182,8 @@ def test_rows_are_gathered_once_and_again_where_one_rank_dropped_them(policy, mo
 def test_hosts_count_where_one_gpu_lacks_memory(lacking, monkeypatch):
     real = getattr(between, lacking)
 
-    def needed(part, *given):
-        return 1 << 40 if 0 in part.local.gids[: part.local.masters] else real(part, *given)
+    def needed(part, *args):
+        return 1 << 40 if 0 in part.local.gids[: part.local.masters] else real(part, *args)
 
     monkeypatch.setattr(between, lacking, needed)
     agree(graph_of(), (3, "oec", "p2p"), "hosts")
@@ -243,7 +243,7 @@ def test_the_estimate_is_above_the_peak_of_all_ranks(policy, monkeypatch):
     finally:
         tracemalloc.stop()
     first, second = sorted(needs[:3]), sorted(needs[3:])  # before rows are oriented, and before they are gathered
-    assert [each[0] for each in first + second] == [0, 1, 2] * 2
+    assert [row[0] for row in first + second] == [0, 1, 2] * 2
     estimate = sum(max(one[1], 24 * one[2] + other[1]) for one, other in zip(first, second, strict=True))
     assert 0.4 * estimate < peak < estimate
 
@@ -270,10 +270,10 @@ def test_an_error_of_one_gpu_is_raised_on_all(rank):
 def test_an_error_in_any_step_of_one_rank_is_raised_on_all(method, monkeypatch):
     whole = getattr(wedges_search.Search, method)
 
-    def broken(self, *given):
+    def broken(self, *args):
         if 0 in self.graph.local.gids[: self.graph.local.masters]:
             raise MemoryError("none is left")
-        return whole(self, *given)
+        return whole(self, *args)
 
     def error(ctx):
         with pytest.raises(InternalError, match="none is left"):

@@ -21,7 +21,7 @@ UNIT = [(u, v, 1) for u, v, _ in EDGES]
 RANKS = (1, 2, 3, 5)
 
 
-def held(path, edges, goes_one_way, n=N, base=0, **options):
+def check_read(path, edges, goes_one_way, n=N, base=0, **options):
     """Assert that a file loads as the clean graph of these edges, on any number of ranks, with and without loops."""
     shown = [(u + base, v + base, w) for u, v, w in edges]
     for ranks in RANKS:
@@ -37,19 +37,19 @@ def test_gapbs(directed, weighted, tmp_path):
     listed = EDGES if directed else both_ways(ONCE)
     path = written(tmp_path, "a.wsg" if weighted else "a.sg", gapbs(N, listed, directed, weighted))
     edges = EDGES if directed else ONCE
-    held(path, edges if weighted else [(u, v, 1) for u, v, _ in edges], directed)
+    check_read(path, edges if weighted else [(u, v, 1) for u, v, _ in edges], directed)
 
 
 def test_rows_in_any_order_with_repetitions_are_put_right(tmp_path):
     listed = list(reversed(EDGES)) + [(u, v, w + 1) for u, v, w in EDGES[::3]]
-    held(written(tmp_path, "a.wsg", gapbs(N, listed, True, True)), listed, True)
+    check_read(written(tmp_path, "a.wsg", gapbs(N, listed, True, True)), listed, True)
     both = both_ways(ONCE) + both_ways(ONCE[::4])
-    held(written(tmp_path, "b.wsg", gapbs(N, both, False, True)), [*ONCE, *ONCE[::4]], False)
+    check_read(written(tmp_path, "b.wsg", gapbs(N, both, False, True)), [*ONCE, *ONCE[::4]], False)
 
 
 def test_rows_take_the_direction_and_the_vertices_that_are_asked_for(tmp_path):
     path = written(tmp_path, "a.wsg", gapbs(N, EDGES, True, True))
-    held(path, EDGES, False, directed=False)
+    check_read(path, EDGES, False, directed=False)
     both = loaded(written(tmp_path, "b.wsg", gapbs(N, both_ways(ONCE), False, True)), 2, directed=True)
     assert (both.directed, both.arcs) == (True, loaded(tmp_path / "b.wsg").arcs)
     lonely = [(3, 5, 1), (9, 3, 2)]
@@ -67,7 +67,7 @@ def test_galois(version, pad, data, count, tmp_path):
     path = written(tmp_path, "a.gr", galois(N, edges, version, data, pad))
     kinds = {"i": "int32", "f": "float32", "q": "int64", "d": "float64"}
     options = {"edge_data": kinds[data]} if data in ("f", "d") else {}
-    held(path, edges if data else [(u, v, 1) for u, v, _ in edges], True, **options)
+    check_read(path, edges if data else [(u, v, 1) for u, v, _ in edges], True, **options)
     if data:
         assert loaded(path, 2, **options).weights == np.dtype(kinds[data])
 
@@ -79,21 +79,21 @@ def test_metis(fmt, ncon, packing, tmp_path, monkeypatch):
     edges = [(u, v, w) for u, v, w in ONCE if u != v]
     text = metis(N, edges, fmt, ncon).replace("\n", "\n% in between\n", 3)
     path = written(tmp_path, "a.graph", text if packing == "plain" else zstd_library().compress(text.encode()))
-    held(path, edges if fmt.zfill(3)[2] == "1" else [(u, v, 1) for u, v, _ in edges], False, base=1)
+    check_read(path, edges if fmt.zfill(3)[2] == "1" else [(u, v, 1) for u, v, _ in edges], False, base=1)
 
 
 def test_metis_lines_without_neighbours(tmp_path):
     path = written(tmp_path, "a.graph", "4 1\n\n3\n2\n\n")
-    held(path, [(1, 2, 1)], False, n=4, base=1)
+    check_read(path, [(1, 2, 1)], False, n=4, base=1)
 
 
 @pytest.mark.parametrize("name", ["a.g500", "a.g500w"])
 def test_graph500_edges(name, tmp_path):
     largest = max(max(u, v) for u, v, _ in EDGES) + 1
     path = written(tmp_path, name, (packed if name == "a.g500" else wide)(EDGES))
-    held(path, UNIT, False, n=largest)
+    check_read(path, UNIT, False, n=largest)
     written(tmp_path, name + ".weights", struct.pack(f"<{len(EDGES)}f", *(w / 128 for *_, w in EDGES)))
-    held(path, [(u, v, w / 128) for u, v, w in EDGES], False, n=largest)
+    check_read(path, [(u, v, w / 128) for u, v, w in EDGES], False, n=largest)
 
 
 def test_graph500_ids_beyond_32_bits(tmp_path):
@@ -106,7 +106,9 @@ def test_graph500_ids_beyond_32_bits(tmp_path):
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather"])
 def test_tables(names, suffix, tmp_path):
     kinds = {"WEIGHT": 2, "To": 1, "FROM": 0}
-    table = pyarrow.table({name: [edge[kinds.get(name, at)] for edge in EDGES] for at, name in enumerate(names)})
+    table = pyarrow.table(
+        {name: [edge[kinds.get(name, column)] for edge in EDGES] for column, name in enumerate(names)}
+    )
     path = tmp_path / f"a.{suffix}"
     if suffix == "parquet":
         parquet.write_table(table, path, row_group_size=37)

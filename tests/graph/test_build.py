@@ -20,8 +20,8 @@ GRAPHS = battery()
 ACROSS = ["directed", "undirected hub", "three vertices", "no vertices", "mesh"]
 
 
-def built(given: Graph, policy, comm, **layout):
-    block = given.block(comm, **layout)
+def built(case: Graph, policy, comm, **layout):
+    block = case.block(comm, **layout)
     before = block.targets.copy(), None if block.weights is None else block.weights.copy()
     local = build(block, plan(policy, block, comm.size, comm), comm)
     assert np.array_equal(block.targets, before[0]), "the block's own targets were written to"
@@ -41,13 +41,13 @@ def test_every_policy(name, ranks):
 def test_weighted_out_degrees(policy, dtype):
     """Rows of one vertex may lie on several ranks; some are empty, some weights 0."""
     for ranks in (1, 2, 4):
-        given = skewed(90, 700, directed=ranks < 4)
-        given.weights = (np.arange(len(given.src)) % 7).astype(dtype) * np.array(1.1).astype(dtype)
-        locals_ = succeed(ranks, lambda comm, given=given: built(given, policy, comm))
-        check_out_weights(given, locals_)
+        case = skewed(90, 700, directed=ranks < 4)
+        case.weights = (np.arange(len(case.src)) % 7).astype(dtype) * np.array(1.1).astype(dtype)
+        locals_ = succeed(ranks, lambda comm, case=case: built(case, policy, comm))
+        check_out_weights(case, locals_)
         first = [local.out_weight.tobytes() for local in locals_]
-        again = succeed(ranks, lambda comm, given=given: built(given, policy, comm))
-        check_out_weights(given, again)
+        again = succeed(ranks, lambda comm, case=case: built(case, policy, comm))
+        check_out_weights(case, again)
         assert first == [local.out_weight.tobytes() for local in again]
 
 
@@ -61,15 +61,15 @@ def test_any_number_of_parts(policy, parts, ranks):
         # Every graph gets odd or even numbers of parts.
         some = list(CASES) if EVERYTHING else list(CASES)[parts % 2 :: 2]
         graphs = {name: graph(*CASES[name].arcs()[:3]) for name in some}
-        for given in graphs.values():
-            given.weights = np.arange(len(given.src)) % 7
-    for name, given in graphs.items():
-        check(given, built_parts(given, policy, parts, ranks), name)
+        for case in graphs.values():
+            case.weights = np.arange(len(case.src)) % 7
+    for name, case in graphs.items():
+        check(case, built_parts(case, policy, parts, ranks), name)
 
 
-def built_parts(given, policy, parts, ranks):
+def built_parts(case, policy, parts, ranks):
     def work(comm):
-        block = given.block(comm)
+        block = case.block(comm)
         return build_parts(block, plan(policy, block, parts, comm), comm)
 
     return [local for here in succeed(ranks, work) for local in here]
@@ -79,9 +79,9 @@ def built_parts(given, policy, parts, ranks):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_ranks_build_what_threads_build(policy):
     comm = world()
-    for given in map(GRAPHS.get, ACROSS):
-        local = built(given, policy, comm)
-        twin = succeed(comm.size, lambda each, given=given: built(given, policy, each))[comm.rank]
+    for case in map(GRAPHS.get, ACROSS):
+        local = built(case, policy, comm)
+        twin = succeed(comm.size, lambda peer, case=case: built(case, policy, peer))[comm.rank]
         for have, want in ((local.gids, twin.gids), (local.out.offsets, twin.out.offsets)):
             assert np.array_equal(have, want)
         assert np.array_equal(local.out.neighbours, twin.out.neighbours)
@@ -111,22 +111,22 @@ def test_rows_loaded_unevenly(policy, bounds):
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_weights_keep_their_type(policy, dtype):
-    given = skewed(60, 300, directed=True)
-    given.weights = np.arange(len(given.src)).astype(dtype)
-    locals_ = succeed(4, lambda comm: built(given, policy, comm))
+    case = skewed(60, 300, directed=True)
+    case.weights = np.arange(len(case.src)).astype(dtype)
+    locals_ = succeed(4, lambda comm: built(case, policy, comm))
     assert {local.out.weights.dtype for local in locals_} == {np.dtype(dtype)}
-    check(given, locals_)
+    check(case, locals_)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_without_weights_and_with_wide_targets(policy, ranks):
-    given = skewed(60, 300, directed=True)
-    locals_ = succeed(ranks, lambda comm: built(given, policy, comm, dtype=np.int64))
+    case = skewed(60, 300, directed=True)
+    locals_ = succeed(ranks, lambda comm: built(case, policy, comm, dtype=np.int64))
     assert all(local.out.weights is None for local in locals_)
     pairs = [np.concatenate(column) for column in list(zip(*map(by_gid, locals_), strict=True))[:2]]
     order = np.lexsort(pairs[::-1])
-    assert np.array_equal(np.array(pairs)[:, order], np.array(given.arcs()[:2]))
+    assert np.array_equal(np.array(pairs)[:, order], np.array(case.arcs()[:2]))
 
 
 @pytest.mark.parametrize("name", ["directed", "undirected"])
@@ -140,9 +140,9 @@ def test_neighbours_of_a_row_ascend_by_gid(name):
 
 @pytest.mark.parametrize("ranks", [4, 6, 9])
 def test_cvc_talks_along_its_row_and_column_only(ranks):
-    given = skewed(300, 3000, directed=True)
+    case = skewed(300, 3000, directed=True)
     columns = shape(ranks)[1]
-    for rank, local in enumerate(succeed(ranks, lambda comm: built(given, "cvc", comm))):
+    for rank, local in enumerate(succeed(ranks, lambda comm: built(case, "cvc", comm))):
         assert local.own_mirrors
         for peer, mirrors in local.own_mirrors.items():
             assert mirrors.rows == mirrors.count or peer // columns == rank // columns

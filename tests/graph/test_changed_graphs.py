@@ -46,11 +46,11 @@ class Model:
             self.vertices |= {u, v}
             if u == v and not self.loops:
                 continue
-            found = self.edges[self.key(u, v)]
-            if self.parallel or not found:
-                found.append(w)
+            weights = self.edges[self.key(u, v)]
+            if self.parallel or not weights:
+                weights.append(w)
             else:
-                found[0] = self.merge(found[0], w)
+                weights[0] = self.merge(weights[0], w)
 
     def remove(self, pairs):
         for u, v in pairs:
@@ -84,13 +84,13 @@ def check_partition(graph, comm) -> list:
     for rows in comm.allgatherv(local.gids[sources]):
         np.add.at(degrees, rows, 1)
     assert local.out_degree.tolist() == degrees[local.gids].tolist()
-    at = local.masters
+    position = local.masters
     lists = comm.allgather_json(
         {peer: [local.gids[m.lids].tolist(), m.columns, m.rows] for peer, m in local.peer_mirrors.items()}
     )
     for peer in sorted(local.own_mirrors):
         side = local.own_mirrors[peer]
-        assert side.first == at
+        assert side.first == position
         theirs = local.gids[side.first : side.first + side.count]
         assert (owner[theirs] == peer + 1).all()
         for low, high in ((0, side.rows), (side.rows, side.columns), (side.columns, side.count)):
@@ -100,8 +100,8 @@ def check_partition(graph, comm) -> list:
         assert not np.isin(lids[slice(*side.span("row"))], lids[: side.rows]).any()
         assert not np.isin(sources, lids[: side.rows]).any()
         assert not np.isin(local.out.neighbours, lids[side.columns :]).any()
-        at += side.count
-    assert at == local.size
+        position += side.count
+    assert position == local.size
     weights = np.ones(local.out.arcs, np.int64) if local.out.weights is None else local.out.weights
     incoming = local.incoming
     back = np.repeat(np.arange(local.size), np.diff(incoming.offsets))
@@ -110,7 +110,7 @@ def check_partition(graph, comm) -> list:
         zip(incoming.neighbours.tolist(), back.tolist(), carried.tolist(), strict=True)
     )
     ends = local.original[sources], local.original[local.out.neighbours]
-    return list(zip(*(each.tolist() for each in ends), weights.tolist(), strict=True))
+    return list(zip(*(end.tolist() for end in ends), weights.tolist(), strict=True))
 
 
 class Named:
@@ -141,7 +141,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
     steps = []
     for more, choice in changes:
         pairs = sorted(pair for pair, weights in model.edges.items() if weights)
-        gone = [pair for at, pair in enumerate(pairs) if choice >> at % 16 & 1]
+        gone = [pair for index, pair in enumerate(pairs) if choice >> index % 16 & 1]
         model.remove(gone)
         model.add(more)
         if kinds["ids"] == "dense":
@@ -154,7 +154,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
         def columns(rows):
             in_order = kinds["merge"] == "first"  # rank 0 gives all
             rows = rows[slice(None if comm.rank == 0 else 0)] if in_order else rows[mine]
-            u, v, w = (list(each) for each in zip(*rows, strict=True)) if rows else ([], [], [])
+            u, v, w = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
             return ids.of(u), ids.of(v), np.array(w, np.int64)
 
         u, v, w = columns(edges)
@@ -166,7 +166,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
         if kinds["ordered"]:
             graph = Graph(by_degree(graph.block, comm), comm).on(kinds["policy"])
         ids_, before = graph.vertices(), graph.fingerprint()
-        graph = graph.with_columns(text=(ids_, [str(each) for each in ids_]))
+        graph = graph.with_columns(text=(ids_, [str(vertex) for vertex in ids_]))
         first = graph
         graph._partition().local.incoming  # noqa: B018
         for more, gone in steps:
@@ -180,11 +180,11 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
             )
             here = check_partition(graph, comm)
         assert "incoming" in graph.partitions[graph.policy].local.__dict__
-        known = dict(zip(first.vertices().tolist(), first.columns["text"].tolist(), strict=True))
-        for every in comm.allgather_json([[str(k), x] for k, x in known.items()]):
-            known |= dict(every)
+        texts = dict(zip(first.vertices().tolist(), first.columns["text"].tolist(), strict=True))
+        for every in comm.allgather_json([[str(k), x] for k, x in texts.items()]):
+            texts |= dict(every)
         vertices = graph.vertices().tolist()
-        assert graph.columns["text"].tolist() == [known.get(str(vertex)) for vertex in vertices]
+        assert graph.columns["text"].tolist() == [texts.get(str(vertex)) for vertex in vertices]
         assert first.fingerprint() == before
         names = [] if graph.ids.names is None else graph.ids.names.of(np.arange(graph.n), comm).tolist()
         hashed = graph.fingerprint()
@@ -193,7 +193,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
 
     def rebuilt(comm):
         arcs = [(u, v, w) for (u, v), weights in model.edges.items() for w in weights] if comm.rank == 0 else []
-        u, v, w = (list(each) for each in zip(*arcs, strict=True)) if arcs else ([], [], [])
+        u, v, w = (list(column) for column in zip(*arcs, strict=True)) if arcs else ([], [], [])
         extra = ids.of(sorted(model.vertices)) if comm.rank == 0 else None
         return Graph.from_edges(
             ids.of(u), ids.of(v), np.array(w, np.int64) if weighted else None, directed=kinds["directed"],
@@ -201,24 +201,24 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
         )  # fmt: skip
 
     results = agreed(on_ranks(ranks, work))
-    found, names = joined([part for part, *_ in results]), results[0][2]
+    changed, names = joined([part for part, *_ in results]), results[0][2]
     read = names.__getitem__ if names else int
     shown = ids.of(range(15)).tolist()
     wanted = Counter({(shown[u], shown[v], w): count for (u, v, w), count in model.arcs(weighted).items()})
-    assert sorted(map(read, found.vertices)) == sorted(shown[vertex] for vertex in model.vertices)
-    assert Counter((read(u), read(v), w) for u, v, w in found.arcs) == wanted
+    assert sorted(map(read, changed.vertices)) == sorted(shown[vertex] for vertex in model.vertices)
+    assert Counter((read(u), read(v), w) for u, v, w in changed.arcs) == wanted
     assert Counter((read(u), read(v), w) for _, here, *_ in results for u, v, w in here) == wanted
-    assert found.m == sum(map(len, model.edges.values()))
+    assert changed.m == sum(map(len, model.edges.values()))
     loops = sum(len(weights) for (u, v), weights in model.edges.items() if u == v)
     if kinds["loops"]:
-        assert found.facts.loops == loops if kinds["parallel"] else found.facts.loops >= loops
+        assert changed.facts.loops == loops if kinds["parallel"] else changed.facts.loops >= loops
     if kinds["parallel"]:
-        assert found.facts.duplicates == sum(max(len(weights) - 1, 0) for weights in model.edges.values())
+        assert changed.facts.duplicates == sum(max(len(weights) - 1, 0) for weights in model.edges.values())
     assert all(mine == other for *_, mine, other in results)
     touched = {end for pair, weights in model.edges.items() if weights for end in pair}
-    assert found.facts.isolated == len(model.vertices - touched)
+    assert changed.facts.isolated == len(model.vertices - touched)
     degrees = Counter(u for u, _, _ in wanted.elements())
-    assert found.facts.largest_degree == max(degrees.values(), default=0)
+    assert changed.facts.largest_degree == max(degrees.values(), default=0)
 
 
 def test_refusals(tmp_path):

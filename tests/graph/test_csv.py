@@ -30,7 +30,7 @@ def arcs(path, ranks=1, **options):
         block = load(str(path), comm, LoadOptions(**options))
         _, _, src, dst = share(block, comm)
         if block.ids.names is not None:
-            src, dst = (block.ids.names.of(np.array(each, np.int64), comm).tolist() for each in (src, dst))
+            src, dst = (block.ids.names.of(np.array(numbers, np.int64), comm).tolist() for numbers in (src, dst))
         return list(zip(src, dst, [1] * len(src) if block.weights is None else block.weights.tolist(), strict=True))
 
     return sorted(arc for part in agreed(on_ranks(ranks, work)) for arc in part)

@@ -135,7 +135,7 @@ def test_a_line_of_names_is_a_header_that_is_shown(name, content, ranks, packing
     path = written(tmp_path, name, gzip.compress(content.encode()) if packing == "gzip" else content)
     graph = loaded(path, ranks)
     assert figures(graph) == cleaned(TRIANGLE, True, vertices=ALL_IDS.get(path.suffix))
-    number, line = next((at, line) for at, line in enumerate(content.splitlines(), 1) if line and line[0] != "#")
+    number, line = next((index, line) for index, line in enumerate(content.splitlines(), 1) if line and line[0] != "#")
     told = f"line {number} is a header, not an edge: {' '.join(line.replace(',', ' ').split())}"
     assert [note for note in graph.facts.notes if "header" in note] == [told]
     assert not graph.facts.warnings
@@ -339,7 +339,9 @@ def test_matrices_are_as_scipy_reads_them(name):
 )
 def test_text_is_as_plain_python_reads_it(name, mark, columns):
     lines = [line.split() for line in (DATA / name).read_text().splitlines()]
-    edges = [tuple(map(float, (words[at] for at in columns))) for words in lines if not mark or words[0] == mark]
+    edges = [
+        tuple(map(float, (words[column] for column in columns))) for words in lines if not mark or words[0] == mark
+    ]
     edges = [(int(u), int(v), *w) if w else (int(u), int(v), 1) for u, v, *w in edges]
     directed = name == "rome99.gr"
     vertices = range(1, 3354) if directed else None

@@ -37,7 +37,7 @@ def test_numbered_inputs(first, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_plain_readers_take_what_is_right(kind):
     inputs = [an_input(kind, random.Random(seed)) for seed in range(120)]
-    assert sum(expected(each) is not None for each in inputs) > 10, kind
+    assert sum(expected(content) is not None for content in inputs) > 10, kind
     if kind in TEXT or kind in BINARY:
         taken = [expected(Input(kind, kind, {kind: valid(kind, random.Random(seed))})) for seed in range(40)]
-        assert sum(each is not None for each in taken) > 5, kind
+        assert sum(content is not None for content in taken) > 5, kind

@@ -213,8 +213,8 @@ def test_representations_answer_alike():
     }
     total = int(block.targets.astype(np.int64).sum())
     arcs = set(zip(*(column.tolist() for column in coo), strict=True))
-    found = sum((int(u), int(v)) in arcs for u, v in zip(rows, other, strict=True))
+    hits = sum((int(u), int(v)) in arcs for u, v in zip(rows, other, strict=True))
     for name, (arrays, (row, has, sweep)) in forms.items():
         assert row(*arrays, rows) == total, name
-        assert has(*arrays, rows, other) == found, name
+        assert has(*arrays, rows, other) == hits, name
         assert sweep(*arrays) in (total, total + int(coo[0].astype(np.int64).sum()), int(coo[0].astype(np.int64).sum()))

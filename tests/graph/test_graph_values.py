@@ -45,19 +45,19 @@ class Case:
             else:
                 self.oracle[u][v]["weight"] = min(w, self.oracle[u][v]["weight"])
 
-    def made(self, comm) -> Graph:
-        u, v, w = (np.array(each)[comm.rank :: comm.size] for each in zip(*self.edges, strict=True))
+    def build(self, comm) -> Graph:
+        u, v, w = (np.array(column)[comm.rank :: comm.size] for column in zip(*self.edges, strict=True))
         graph = Graph.from_edges(u * SPREAD, v * SPREAD, w, comm=comm, **self.how)
         if self.ordered:
             graph = Graph(by_degree(graph.block, comm), comm)
         ids = graph.vertices()[::-1]
-        return graph.with_columns(third=(ids, ids // SPREAD % 3), text=(ids, [str(each) for each in ids]))
+        return graph.with_columns(third=(ids, ids // SPREAD % 3), text=(ids, [str(vertex) for vertex in ids]))
 
     def check(self, change, wanted, ascending=True):
         """Compare ``change(graph)`` on all ranks with a NetworkX graph, and its columns with the vertices'."""
 
         def work(comm):
-            graph = change(self.made(comm))
+            graph = change(self.build(comm))
             vertices = graph.vertices()
             assert graph.columns["third"].tolist() == (vertices // SPREAD % 3).tolist()
             assert graph.columns["text"].tolist() == [str(vertex) for vertex in vertices]
@@ -68,25 +68,25 @@ class Case:
                 agreed(on_ranks(self.ranks, work))
             return
         results = agreed(on_ranks(self.ranks, work))
-        found = joined([part for part, _ in results])
+        graph = joined([part for part, _ in results])
         arcs = Counter()
         for u, v, w in wanted.edges.data("weight"):
             arcs[u, v, w] += 1
             if not self.how["directed"] and u != v:
                 arcs[v, u, w] += 1
-        assert (sorted(found.vertices), Counter(found.arcs)) == (sorted(wanted), arcs)
-        assert (found.m, found.directed) == (wanted.number_of_edges(), self.how["directed"])
-        assert found.facts.isolated == nx.number_of_isolates(wanted)
-        assert found.facts.loops == nx.number_of_selfloops(wanted)
-        assert (found.facts.loops_kept, found.facts.duplicates_kept) == (
+        assert (sorted(graph.vertices), Counter(graph.arcs)) == (sorted(wanted), arcs)
+        assert (graph.m, graph.directed) == (wanted.number_of_edges(), self.how["directed"])
+        assert graph.facts.isolated == nx.number_of_isolates(wanted)
+        assert graph.facts.loops == nx.number_of_selfloops(wanted)
+        assert (graph.facts.loops_kept, graph.facts.duplicates_kept) == (
             self.how["keep_loops"],
             self.how["keep_parallel"],
         )
         if ascending:
-            assert (found.vertices, found.arcs) == (sorted(found.vertices), sorted(found.arcs))
-            names = np.array(found.vertices)
-            if found.arcs:
-                u, v, w = (np.array(each) for each in zip(*found.arcs, strict=True))
+            assert (graph.vertices, graph.arcs) == (sorted(graph.vertices), sorted(graph.arcs))
+            names = np.array(graph.vertices)
+            if graph.arcs:
+                u, v, w = (np.array(column) for column in zip(*graph.arcs, strict=True))
                 again = Graph.from_csr(
                     np.searchsorted(u, [*names, SPREAD * 99]), np.searchsorted(names, v), w, comm=SerialComm(),
                     **{key: self.how[key] for key in ("directed", "keep_loops", "keep_parallel")},
@@ -148,7 +148,7 @@ def test_columns_follow_the_undirected_graph(ranks):
         both.add_edge(u, v, weight=min(w, both[u][v]["weight"]) if both.has_edge(u, v) else w)
 
     def work(comm):
-        graph = case.made(comm).undirected()
+        graph = case.build(comm).undirected()
         assert graph.columns["third"].tolist() == (graph.vertices() // SPREAD % 3).tolist()
         return comm.total(int(graph.filter_vertices(lambda v: v.third == 1).m))
 
@@ -184,7 +184,7 @@ def test_names_are_kept(ranks, tmp_path):
         one = graph.ego("ann", 1)
         assert one.columns["age"].tolist() == [NAMES.index(name) for name in one.vertices()]
         return (
-            [comm.allgather_json(each.vertices().tolist()) for each in (some, one, graph.induced(["eve", "cid"]))],
+            [comm.allgather_json(part.vertices().tolist()) for part in (some, one, graph.induced(["eve", "cid"]))],
             light.m,
             dgraph.run("bfs", some, source="fay", return_predecessors=False).gather(0),
             some.hub(),
@@ -192,7 +192,7 @@ def test_names_are_kept(ranks, tmp_path):
 
     results = agreed(on_ranks(ranks, work))
     for chosen, light, whole, hub in results:
-        assert [[name for part in each for name in part] for each in chosen] == [
+        assert [[name for part in parts for name in part] for parts in chosen] == [
             ["ann", "cid", "fay"],
             ["ann", "bob"],
             ["cid", "eve"],
@@ -211,7 +211,7 @@ def test_on_ranks_a_pipeline_of_values(tmp_path_factory):
     cores = graph.with_columns(core_number=dgraph.kcore(graph))
     inner = cores.filter_vertices(lambda v: v.core_number >= 12)
     near = inner.ego(inner.hub(), 1)
-    found = dgraph.cc(near).gather()
+    members = dgraph.cc(near).gather()
     if comm.rank == 0:
         whole = Graph.load("rmat:8,symmetric", comm=SerialComm())
         oracle = nx.Graph(zip(whole.block.sources().tolist(), whole.block.targets.tolist(), strict=True))
@@ -221,7 +221,7 @@ def test_on_ranks_a_pipeline_of_values(tmp_path_factory):
             else None
         )
         hub = min(core, key=lambda v: (-core.degree(v), v))
-        assert found["vertex"].tolist() == sorted(nx.ego_graph(core, hub))
+        assert members["vertex"].tolist() == sorted(nx.ego_graph(core, hub))
 
 
 def test_values_of_every_kind():
@@ -276,7 +276,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-CALLS = [(1, *each) for each in REFUSED_VALUES + REFUSED] + [(2, *each) for each in REFUSED]
+CALLS = [(1, *arguments) for arguments in REFUSED_VALUES + REFUSED] + [(2, *arguments) for arguments in REFUSED]
 
 
 @pytest.mark.parametrize(("ranks", "call", "message"), CALLS)
@@ -322,7 +322,7 @@ def test_edges_as_tables(directed, ranks):
 
     tables = on_ranks(ranks, work)
     frame, table, _ = tables[-1]
-    assert all(each[0] is None and each[1] is None for each in tables[:-1])
+    assert all(table[0] is None and table[1] is None for table in tables[:-1])
     pd.testing.assert_frame_equal(frame, table.to_pandas())
     pd.testing.assert_frame_equal(frame, pd.concat([part for *_, part in tables], ignore_index=True))
     wanted = {(a, b): w for a, b, w in oracle.edges.data("weight") if w >= 20}
@@ -334,13 +334,13 @@ def test_edges_as_tables(directed, ranks):
 def test_columns_of_dictionaries_and_frames():
     graph = Graph.from_edges(["a", "b"], ["b", "c"], comm=SerialComm())
     people = pd.DataFrame({"age": pd.array([1, None, 3], "Int64"), "town": ["x", "y", "z"]}, index=["c", "a", "b"])
-    made = graph.with_columns(age=people, town=people, height={"a": 2, "c": 5}, first={"b": "bo"}).columns
-    np.testing.assert_array_equal(made["age"], [np.nan, 3, 1])
-    np.testing.assert_array_equal(made["height"], [2, np.nan, 5])
-    assert made["town"].tolist() == ["y", "z", "x"]
-    assert made["first"].tolist() == [None, "bo", None]
+    columns = graph.with_columns(age=people, town=people, height={"a": 2, "c": 5}, first={"b": "bo"}).columns
+    np.testing.assert_array_equal(columns["age"], [np.nan, 3, 1])
+    np.testing.assert_array_equal(columns["height"], [2, np.nan, 5])
+    assert columns["town"].tolist() == ["y", "z", "x"]
+    assert columns["first"].tolist() == [None, "bo", None]
     assert (
-        repr(made)
+        repr(columns)
         == "<columns of this rank's vertices: age (float64), town (object), height (float64), first (object)>"
     )
     with pytest.raises(UsageError, match="unknown column of the data frame 'size'"):

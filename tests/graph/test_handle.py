@@ -171,7 +171,7 @@ def test_loops_and_parallel_edges_of_rows_stay_where_they_are_asked_for(directed
     edges = [(0, 1, 3), (0, 2, 4), (0, 2, 5), (1, 0, 3), (2, 0, 4), (2, 0, 5), (2, 2, 1), (2, 2, 2)]
     if falling:
         edges[1], edges[2] = edges[2], edges[1]
-    rows, columns, weights = (np.array(each) for each in zip(*edges, strict=True))
+    rows, columns, weights = (np.array(column) for column in zip(*edges, strict=True))
     matrix = scipy.sparse.csr_array((weights, columns, np.searchsorted(rows, np.arange(4))), shape=(3, 3))
     keep = {"keep_loops": True, "keep_parallel": True}
     graph = whole(ranks, lambda comm: Graph.from_csr(*rows_of(matrix, comm), directed=directed, comm=comm, **keep))

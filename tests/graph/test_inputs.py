@@ -39,7 +39,9 @@ def listed(graph, comm=None):
     comm = comm or graph.comm
     _, rows, src, dst = share(graph.block, comm)
     if graph.ids.names is not None:
-        rows, src, dst = (graph.ids.names.of(np.array(each, np.int64), comm).tolist() for each in (rows, src, dst))
+        rows, src, dst = (
+            graph.ids.names.of(np.array(numbers, np.int64), comm).tolist() for numbers in (rows, src, dst)
+        )
     weights = [1] * len(src) if graph.block.weights is None else graph.block.weights.tolist()
     return list(zip(src, dst, weights, strict=True)), rows
 
@@ -110,9 +112,9 @@ def test_names_are_those_of_the_rows(edges, ranks, arrow):
 
     def work(comm):
         mine = slice(comm.rank, None, comm.size)
-        ends = [list(each[mine]) for each in (src, dst)]
+        ends = [list(end[mine]) for end in (src, dst)]
         if arrow:
-            ends = [pyarrow.array(each, pyarrow.string()) for each in ends]
+            ends = [pyarrow.array(end, pyarrow.string()) for end in ends]
         graph = Graph.from_edges(
             *ends, np.array(weights[mine], int), vertices=["one more"], comm=comm, keep_parallel=True, keep_loops=True
         )
@@ -275,14 +277,14 @@ def test_further_vertices():
 
 def from_networkx(graph):
     """Arcs and nodes as NetworkX lists them."""
-    found = [(u, v, 1 if w is None else w) for u, v, w in graph.edges(data="weight")]
+    arcs_of_graph = [(u, v, 1 if w is None else w) for u, v, w in graph.edges(data="weight")]
     if not graph.is_directed():
-        found += [(v, u, w) for u, v, w in found if u != v]
-    return sorted(found), sorted(graph)
+        arcs_of_graph += [(v, u, w) for u, v, w in arcs_of_graph if u != v]
+    return sorted(arcs_of_graph), sorted(graph)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
-@pytest.mark.parametrize("name", [int, str, lambda at: 10 * at])
+@pytest.mark.parametrize("name", [int, str, lambda number: 10 * number])
 @pytest.mark.parametrize("weights", ["none", "some", "floats"])
 def test_networkx_graphs(kind, name, weights):
     random = np.random.default_rng(7)
@@ -292,14 +294,14 @@ def test_networkx_graphs(kind, name, weights):
         graph.add_edge(
             name(u), name(v), **({} if weights == "none" or u == 3 else {"weight": u if weights == "some" else u / 4})
         )
-    made = Graph.from_networkx(graph, comm=SerialComm())
-    assert (arcs(made), vertices(made)) == from_networkx(graph)
-    assert made.directed == graph.is_directed()
-    assert made.m == graph.number_of_edges()
+    graph_of_nx = Graph.from_networkx(graph, comm=SerialComm())
+    assert (arcs(graph_of_nx), vertices(graph_of_nx)) == from_networkx(graph)
+    assert graph_of_nx.directed == graph.is_directed()
+    assert graph_of_nx.m == graph.number_of_edges()
     assert (
-        made.block.weights is None
+        graph_of_nx.block.weights is None
         if weights == "none"
-        else made.block.weights.dtype.kind == ("f" if weights == "floats" else "i")
+        else graph_of_nx.block.weights.dtype.kind == ("f" if weights == "floats" else "i")
     )
     assert Graph.from_networkx(graph, weight=None, comm=SerialComm()).block.weights is None
 
@@ -326,7 +328,9 @@ def test_matrices(form, directed):
     dense = np.triu(np.random.default_rng(3).integers(0, 3, (6, 6)), 1)
     dense = dense if directed else dense + dense.T
     graph = Graph.from_scipy(scipy.sparse.coo_array(dense).asformat(form), directed=directed, comm=SerialComm())
-    assert arcs(graph) == sorted((*map(int, at), int(dense[at])) for at in zip(*np.nonzero(dense), strict=True))
+    assert arcs(graph) == sorted(
+        (*map(int, entry), int(dense[entry])) for entry in zip(*np.nonzero(dense), strict=True)
+    )
     assert graph.n == 6
     assert Graph.from_scipy(scipy.sparse.csr_array(dense > 0), comm=SerialComm()).block.weights is None
 
@@ -347,8 +351,8 @@ def test_run_takes_tables_graphs_and_matrices():
         assert dgraph.cc(value).summary["components"] == parts
     assert dgraph.run("cc", scipy.sparse.csr_array(np.eye(3, k=1)), validate=True).summary["components"] == 1
     wanted = nx.single_source_dijkstra_path_length(karate, 0)
-    found = dgraph.sssp(karate, 0).columns
-    assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True)) == wanted
+    columns = dgraph.sssp(karate, 0).columns
+    assert dict(zip(columns["vertex"].tolist(), columns["distance"].tolist(), strict=True)) == wanted
     assert dgraph.cc(pandas.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})).columns["labels"].tolist() == ["x"] * 3
 
 
@@ -358,11 +362,11 @@ def test_parts_on_ranks_or_all_on_one():
     rows = CALLS.iloc[comm.rank :: comm.size]
     for frame in (rows, CALLS if comm.rank == 0 else None, CALLS if comm.rank == comm.size - 1 else CALLS[:0]):
         graph = Graph.from_pandas(frame, "who", "whom", "minutes", merge="sum")
-        found = comm.allgather_json(listed(graph)[0])
-        assert sorted(tuple(arc) for part in found for arc in part) == WANTED
+        parts = comm.allgather_json(listed(graph)[0])
+        assert sorted(tuple(arc) for part in parts for arc in part) == WANTED
     graph = nx.MultiGraph([(1, 2), (1, 2), (3, 3), (2, 30)])
-    made = Graph.from_networkx(graph if comm.rank == 0 else None)
-    assert (made.n, made.m, made.directed) == (4, 4, False)
+    graph_of_nx = Graph.from_networkx(graph if comm.rank == 0 else None)
+    assert (graph_of_nx.n, graph_of_nx.m, graph_of_nx.directed) == (4, 4, False)
     matrix = scipy.sparse.coo_array(([1, 2], ([0, 1], [1, 2])), (3, 3))
     assert Graph.from_scipy(matrix if comm.rank == 0 else None).m == 2
     assert dgraph.cc(CALLS[["who", "whom"]] if comm.rank == 0 else None).summary["components"] == 1

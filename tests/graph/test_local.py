@@ -19,17 +19,17 @@ def mirrors(draw):
 
 
 @given(mirrors(), st.lists(st.integers(0, 400), unique=True, max_size=40), st.sampled_from(["row", "column", "any"]))
-def test_holding_finds_what_a_scan_finds(found, lids, role):
-    low, high = found.span(role)
-    wanted = [i for i in range(low, high) if found.lids[i] in set(lids)]
-    assert sorted(found.holding(np.array(lids, np.uint32), low, high)) == wanted
+def test_holding_finds_what_a_scan_finds(mirrors, lids, role):
+    low, high = mirrors.span(role)
+    wanted = [i for i in range(low, high) if mirrors.lids[i] in set(lids)]
+    assert sorted(mirrors.holding(np.array(lids, np.uint32), low, high)) == wanted
 
 
 def test_spans():
-    found = Mirrors(count=10, columns=7, rows=4)
-    assert [found.span(role) for role in ("column", "row", "any", "none")] == [(0, 7), (4, 10), (0, 10), (0, 0)]
+    mirrors = Mirrors(count=10, columns=7, rows=4)
+    assert [mirrors.span(role) for role in ("column", "row", "any", "none")] == [(0, 7), (4, 10), (0, 10), (0, 0)]
     with pytest.raises(KeyError):
-        found.span("mirror")
+        mirrors.span("mirror")
 
 
 @pytest.mark.parametrize(("ids", "ascend"), [

@@ -52,8 +52,8 @@ def graph_of(edges, ranks, rule, directed, dtype="i8", loops=False, **raw):
 
     def work(comm):
         here = slice(*(len(edges) * rank // comm.size for rank in (comm.rank, comm.rank + 1)))
-        given = RawEdges(src[here], dst[here], weights[here], directed, **raw)
-        return share(assemble(given, comm, LoadOptions(merge=rule, keep_loops=loops)), comm)
+        raw_edges = RawEdges(src[here], dst[here], weights[here], directed, **raw)
+        return share(assemble(raw_edges, comm, LoadOptions(merge=rule, keep_loops=loops)), comm)
 
     return joined(agreed(on_ranks(ranks, work)))
 

@@ -53,8 +53,8 @@ def test_names_are_str(order, tmp_path):
     if comm.rank == comm.size - 1:  # on one rank: reading columns is not collective
         mine = result.columns
         assert list(mine) == ["vertex", "distance", "predecessor"]
-        at = {name: row for row, name in enumerate(named)}
-        assert mine["vertex"].tolist() == sorted(mine["vertex"].tolist(), key=at.__getitem__)
+        rank_of = {name: row for row, name in enumerate(named)}
+        assert mine["vertex"].tolist() == sorted(mine["vertex"].tolist(), key=rank_of.__getitem__)
         for name, parent in zip(mine["vertex"].tolist(), mine["predecessor"].tolist(), strict=True):
             assert parent == {"anna": "-1", "Zoë": "anna", "x" * 255: "Zoë"}.get(name)
     comm.barrier()

@@ -131,9 +131,9 @@ def test_a_header_before_words(name, content, header, ranks, packing, tmp_path, 
         results = agreed(on_ranks(ranks, work))
         return results[0][1], joined([part for part, _ in results])
 
-    found, graph = names()
+    names_of_file, graph = names()
     people = ["anna", "ben", "carl"]
-    assert (graph.m, found == people) == (2 + (not header), header)
+    assert (graph.m, names_of_file == people) == (2 + (not header), header)
     told = [note for note in [*graph.facts.notes, *graph.facts.warnings] if note.startswith("line ")]
     line = 2 if content[0] == "#" else 1
     expected = "header" if header and "3" not in content.split("\n")[0] else "counts" if header else "taken as an edge"
@@ -217,9 +217,9 @@ def test_a_source_in_words_is_a_word_in_python_too(tmp_path):
         if world().rank == 0:
             Path(path).write_text("alice bob\nbob carol\n")
     result = flat_run("bfs", path, ids="string", source="bob")
-    found = result.gather()
+    columns = result.gather()
     if world().rank == 0:
-        assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True))["carol"] == 1
+        assert dict(zip(columns["vertex"].tolist(), columns["distance"].tolist(), strict=True))["carol"] == 1
     with pytest.raises(UsageError, match="'eve' is not a vertex of the graph"):
         flat_run("bfs", path, ids="string", source="eve")
 
@@ -232,12 +232,12 @@ def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
     Path("people.txt").write_text("alice bob\nbob carol\ncarol alice\n")
     line = ["pagerank", "people.txt", "--ids", "string", "-q", "-o", "ranks.npz"]
     assert main([*line, *(f"--personalization={word}" for word in wanted)]) == 0
-    found = np.load("ranks.npz")
+    columns = np.load("ranks.npz")
     numbers = {1: 1.0, 2: 3.0} if len(wanted) == 2 else [1]
     graph = Graph.from_edges([0, 1, 2], [1, 2, 0], comm=world_of_one())
     want = dgraph.run("pagerank", graph, personalization=numbers)
-    assert found["vertex"].tolist() == ["alice", "bob", "carol"]
-    np.testing.assert_allclose(found["pagerank"], want.columns["pagerank"])
+    assert columns["vertex"].tolist() == ["alice", "bob", "carol"]
+    np.testing.assert_allclose(columns["pagerank"], want.columns["pagerank"])
     assert main([*line, "--personalization", "eve=1"]) == 2
 
 
@@ -257,7 +257,8 @@ def test_tables_of_names(suffix, kind, ranks, tmp_path):
 
     edges = [("anna", "ben", 3), ("ben", "é", 5), ("anna", "x" * 40, 4), ("é", "ben", 1)]
     columns = {
-        key: pyarrow.array(each) for key, each in zip(("who", "whom", "weight"), zip(*edges, strict=True), strict=True)
+        key: pyarrow.array(column)
+        for key, column in zip(("who", "whom", "weight"), zip(*edges, strict=True), strict=True)
     }
     for key in ("who", "whom"):
         columns[key] = columns[key].dictionary_encode() if kind == "dictionary" else columns[key].cast(kind)

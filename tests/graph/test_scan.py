@@ -163,7 +163,7 @@ def test_a_column_that_is_not_read_may_hold_anything(ranks, tmp_path):
     lines = [f"{u} {v} {tokens[u % len(tokens)]}\n" for u, v, _ in edges]
     path = written(tmp_path, "a.txt", "".join(lines))
     assert figures(loaded(path, ranks, weights="unit", keep_loops=True)) == cleaned(edges, True, keep_loops=True)
-    for at, line in ((30, "4 5\n"), (60, "4 5 1 1\n"), (90, "4 5 0.5 x\n")):
-        path = written(tmp_path, "b.txt", "".join([*lines[:at], line, *lines[at:]]))
-        with pytest.raises(DataError, match=rf"b\.txt:{at + 1}: "):
+    for index, line in ((30, "4 5\n"), (60, "4 5 1 1\n"), (90, "4 5 0.5 x\n")):
+        path = written(tmp_path, "b.txt", "".join([*lines[:index], line, *lines[index:]]))
+        with pytest.raises(DataError, match=rf"b\.txt:{index + 1}: "):
             loaded(path, ranks, weights="unit")

@@ -38,10 +38,10 @@ def save(path, parts=PARTS, ranks=1, sparse=False, **more):
         if not sparse:
             return Graph(GIVEN.block(comm), comm).save_store(path, policy="cvc", parts=parts, **more)
         mine = slice(comm.rank, None, comm.size)
-        made = Graph.from_edges(
+        graph = Graph.from_edges(
             GIVEN.src[mine] * 7, GIVEN.dst[mine] * 7, GIVEN.weights[mine], sparse_ids=True, comm=comm
         )
-        return made.save_store(path, policy="hash", parts=parts, **more)
+        return graph.save_store(path, policy="hash", parts=parts, **more)
 
     return on_ranks(ranks, work)
 
@@ -50,10 +50,10 @@ def read_all(path, ranks=PARTS, **options):
     """Open a store and read all arrays on every rank; return each rank's result or error."""
 
     def work(comm):
-        found = Graph.open(path, comm=comm, **options)
-        local = found.opened("auto").local
-        found.ids.to_original(local.gids, comm)
-        assert found.block.arcs == found.arcs
+        graph = Graph.open(path, comm=comm, **options)
+        local = graph.opened("auto").local
+        graph.ids.to_original(local.gids, comm)
+        assert graph.block.arcs == graph.arcs
         return local
 
     return on_ranks(ranks, work)
@@ -101,9 +101,9 @@ def test_every_block_is_checked(sparse, tmp_path):
         ]
         stops = [start for start, _ in starts[1:]] + [told["bytes"]]
         for (start, name), stop in zip(starts, stops, strict=True):
-            for at in {start, stop - 1}:
+            for position in {start, stop - 1}:
                 flipped = bytearray(raw)
-                flipped[at] ^= 0x20
+                flipped[position] ^= 0x20
                 (path / file).write_bytes(flipped)
                 ranks = PARTS + 1 if file == "owners.bin" else PARTS
                 assert name in refusal(path, ranks)
@@ -116,8 +116,8 @@ def test_every_block_is_checked(sparse, tmp_path):
 
 def test_without_verification_nothing_is_checked(store):
     raw = bytearray((store / "part-00000.bin").read_bytes())
-    at = json.loads((store / "manifest.json").read_text())["files"]["part-00000.bin"]["arrays"]["weights"]["at"]
-    raw[at] ^= 1
+    offset = json.loads((store / "manifest.json").read_text())["files"]["part-00000.bin"]["arrays"]["weights"]["at"]
+    raw[offset] ^= 1
     (store / "part-00000.bin").write_bytes(raw)
     assert "block weights[0]" in refusal(store)
     assert not any(isinstance(part, Exception) for part in read_all(store, verify=False))
@@ -142,12 +142,12 @@ def test_files_that_are_not_whole(file, harm, said, store):
 
 def test_manifests_that_are_not_what_was_written(store):
     raw = (store / "manifest.json").read_bytes()
-    for at in range(0, len(raw), 97):
+    for position in range(0, len(raw), 97):
         flipped = bytearray(raw)
-        flipped[at] ^= 1
-        for harmed in (raw[:at], flipped):
+        flipped[position] ^= 1
+        for harmed in (raw[:position], flipped):
             (store / "manifest.json").write_bytes(harmed)
-            assert "manifest.json" in refusal(store, 1), (at, harmed[at - 20 : at + 20])
+            assert "manifest.json" in refusal(store, 1), (position, harmed[position - 20 : position + 20])
     body = json.loads(raw)
     for change, said in (
         ({"version": 2}, "is of version 2, and this dgraph reads version 1"),
@@ -289,7 +289,7 @@ def test_everything_is_on_the_disk_before_the_folder_has_its_name(tmp_path, monk
 def test_facts_of_another_version_are_passed_over(tmp_path, monkeypatch):
     write_module = import_module("dgraph.graph.stored.write")
     described = write_module._described
-    with_more = lambda *given: (told := described(*given)) | {"facts": told["facts"] | {"invented": 1}}  # noqa: E731
+    with_more = lambda *arguments: (told := described(*arguments)) | {"facts": told["facts"] | {"invented": 1}}  # noqa: E731
     monkeypatch.setattr(write_module, "_described", with_more)
     save(tmp_path / "s")
     check(GIVEN, read_all(tmp_path / "s"))

@@ -54,21 +54,21 @@ def test_any_number_of_ranks_opens_a_store(name, policy, tmp_path):
 def test_any_graph_any_parts_any_ranks(tmp_path_factory, data):
     n = data.draw(st.integers(1, 12))
     ends = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40, unique=True))
-    made = graph(n, *np.array(ends, np.int64).reshape(-1, 2).T)
-    made.weights = np.arange(len(ends)) * 3
+    original = graph(n, *np.array(ends, np.int64).reshape(-1, 2).T)
+    original.weights = np.arange(len(ends)) * 3
     policy = data.draw(st.sampled_from(POLICIES[:-1]))
     parts, writers, ranks = (data.draw(st.integers(1, most)) for most in (6, 3, 9))
     path = tmp_path_factory.mktemp("stores") / "store"
-    save(made, path, policy, parts, writers, chunks=data.draw(st.integers(parts, 3 * parts)))
-    check(made, opened(path, ranks))
+    save(original, path, policy, parts, writers, chunks=data.draw(st.integers(parts, 3 * parts)))
+    check(original, opened(path, ranks))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_at_the_same_number_nothing_is_built(policy, tmp_path):
-    made = GRAPHS["directed"]
-    save(made, tmp_path / "s", policy, 3)
+    original = GRAPHS["directed"]
+    save(original, tmp_path / "s", policy, 3)
     wanted = build_parts(
-        made.block(SerialComm()), plan(policy, made.block(SerialComm()), 3, SerialComm()), SerialComm()
+        original.block(SerialComm()), plan(policy, original.block(SerialComm()), 3, SerialComm()), SerialComm()
     )
     for have, want in zip(opened(tmp_path / "s", 3), wanted, strict=True):
         for name in ("gids", "original", "out_degree"):
@@ -93,14 +93,14 @@ def test_what_is_written_to_a_map_stays_in_the_process(tmp_path):
 
 @pytest.mark.parametrize("policy", ["oec", "iec", "hash"])
 def test_chunks_are_dealt_out_evenly(policy, tmp_path):
-    made = skewed(3000, 40_000, directed=True)
-    save(made, tmp_path / "s", policy, 4, chunks=32)
+    original = skewed(3000, 40_000, directed=True)
+    save(original, tmp_path / "s", policy, 4, chunks=32)
     store = Store.open(tmp_path / "s")
     for ranks in (2, 3, 5, 8, 40):
         cuts = [pieces(store, rank, ranks) for rank in range(ranks)]
-        held = np.array([sum(piece.high - piece.low for piece in mine) for mine in cuts])
-        assert held.sum() == len(made.src)
-        assert held.max() <= held.mean() * (1.5 if ranks < 9 else 2.5)
+        counts = np.array([sum(piece.high - piece.low for piece in mine) for mine in cuts])
+        assert counts.sum() == len(original.src)
+        assert counts.max() <= counts.mean() * (1.5 if ranks < 9 else 2.5)
     assert [[piece.part for piece in pieces(store, rank, 2)] for rank in range(2)] == [[0, 1], [2, 3]]
 
 
@@ -117,8 +117,8 @@ def test_an_edge_cut_stays_one_on_other_ranks(cut, tmp_path):
 
 def test_a_hub_beyond_a_share_is_parted_where_the_cut_allows(tmp_path):
     save(star(500, directed=True), tmp_path / "s", "hvc,threshold=10", 2)
-    held = [len(local.out.neighbours) for local in opened(tmp_path / "s", 16)]
-    assert max(held) <= 2 * 500 / 16 + 1
+    counts = [len(local.out.neighbours) for local in opened(tmp_path / "s", 16)]
+    assert max(counts) <= 2 * 500 / 16 + 1
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", None])
@@ -131,24 +131,24 @@ def test_a_stored_graph_is_the_graph(dtype, directed, tmp_path):
     weights = None if dtype is None else rng.integers(1, 9, 300).astype(dtype)
 
     def first(comm):
-        made = Graph.from_edges(src, dst, weights, directed=directed, sparse_ids=True, comm=comm)
-        made.save_store(tmp_path / "s", policy="hash", parts=3)
-        return made
+        original = Graph.from_edges(src, dst, weights, directed=directed, sparse_ids=True, comm=comm)
+        original.save_store(tmp_path / "s", policy="hash", parts=3)
+        return original
 
     (given_,) = succeed(1, first)
     for ranks in (1, 2, 3):
 
         def work(comm):
-            found = Graph.load(str(tmp_path / "s"), comm=comm)
-            assert (found.n, found.m, found.arcs, found.directed) == (given_.n, given_.m, given_.arcs, directed)
-            assert (found.weight_type, found.hub(), found.fingerprint()) == (
+            stored = Graph.load(str(tmp_path / "s"), comm=comm)
+            assert (stored.n, stored.m, stored.arcs, stored.directed) == (given_.n, given_.m, given_.arcs, directed)
+            assert (stored.weight_type, stored.hub(), stored.fingerprint()) == (
                 given_.weight_type, given_.hub(), given_.fingerprint(),
             )  # fmt: skip
-            assert "opened from" in repr(found)
-            np.testing.assert_array_equal(found.ids.to_gid(ids[::-1] + [0, 1] * 25, comm)[::2], np.arange(50)[::-2])
-            np.testing.assert_array_equal(found.ids.to_gid(ids + 1, comm), -1)
-            np.testing.assert_array_equal(found.ids.to_original(np.arange(50), comm), ids)
-            block = found.block
+            assert "opened from" in repr(stored)
+            np.testing.assert_array_equal(stored.ids.to_gid(ids[::-1] + [0, 1] * 25, comm)[::2], np.arange(50)[::-2])
+            np.testing.assert_array_equal(stored.ids.to_gid(ids + 1, comm), -1)
+            np.testing.assert_array_equal(stored.ids.to_original(np.arange(50), comm), ids)
+            block = stored.block
             parts = [comm.allgatherv(part) for part in (np.diff(block.offsets), block.targets)]
             for have, want in zip(parts, (np.diff(given_.block.offsets), given_.block.targets), strict=True):
                 np.testing.assert_array_equal(np.concatenate(have), want)
@@ -180,7 +180,7 @@ def test_rows_are_put_together_again(name, tmp_path):
 @pytest.mark.parametrize(
     ("options", "change"),
     [
-        ({"directed": False}, lambda made: made.undirected()),
+        ({"directed": False}, lambda original: original.undirected()),
         ({"weights": "1..100", "seed": 5}, None),
         ({"weights": "0.5..1.5"}, None),
         ({"weights": "unit"}, None),
@@ -188,22 +188,22 @@ def test_rows_are_put_together_again(name, tmp_path):
 )
 def test_what_options_change(options, change, tmp_path):
     save(GRAPHS["directed"], tmp_path / "s", "cvc", 4)
-    made = Graph(GRAPHS["directed"].block(SerialComm()), SerialComm())
+    original = Graph(GRAPHS["directed"].block(SerialComm()), SerialComm())
     if change:
-        wanted = change(made)
+        wanted = change(original)
     else:
         from dgraph.graph.load import reweigh
 
-        reweigh(made.block, options["weights"], options.get("seed", 1))
-        wanted = made
+        reweigh(original.block, options["weights"], options.get("seed", 1))
+        wanted = original
 
     def work(comm):
-        found = Graph.open(tmp_path / "s", comm=comm, **options)
-        local = found.opened("auto")
-        assert (found.n, found.m, found.directed) == (wanted.n, wanted.m, wanted.directed)
-        assert found.weight_type == wanted.weight_type
-        assert found.fingerprint() == wanted.fingerprint()
-        assert Graph(found.block, comm).fingerprint() == wanted.fingerprint()
+        stored = Graph.open(tmp_path / "s", comm=comm, **options)
+        local = stored.opened("auto")
+        assert (stored.n, stored.m, stored.directed) == (wanted.n, wanted.m, wanted.directed)
+        assert stored.weight_type == wanted.weight_type
+        assert stored.fingerprint() == wanted.fingerprint()
+        assert Graph(stored.block, comm).fingerprint() == wanted.fingerprint()
         return local.local
 
     for ranks in (1, 4, 3):
@@ -233,10 +233,10 @@ def test_both_arcs_of_an_undirected_store(weights, tmp_path):
     for ranks in (1, 2, 3):
 
         def work(comm):
-            found = Graph.open(tmp_path / "s", comm=comm, directed=True, weights=weights)
-            assert (found.directed, found.m) == (True, block.arcs)
-            assert found.fingerprint() == Graph(block, SerialComm()).fingerprint()
-            return found.opened("auto").local
+            stored = Graph.open(tmp_path / "s", comm=comm, directed=True, weights=weights)
+            assert (stored.directed, stored.m) == (True, block.arcs)
+            assert stored.fingerprint() == Graph(block, SerialComm()).fingerprint()
+            return stored.opened("auto").local
 
         check(Small(block.n, block.sources(), block.targets, True, block.weights), succeed(ranks, work))
 
@@ -257,13 +257,13 @@ def test_options_that_a_store_refuses(options, said, tmp_path):
 
 def test_another_policy_places_anew(tmp_path):
     save(GRAPHS["directed"], tmp_path / "s", "hash", 2)
-    found = Graph.open(tmp_path / "s", comm=SerialComm())
-    assert found.opened("oec") is None
-    assert found.opened("hash").policy == "hash"
-    assert flat_run("cc", found, policy="iec").summary == dgraph.run("cc", found).summary
+    stored = Graph.open(tmp_path / "s", comm=SerialComm())
+    assert stored.opened("oec") is None
+    assert stored.opened("hash").policy == "hash"
+    assert flat_run("cc", stored, policy="iec").summary == dgraph.run("cc", stored).summary
 
 
-RUNS = {name: {"source": 5} if each.needs_source else {} for name, each in ALGORITHMS.items()}
+RUNS = {name: {"source": 5} if algorithm.needs_source else {} for name, algorithm in ALGORITHMS.items()}
 RUNS["pagerank"] = {"tol": 0, "max_iter": 9}
 
 
@@ -275,20 +275,20 @@ def test_answers_through_a_store_are_those_of_a_load(policy, parts, tmp_path):
     path = comm.bcast_json(str(tmp_path / "store"))
     case = CASES["plateaus"]
     mine = slice(comm.rank, None, comm.size)
-    made = dgraph.Graph.from_edges(
+    original = dgraph.Graph.from_edges(
         case.src[mine], case.dst[mine], case.weights[mine], n=case.n, directed=False, comm=comm
     )
-    made.save_store(path, policy=policy, parts=parts)
+    original.save_store(path, policy=policy, parts=parts)
     stored = dgraph.Graph.load(path, comm=comm)
     for name, parameters in RUNS.items():
-        wanted = flat_run(name, made, **parameters).gather()
-        found = flat_run(name, stored, validate=name == "sssp", **parameters).gather()
+        wanted = flat_run(name, original, **parameters).gather()
+        answer = flat_run(name, stored, validate=name == "sssp", **parameters).gather()
         with comm.together():
             for column in wanted if comm.rank == 0 else ():
                 if name in ("pagerank", "hits"):
-                    np.testing.assert_allclose(found[column], wanted[column], rtol=1e-10)
+                    np.testing.assert_allclose(answer[column], wanted[column], rtol=1e-10)
                 else:
-                    np.testing.assert_array_equal(found[column], wanted[column], f"{name} {column}")
+                    np.testing.assert_array_equal(answer[column], wanted[column], f"{name} {column}")
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
@@ -297,27 +297,27 @@ def test_runs_use_the_partition_that_was_saved_and_rows_can_be_dropped(policy, t
     batch = [[61, 7], [60, 62]]  # ids count from 1; two vertices are new
 
     def work(comm):
-        made = Graph(given_.block(comm), comm).on(policy=policy)
-        before, hub = made.block, made.hub()
-        made.save_store(tmp_path / "s")
-        local = made.partitions[policy].local
+        original = Graph(given_.block(comm), comm).on(policy=policy)
+        before, hub = original.block, original.hub()
+        original.save_store(tmp_path / "s")
+        local = original.partitions[policy].local
         stored = Graph.open(tmp_path / "s", comm=comm).opened("auto").local
         np.testing.assert_array_equal(local.gids, stored.gids)
         np.testing.assert_array_equal(local.out.neighbours, stored.out.neighbours)
-        made.drop_rows()
-        assert (made._rows is None, made._partition().local) == (comm.size > 1, local)
-        changed = made.with_edges(add=batch)
-        assert (changed.m, made.m, made.weight_type) == (before.m + 2, before.m, before.weight_type)
+        original.drop_rows()
+        assert (original._rows is None, original._partition().local) == (comm.size > 1, local)
+        changed = original.with_edges(add=batch)
+        assert (changed.m, original.m, original.weight_type) == (before.m + 2, before.m, before.weight_type)
         for rows in ("targets", "offsets"):
             have, want = (
-                np.concatenate(comm.allgatherv(np.diff(each.offsets) if rows == "offsets" else each.targets))
-                for each in (made.block, before)
+                np.concatenate(comm.allgatherv(np.diff(block.offsets) if rows == "offsets" else block.targets))
+                for block in (original.block, before)
             )
             np.testing.assert_array_equal(have, want)
-        ids = made.vertices()
-        kept = made.with_columns(third=(ids, ids % 3))
+        ids = original.vertices()
+        kept = original.with_columns(third=(ids, ids % 3))
         kept.drop_rows()
         np.testing.assert_array_equal(kept.columns["third"], kept.vertices() % 3)
-        assert (made.hub(), made.fingerprint()) == (hub, Graph(before, comm).fingerprint())
+        assert (original.hub(), original.fingerprint()) == (hub, Graph(before, comm).fingerprint())
 
     succeed(3, work)

@@ -14,7 +14,7 @@ from dgraph.errors import UsageError
 pytestmark = pytest.mark.mpi
 
 
-def made(n, edges, directed, names=False, order=None):
+def both_graphs(n, edges, directed, names=False, order=None):
     """Return a graph and its NetworkX oracle; each rank passes a share of the edges."""
     G = nx.DiGraph() if directed else nx.Graph()
     G.add_nodes_from(range(n))
@@ -46,11 +46,11 @@ def edges_of(graph):
     mine = [] if graph.ids.names is None else [word.decode() for word in graph.ids.names.here]
     names = [name for part in comm.allgather_json(mine) for name in part]
     called = names.__getitem__ if names else int
-    found = {}
+    weight_of = {}
     for u, v, w in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
         u, v = called(u), called(v)
-        found[(u, v) if graph.directed else tuple(sorted((u, v)))] = w
-    return {v for part in vertices for v in part}, found
+        weight_of[(u, v) if graph.directed else tuple(sorted((u, v)))] = w
+    return {v for part in vertices for v in part}, weight_of
 
 
 def check(graph, G):
@@ -77,7 +77,7 @@ GRAPHS = st.integers(2, 12).flatmap(
 @settings(max_examples=15)
 def test_subgraphs_are_those_of_networkx(directed, names, drawn):
     n, edges, chosen = drawn
-    graph, G = made(n, edges, directed, names)
+    graph, G = both_graphs(n, edges, directed, names)
     call = (lambda v: f"v{v:03}") if names else int
     kept = [call(v) for v in sorted(chosen)]
     check(graph.induced(kept[world().rank :: world().size]), G.subgraph(kept))
@@ -97,22 +97,22 @@ def test_subgraphs_are_those_of_networkx(directed, names, drawn):
 
 
 def test_columns_come_from_results_pairs_and_series():
-    graph, G = made(30, [(i, i * i % 30) for i in range(30)] + [(i, (i + 1) % 20) for i in range(20)], False)
+    graph, G = both_graphs(30, [(i, i * i % 30) for i in range(30)] + [(i, (i + 1) % 20) for i in range(20)], False)
     cores = dgraph.kcore(graph)
     here = world().rank == 0
     some = np.array([3, 5, 8] if here else [], np.int64)
     with_all = graph.with_columns(
         core_number=cores, seen=(some, some * 10), label=pd.Series(["a"] * some.size, index=some, dtype=object)
     )
-    known = nx.core_number(G)
+    core_numbers = nx.core_number(G)
     vertices = with_all.vertices()
-    assert with_all.columns["core_number"].tolist() == [known[v] for v in vertices.tolist()]
+    assert with_all.columns["core_number"].tolist() == [core_numbers[v] for v in vertices.tolist()]
     assert np.array_equal(
         with_all.columns["seen"], [v * 10 if v in (3, 5, 8) else np.nan for v in vertices], equal_nan=True
     )
     assert list(with_all.columns["label"]) == ["a" if v in (3, 5, 8) else None for v in vertices]
     dense = with_all.filter_vertices(lambda v: v["core_number"] >= 2)
-    check(dense, G.subgraph([v for v in G if known[v] >= 2]))
+    check(dense, G.subgraph([v for v in G if core_numbers[v] >= 2]))
     assert dgraph.cc(dense).summary["components"] == nx.number_connected_components(G.subgraph(dense_vertices(dense)))
     assert not graph.columns
 

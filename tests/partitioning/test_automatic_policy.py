@@ -16,19 +16,19 @@ GRAPHS = battery()
 
 
 def test_metis_cuts_little_evenly_and_the_same_every_time():
-    given = grid(40, seed=5)
-    src, dst, _ = given.arcs()
-    first, again = placed(given, "metis", 4)[0], placed(given, "metis", 4)[0]
-    owner = first.owner(np.arange(given.n))
+    case = grid(40, seed=5)
+    src, dst, _ = case.arcs()
+    first, again = placed(case, "metis", 4)[0], placed(case, "metis", 4)[0]
+    owner = first.owner(np.arange(case.n))
     assert np.mean(owner[src] != owner[dst]) < 0.06
     assert balance(np.bincount(owner[src], minlength=4)) < 1.05
-    assert np.array_equal(owner, again.owner(np.arange(given.n)))
+    assert np.array_equal(owner, again.owner(np.arange(case.n)))
 
 
 def test_metis_weighs_vertices_by_their_arcs():
-    given = skewed(600, 6000, directed=True)
-    held = np.bincount(placed(given, "metis", 4)[0].edge_owner(*given.arcs()[:2]), minlength=4)
-    assert balance(held) < 1.15
+    case = skewed(600, 6000, directed=True)
+    arcs_of_parts = np.bincount(placed(case, "metis", 4)[0].edge_owner(*case.arcs()[:2]), minlength=4)
+    assert balance(arcs_of_parts) < 1.15
 
 
 def test_metis_gets_an_undirected_graph_without_loops_or_parallel_edges():
@@ -64,7 +64,7 @@ def communities():
 
 
 @pytest.mark.parametrize(
-    ("given", "ranks", "taken", "reason"),
+    ("case", "ranks", "taken", "reason"),
     [
         (grid(40, seed=5), 4, "metis", "blocks would cut"),
         (graph(3000, np.arange(2999), np.arange(1, 3000)), 4, "oec", "near ids"),
@@ -94,8 +94,8 @@ def communities():
         "one rank",
     ],
 )
-def test_auto(given, ranks, taken, reason):
-    first = placed(given, "auto", ranks)[0]
+def test_auto(case, ranks, taken, reason):
+    first = placed(case, "auto", ranks)[0]
     assert first.policy == taken
     assert reason in first.reason
     assert bool(first.warning) == reason.endswith((" arcs", "improve it"))

@@ -58,9 +58,9 @@ def test_figures_do_not_depend_on_ranks(capsys):
     owner = plan("hash", whole.block, 7, whole.comm).owner
     copies = np.unique(np.column_stack([owner(whole.block.sources()), whole.block.targets]), axis=0)
     mirrors = np.count_nonzero(owner(copies[:, 1]) != copies[:, 0])
-    (found,) = told["policies"]
-    assert (found["kind"], found["mirrors"], found["mirrors_left"]) == ("outgoing", mirrors, 0)
-    assert found["replication_factor"] == pytest.approx((512 + mirrors) / 512)
+    (row,) = told["policies"]
+    assert (row["kind"], row["mirrors"], row["mirrors_left"]) == ("outgoing", mirrors, 0)
+    assert row["replication_factor"] == pytest.approx((512 + mirrors) / 512)
 
 
 @pytest.mark.mpi

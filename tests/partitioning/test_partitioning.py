@@ -27,10 +27,10 @@ ACROSS = ["directed", "undirected hub", "three vertices", "no vertices", "mesh"]
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_look_ups(policy, ranks, name):
-    given = GRAPHS[name]
-    src, dst, _ = given.arcs()
-    gids = np.arange(given.n)
-    first, *others = placed(given, policy, ranks)
+    case = GRAPHS[name]
+    src, dst, _ = case.arcs()
+    gids = np.arange(case.n)
+    first, *others = placed(case, policy, ranks)
     owner, edge_owner = first.owner(gids), first.edge_owner(src, dst)
     for ranks_of in (owner, edge_owner):
         assert ranks_of.dtype == np.int32
@@ -51,16 +51,16 @@ def test_look_ups(policy, ranks, name):
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("ranks", [2, 3, 4, 8])
 def test_blocks_are_contiguous_and_even(policy, ranks, name):
-    given = GRAPHS[name]
-    first = placed(given, policy, ranks)[0]
+    case = GRAPHS[name]
+    first = placed(case, policy, ranks)[0]
     bounds = first.owner.bounds
     assert bounds.shape == (ranks + 1,)
-    assert (bounds[0], bounds[-1]) == (0, given.n)
+    assert (bounds[0], bounds[-1]) == (0, case.n)
     assert np.all(np.diff(bounds) >= 0)
-    src, dst, _ = given.arcs()
-    cost = 1 + np.bincount(src if policy == "oec" else dst, minlength=given.n)
-    held = np.bincount(first.owner(np.arange(given.n)), cost, minlength=ranks)
-    assert held.max() <= max(1.05 * held.mean(), held.mean() + cost.max(initial=0))
+    src, dst, _ = case.arcs()
+    cost = 1 + np.bincount(src if policy == "oec" else dst, minlength=case.n)
+    costs = np.bincount(first.owner(np.arange(case.n)), cost, minlength=ranks)
+    assert costs.max() <= max(1.05 * costs.mean(), costs.mean() + cost.max(initial=0))
 
 
 def test_rows_that_lie_well_are_left_where_they_are():
@@ -71,10 +71,10 @@ def test_rows_that_lie_well_are_left_where_they_are():
 
 
 def test_in_degrees_are_counted_piece_by_piece(monkeypatch):
-    given = GRAPHS["directed"]
-    whole = placed(given, "iec", 4)[0].owner.bounds
+    case = GRAPHS["directed"]
+    whole = placed(case, "iec", 4)[0].owner.bounds
     monkeypatch.setattr(arcs, "CHUNK", 11)
-    assert np.array_equal(placed(given, "iec", 4, bounds=[0, 0, 0, 90, 90])[0].owner.bounds, whole)
+    assert np.array_equal(placed(case, "iec", 4, bounds=[0, 0, 0, 90, 90])[0].owner.bounds, whole)
 
 
 def test_the_grid_is_as_square_as_it_can_be():
@@ -84,11 +84,11 @@ def test_the_grid_is_as_square_as_it_can_be():
 
 @pytest.mark.parametrize("ranks", [4, 6, 8, 9])
 def test_cvc_stays_in_the_row_of_the_source_and_the_column_of_the_target(ranks):
-    given = skewed(300, 3000, directed=True)
-    first = placed(given, "cvc", ranks)[0]
+    case = skewed(300, 3000, directed=True)
+    first = placed(case, "cvc", ranks)[0]
     rows, columns = shape(ranks)
-    src, dst, _ = given.arcs()
-    owner, holder = first.owner(np.arange(given.n)), first.edge_owner(src, dst)
+    src, dst, _ = case.arcs()
+    owner, holder = first.owner(np.arange(case.n)), first.edge_owner(src, dst)
     assert first.cut == "vertex"
     assert f"{rows} × {columns}" in first.reason
     assert np.array_equal(holder // columns, owner[src] // columns)
@@ -111,31 +111,31 @@ def test_hash_deals_evenly_and_breaks_up_runs(ranks):
     assert abs(same_as_before - 1 / ranks) < 0.02
 
 
-def figures(given, placement, parts):
+def figures(case, placement, parts):
     """Return the expected result of ``quality``, computed from the whole graph."""
-    src, dst, _ = given.arcs()
-    owner, holder = placement.owner(np.arange(given.n)), placement.edge_owner(src, dst)
+    src, dst, _ = case.arcs()
+    owner, holder = placement.owner(np.arange(case.n)), placement.edge_owner(src, dst)
     left, entered = (
         {(h, v) for h, v in zip(holder.tolist(), ends.tolist(), strict=True) if owner[v] != h} for ends in (src, dst)
     )
     mirrors = len(left | entered)
-    masters, held = np.bincount(owner, minlength=parts), np.bincount(holder, minlength=parts)
+    masters, arcs_of_parts = np.bincount(owner, minlength=parts), np.bincount(holder, minlength=parts)
     return {
         "cut": np.mean(owner[src] != owner[dst]) if len(src) else 0.0,
         "mirrors": mirrors,
         "mirrors_left": len(left),
         "mirrors_entered": len(entered),
-        "replication_factor": (given.n + mirrors) / max(given.n, 1),
-        "vertex_balance": balance(masters) if given.n else 1.0,
-        "edge_balance": balance(held) if len(src) else 1.0,
+        "replication_factor": (case.n + mirrors) / max(case.n, 1),
+        "vertex_balance": balance(masters) if case.n else 1.0,
+        "edge_balance": balance(arcs_of_parts) if len(src) else 1.0,
     }
 
 
 def told(edges, placement, comm):
     """Return the result of ``quality`` without the predictions, which follow from the rest."""
-    found = quality(edges, placement, comm)
-    found.pop("round_bytes")
-    return found
+    figures_of_plan = quality(edges, placement, comm)
+    figures_of_plan.pop("round_bytes")
+    return figures_of_plan
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -145,15 +145,15 @@ def test_quality(policy, ranks, monkeypatch):
     monkeypatch.setattr(arcs, "CHUNK", 100)
     if ranks == 3:
         monkeypatch.setattr(sys.modules["partitioning.quality"], "ROOM", 50)
-    for given in GRAPHS.values():
+    for case in GRAPHS.values():
 
-        def work(comm, given=given):
-            block = given.block(comm)
+        def work(comm, case=case):
+            block = case.block(comm)
             placement = plan(policy, block, comm.size, comm)
             return placement, told(block, placement, comm)
 
-        for placement, found in succeed(ranks, work):
-            assert found == pytest.approx(figures(given, placement, ranks))
+        for placement, figures_of_plan in succeed(ranks, work):
+            assert figures_of_plan == pytest.approx(figures(case, placement, ranks))
 
 
 WIDE = 300_000
@@ -183,23 +183,23 @@ def by_wide_numbers(cut):
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_policy_of_a_users_gets_gids_in_64_bits(cut, ranks, monkeypatch):
     monkeypatch.setitem(POLICIES, "wide", by_wide_numbers(cut))
-    given = skewed(20_000, 400, True)
-    assert given.n * WIDE > 1 << 32
-    src, dst, _ = given.arcs()
-    owner, holder = wide_owner(np.arange(given.n)), wide_holder(src, dst)
+    case = skewed(20_000, 400, True)
+    assert case.n * WIDE > 1 << 32
+    src, dst, _ = case.arcs()
+    owner, holder = wide_owner(np.arange(case.n)), wide_holder(src, dst)
 
     def work(comm):
-        block = given.block(comm)
+        block = case.block(comm)
         assert block.targets.dtype == np.uint32
         placement = plan("wide", block, 5, comm)
         return placement, told(block, placement, comm)
 
-    for placement, found in succeed(ranks, work):
-        assert np.array_equal(placement.owner(np.arange(given.n, dtype=np.uint32)), owner)
-        held = placement.edge_owner(src.astype(np.uint32), dst.astype(np.uint32))
-        assert np.array_equal(held, {"outgoing": owner[src], "incoming": owner[dst], "vertex": holder}[cut])
-        assert held.dtype == np.int32
-        assert found == pytest.approx(figures(given, placement, 5))
+    for placement, figures_of_plan in succeed(ranks, work):
+        assert np.array_equal(placement.owner(np.arange(case.n, dtype=np.uint32)), owner)
+        holders = placement.edge_owner(src.astype(np.uint32), dst.astype(np.uint32))
+        assert np.array_equal(holders, {"outgoing": owner[src], "incoming": owner[dst], "vertex": holder}[cut])
+        assert holders.dtype == np.int32
+        assert figures_of_plan == pytest.approx(figures(case, placement, 5))
 
 
 @pytest.mark.mpi_skip
@@ -241,13 +241,13 @@ def test_what_is_no_part_is_refused_on_every_rank(owner, said, monkeypatch, caps
 @pytest.mark.parametrize("policy", POLICIES)
 def test_ranks_plan_what_threads_plan(policy):
     comm = world()
-    for given in map(GRAPHS.get, ACROSS):
-        block = given.block(comm)
+    for case in map(GRAPHS.get, ACROSS):
+        block = case.block(comm)
         placement = plan(policy, block, comm.size, comm)
-        twin = placed(given, policy, comm.size)[0]
+        twin = placed(case, policy, comm.size)[0]
         assert (placement.policy, placement.reason, placement.cut) == (twin.policy, twin.reason, twin.cut)
-        assert np.array_equal(placement.owner(np.arange(given.n)), twin.owner(np.arange(given.n)))
-        assert told(block, placement, comm) == pytest.approx(figures(given, placement, comm.size))
+        assert np.array_equal(placement.owner(np.arange(case.n)), twin.owner(np.arange(case.n)))
+        assert told(block, placement, comm) == pytest.approx(figures(case, placement, comm.size))
 
 
 def test_unknown_policy():

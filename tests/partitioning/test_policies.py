@@ -19,8 +19,8 @@ VARIANTS = [
 ]  # fmt: skip
 
 
-def alone(given, name, parts):
-    return plan(name, given.block(SerialComm()), parts, SerialComm())
+def alone(case, name, parts):
+    return plan(name, case.block(SerialComm()), parts, SerialComm())
 
 
 def test_options_come_from_the_signature():
@@ -72,23 +72,23 @@ def test_values_that_contradict(text, said):
         alone(GRAPHS["mesh"], "oec", 0)
 
 
-def owners(given, name, parts, ranks):
+def owners(case, name, parts, ranks):
     """Return the owners; the test fails if ranks differ."""
-    found = succeed(ranks, lambda comm: plan(name, given.block(comm), parts, comm).owner(np.arange(given.n)))
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-    return found[0]
+    answers = succeed(ranks, lambda comm: plan(name, case.block(comm), parts, comm).owner(np.arange(case.n)))
+    for other in answers[1:]:
+        np.testing.assert_array_equal(other, answers[0])
+    return answers[0]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_parts_do_not_depend_on_ranks(name):
     """Blocks are excluded: they keep the load's rows if these are balanced, so they depend on the ranks."""
-    for given in (GRAPHS["directed"], GRAPHS["mesh"], GRAPHS["three vertices"]):
-        first = owners(given, name, 5, 1)
+    for case in (GRAPHS["directed"], GRAPHS["mesh"], GRAPHS["three vertices"]):
+        first = owners(case, name, 5, 1)
         assert first.min() >= 0
         assert first.max() < 5
         for ranks in (2, 3):
-            np.testing.assert_array_equal(owners(given, name, 5, ranks), first)
+            np.testing.assert_array_equal(owners(case, name, 5, ranks), first)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -97,29 +97,29 @@ def test_every_policy_on_the_battery(name, parts):
     """Every vertex has one owner, every arc one holder: its owner under an edge-cut."""
     for case in CASES.values():
         n, src, dst, _ = case.arcs()
-        given = graph(n, src, dst)
-        placement = alone(given, name, parts)
+        graph_of_case = graph(n, src, dst)
+        placement = alone(graph_of_case, name, parts)
         owner, holder = placement.owner(np.arange(n)), placement.edge_owner(src, dst)
-        for found, size in ((owner, n), (holder, len(src))):
-            assert found.shape == (size,)
-            assert found.dtype == np.int32
-            assert not len(found) or 0 <= found.min() <= found.max() < parts
+        for parts_of, size in ((owner, n), (holder, len(src))):
+            assert parts_of.shape == (size,)
+            assert parts_of.dtype == np.int32
+            assert not len(parts_of) or 0 <= parts_of.min() <= parts_of.max() < parts
         ends = {"outgoing": owner[src], "incoming": owner[dst], "vertex": holder}
         np.testing.assert_array_equal(holder, ends[placement.cut])
         assert placement.parts == parts
 
 
-def streamed(given, parts, visits, balance, slack, score):
+def streamed(case, parts, visits, balance, slack, score):
     """Compute LDG or Fennel as defined in the papers, a vertex at a time."""
-    neighbours = [[] for _ in range(given.n)]
-    src, dst, _ = given.arcs()
+    neighbours = [[] for _ in range(case.n)]
+    src, dst, _ = case.arcs()
     for u, v in zip(src.tolist(), dst.tolist(), strict=True):
         neighbours[u].append(v)
-        if given.directed:
+        if case.directed:
             neighbours[v].append(u)
-    weight = 1 + (np.bincount(src, minlength=given.n) if balance == "edges" else np.zeros(given.n, int))
+    weight = 1 + (np.bincount(src, minlength=case.n) if balance == "edges" else np.zeros(case.n, int))
     room = slack * weight.sum() / parts
-    load, owner = np.zeros(parts), np.full(given.n, -1)
+    load, owner = np.zeros(parts), np.full(case.n, -1)
     for v in visits:
         near = np.bincount([owner[u] for u in neighbours[v] if owner[u] >= 0], minlength=parts)
         fits = [p for p in range(parts) if load[p] + weight[v] <= room]
@@ -133,48 +133,48 @@ def streamed(given, parts, visits, balance, slack, score):
 
 
 @pytest.mark.parametrize("balance", ["edges", "vertices"])
-@pytest.mark.parametrize("given", [skewed(80, 500, True), skewed(80, 400, False), grid(8, 1)], ids="abc")
+@pytest.mark.parametrize("case", [skewed(80, 500, True), skewed(80, 400, False), grid(8, 1)], ids="abc")
 @pytest.mark.parametrize("order", ["natural", "random"])
-def test_streams_do_what_the_papers_say(balance, given, order):
-    src = given.arcs()[0]
-    visits = np.arange(given.n) if order == "natural" else np.random.default_rng(5).permutation(given.n)
-    wanted = streamed(given, 4, visits, balance, 1.2, lambda near, load, room, total: near * (1 - load / room))
-    found = alone(given, f"ldg,balance={balance},slack=1.2,order={order},seed=5", 4).owner(np.arange(given.n))
-    np.testing.assert_array_equal(found, wanted)
-    m = len(src) if given.directed else len(src) / 2
-    alpha = m * 4**0.7 / given.n**1.7
+def test_streams_do_what_the_papers_say(balance, case, order):
+    src = case.arcs()[0]
+    visits = np.arange(case.n) if order == "natural" else np.random.default_rng(5).permutation(case.n)
+    wanted = streamed(case, 4, visits, balance, 1.2, lambda near, load, room, total: near * (1 - load / room))
+    owner = alone(case, f"ldg,balance={balance},slack=1.2,order={order},seed=5", 4).owner(np.arange(case.n))
+    np.testing.assert_array_equal(owner, wanted)
+    m = len(src) if case.directed else len(src) / 2
+    alpha = m * 4**0.7 / case.n**1.7
 
     def fennel(near, load, room, total):
-        return near - alpha * 1.7 * (load * given.n / total) ** 0.7
+        return near - alpha * 1.7 * (load * case.n / total) ** 0.7
 
-    wanted = streamed(given, 4, visits, balance, 1.2, fennel)
+    wanted = streamed(case, 4, visits, balance, 1.2, fennel)
     name = f"fennel,gamma=1.7,balance={balance},slack=1.2,order={order},seed=5"
-    np.testing.assert_array_equal(alone(given, name, 4).owner(np.arange(given.n)), wanted)
+    np.testing.assert_array_equal(alone(case, name, 4).owner(np.arange(case.n)), wanted)
 
 
 def test_breadth_first_streams_follow_the_arcs():
     chain = np.random.default_rng(1).permutation(50)
-    given = graph(50, chain[:-1], chain[1:])
-    visits = streaming._visits("bfs", 1, *_rows(given), *streaming._reversed(*_rows(given)))
-    at = np.empty(50, int)
-    at[chain] = np.arange(50)
-    seen = at[visits]
+    case = graph(50, chain[:-1], chain[1:])
+    visits = streaming._visits("bfs", 1, *_rows(case), *streaming._reversed(*_rows(case)))
+    position = np.empty(50, int)
+    position[chain] = np.arange(50)
+    seen = position[visits]
     assert sorted(visits) == list(range(50))
     assert visits[0] == 0
     assert all(seen[: i + 1].max() - seen[: i + 1].min() == i for i in range(50))
 
 
-def _rows(given):
-    block = given.block(SerialComm())
+def _rows(case):
+    block = case.block(SerialComm())
     return block.offsets, block.targets
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_arcs_that_enter_rows(ranks):
-    given = GRAPHS["directed"]
-    src, dst, _ = given.arcs()
-    found = succeed(ranks, lambda comm: streaming.in_edges(given.block(comm), comm))
-    rows = [row for offsets, sources in found for row in np.split(sources, offsets[1:-1])]
+    case = GRAPHS["directed"]
+    src, dst, _ = case.arcs()
+    rows_of_ranks = succeed(ranks, lambda comm: streaming.in_edges(case.block(comm), comm))
+    rows = [row for offsets, sources in rows_of_ranks for row in np.split(sources, offsets[1:-1])]
     for v, row in enumerate(rows):
         np.testing.assert_array_equal(np.sort(row), np.sort(src[dst == v]))
 
@@ -191,14 +191,14 @@ def test_random_deals_equal_shares(n, parts):
 
 
 def test_hubs_are_spread_and_the_rest_stays():
-    given = star(200, directed=False)
-    placement = alone(given, "hvc", 4)
-    src, dst, _ = given.arcs()
-    owner, holder = placement.owner(np.arange(given.n)), placement.edge_owner(src, dst)
+    case = star(200, directed=False)
+    placement = alone(case, "hvc", 4)
+    src, dst, _ = case.arcs()
+    owner, holder = placement.owner(np.arange(case.n)), placement.edge_owner(src, dst)
     np.testing.assert_array_equal(holder, np.where(src == 0, owner[dst], owner[src]))
     assert np.bincount(holder).max() <= 1.1 * np.bincount(holder).mean()
     assert "1 vertices have more than 100 out-arcs, 50% of all" in placement.reason
-    assert alone(given, "hvc,threshold=200", 4).cut == "outgoing"
+    assert alone(case, "hvc,threshold=200", 4).cut == "outgoing"
 
 
 @pytest.mark.parametrize("name", ["ldg,order=bfs", "fennel,order=random", "metis"])

@@ -12,7 +12,9 @@ from dgraph.graph.load_options import LoadOptions
 
 def built(spec, comm=None, policy="auto", renumber=None, device=None, **options):
     comm = comm or SerialComm()
-    return BuiltGraph.at(spec, comm, device or Device(seed=comm.rank + 1), policy, LoadOptions(**options), renumber)
+    return BuiltGraph.from_spec(
+        spec, comm, device or Device(seed=comm.rank + 1), policy, LoadOptions(**options), renumber
+    )
 
 
 def check_parts(parts, want):

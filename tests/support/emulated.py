@@ -152,7 +152,7 @@ class Device:
     def used(self) -> int:
         return 0
 
-    held = taken = elsewhere = used
+    held_bytes = taken = elsewhere = used
 
     def total(self) -> int:
         return self.memory

@@ -55,7 +55,7 @@ def on_gpu(build: bool, renumber: bool | None, seed: int = 1):
         graph = Graph.load(SPEC, comm=comm)
         return graph.on(device=emulated.backend(renumber=renumber))
     device = Device(seed=seed)
-    graph = BuiltGraph.at(SPEC, comm, device, "oec", LoadOptions(), renumber)
+    graph = BuiltGraph.from_spec(SPEC, comm, device, "oec", LoadOptions(), renumber)
     return graph.on(device=CudaBackend(0, 1, True, GpuPlan(renumber=renumber), device))
 
 

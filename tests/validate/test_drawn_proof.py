@@ -18,7 +18,7 @@ FAR = np.iinfo(np.int64).max
 
 
 def built(comm, spec, options, policy="oec"):
-    return BuiltGraph.at(spec, comm, Device(seed=comm.rank + 1), policy, LoadOptions(**options))
+    return BuiltGraph.from_spec(spec, comm, Device(seed=comm.rank + 1), policy, LoadOptions(**options))
 
 
 def solved(name, spec, options, **parameters):

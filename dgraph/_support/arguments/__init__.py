@@ -130,7 +130,7 @@ def vertices(name: str, value: Any, weights: bool) -> list[int | str] | dict[int
     if isinstance(value, Mapping):
         if not weights:
             raise UsageError(f"{name} = {shown(value)} is not valid: these vertices have no weights; give a list")
-        return {vertex(name, each): real(f"{name}[{shown(each)}]", number) for each, number in value.items()}
+        return {vertex(name, member): real(f"{name}[{shown(member)}]", number) for member, number in value.items()}
     if is_integer(value) or isinstance(value, str):
         return [vertex(name, value)]
     if weights and hasattr(value, "to_dict") and hasattr(value, "tolist"):
@@ -141,8 +141,8 @@ def vertices(name: str, value: Any, weights: bool) -> list[int | str] | dict[int
     if isinstance(value, np.ndarray) and value.dtype.kind in "mM":  # some of which tolist() makes integers
         raise refused(name, value, "", "vertices, integers or names")
     listing = getattr(value, "tolist", None) or getattr(value, "to_pylist", None) or partial(list, value)
-    listed = [vertex(name, each) for each in listing()]
-    return sorted(listed, key=lambda each: (isinstance(each, str), each)) if isinstance(value, Set) else listed
+    listed = [vertex(name, member) for member in listing()]
+    return sorted(listed, key=lambda member: (isinstance(member, str), member)) if isinstance(value, Set) else listed
 
 
 def instance(name: str, value: Any, kind: type, wanted: str) -> Any:

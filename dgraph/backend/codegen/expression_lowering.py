@@ -42,8 +42,8 @@ class Scope(ABC):
 
     def infinity(self, field: str | None) -> str:
         """Return INF for this field or global as a literal; for None, that of the first proposed field."""
-        known = field in self.traced.fields or field in self.traced.globals
-        return self.number(self._declared(field if field and known else self.traced.proposes[0]).infinity)
+        declared = field in self.traced.fields or field in self.traced.globals
+        return self.number(self._declared(field if field and declared else self.traced.proposes[0]).infinity)
 
     def _declared(self, name: str) -> Field | Global:
         return self.traced.fields[name] if name in self.traced.fields else self.traced.globals[name]

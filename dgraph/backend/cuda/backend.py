@@ -170,7 +170,7 @@ class CudaBackend(Backend):
         """Build a generated graph on the GPUs; collective."""
         from dgraph.backend.cuda.graph_build import BuiltGraph  # not at the top: lists would wait for Numba
 
-        return BuiltGraph.at(spec, comm, self.device, policy, options, self.options.renumber)
+        return BuiltGraph.from_spec(spec, comm, self.device, policy, options, self.options.renumber)
 
     def evidence(self, graph: Graph, local: LocalGraph) -> Any:
         """Return the input of certificates: on one rank they run on the GPU."""
@@ -189,10 +189,10 @@ class CudaBackend(Backend):
         self._renumber = self.options.renumber
         if self.links is None or hasattr(local, "built"):
             return
-        known = self._graphs.of(local)
-        skewed, room = (known.extent.renumbered, True) if known else self._skewed(local)
-        skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, known is None], np.int64))
-        if known is not None and lacking:
+        uploaded = self._graphs.of(local)
+        skewed, room = (uploaded.extent.renumbered, True) if uploaded else self._skewed(local)
+        skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, uploaded is None], np.int64))
+        if uploaded is not None and lacking:
             del self._graphs[id(local)]
         if self._renumber is None:
             self._renumber = bool(skewed and not cramped)
@@ -360,7 +360,7 @@ class CudaBackend(Backend):
         Raises:
             OutOfMemory: the program does not fit.
         """
-        known = self._graphs.of(local)
+        uploaded = self._graphs.of(local)
         built, device = getattr(local, "planned", 0), self.device
         kernel = kernel_of(traced.program.kernel)
         allocates = self.alone and kernel.memory is not None and not self._walks(traced, local, direction)
@@ -370,9 +370,9 @@ class CudaBackend(Backend):
                 return plans.for_kernel(kernel, extent)
             return plans.for_rounds(traced, extent, direction, options, device.blocks)
 
-        extent = known.extent if known else GraphSize.of(local, self._renumber)
+        extent = uploaded.extent if uploaded else GraphSize.of(local, self._renumber)
         need = needs(extent)
-        fresh = not (known or built)
+        fresh = not (uploaded or built)
         if fresh and extent.renumbered and self._renumber is None and need.upload > device.free(need.upload):
             self._renumber = False
             extent = replace(extent, renumbered=False)
@@ -382,12 +382,12 @@ class CudaBackend(Backend):
         names = ("incoming", "light", "heads", "id_heads", "tiles")
         gathered = dict.fromkeys(("whole", "oriented", "numbering", "id_places"), 0)
         sizes = {name: getattr(need, name) for name in names} | gathered
-        there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
+        there = 0 if fresh else need.graph + (uploaded.held_bytes(sizes) if uploaded else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():
-            if wanted > free and known and not size:
+            if wanted > free and uploaded and not size:
                 self._graphs.machines(local).clear()  # some may use it
-                known.forget(name)
+                uploaded.forget(name)
                 free = device.free(wanted - there) + there
         if wanted > free:
             raise OutOfMemory(
@@ -397,8 +397,8 @@ class CudaBackend(Backend):
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """Return the graph on the GPU, uploaded once and kept as long as it lives on the host."""
-        known = self._graphs.of(local)
-        if known is None:
-            known = self._graphs.keep(local, graph_on(self.device, local, self._renumber))
-        known.links = self.links
-        return known
+        graph = self._graphs.of(local)
+        if graph is None:
+            graph = self._graphs.keep(local, graph_on(self.device, local, self._renumber))
+        graph.links = self.links
+        return graph

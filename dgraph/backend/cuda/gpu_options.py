@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.schedule_options import checked
@@ -44,7 +44,7 @@ MIN_BINNED_DEGREE = 8
 Roads and grids have fewer edges a vertex, and their neighbours lie near each other in memory.
 """
 
-CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
+CULLING = {"warp": control.CULL_WARP, "hash": control.CULL_HASH}
 """Name of a culling method of a traversal → its bit in ``GpuPlan.cull``."""
 
 RECORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
@@ -96,11 +96,11 @@ class GpuPlan:
         host_rounds: bool = False,
         across_limit: int | None = None,
         reach: int | None = None,
-        **given: object,
+        **keywords: object,
     ):
-        known = ("auto", "persistent", *SCHEDULES)
-        if schedule not in known:
-            raise unknown("schedule", schedule, known)
+        schedules = ("auto", "persistent", *SCHEDULES)
+        if schedule not in schedules:
+            raise unknown("schedule", schedule, schedules)
         self.schedule, self.record, self.renumber, self.blocks = schedule, record, renumber, blocks
         self.alone, self.small = (SMALL, SMALL_MULTI_GPU) if small is None else (small, small)
         if across_limit is not None:
@@ -109,10 +109,10 @@ class GpuPlan:
             self.small = across_limit
         self.timed, self.ranges, self.local_rounds, self.copies_edges = timed, ranges, local_rounds, True
         self.host_rounds, self.reach = host_rounds, reach
-        self.values = checked(schedule, given)
+        self.values = checked(schedule, keywords)
         self.key = (
             schedule, small, record, timed, ranges, renumber, blocks, local_rounds, host_rounds, across_limit,
-            reach, *sorted(given.items()),
+            reach, *sorted(keywords.items()),
         )  # fmt: skip
         self.sweeps, self.emit_limit, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
@@ -181,10 +181,10 @@ class GpuPlan:
 
         A schedule that the user named takes precedence over the traversal's. Made once for each traversal.
         """
-        found = self._under.get(traversal)
-        if found is None:
-            found = self._under[traversal] = self._made_under(traversal)
-        return found
+        derived = self._under.get(traversal)
+        if derived is None:
+            derived = self._under[traversal] = self._made_under(traversal)
+        return derived
 
     def _made_under(self, traversal: Traversal) -> GpuPlan:
         chosen = self._copy()
@@ -196,7 +196,7 @@ class GpuPlan:
         chosen.cull = sum(CULLING[name] for name in traversal.culling)
         if chosen.schedule == "bfs-4k":
             chosen.one_block = "single-block" in traversal.features
-            chosen.alone = chosen.small = at.BLOCK if chosen.one_block else -1
+            chosen.alone = chosen.small = control.BLOCK if chosen.one_block else -1
         return chosen
 
 

@@ -128,7 +128,7 @@ def _numbers(folder: Path) -> list[int]:
     """Return the numbers of all sets, complete or not, ascending."""
     if not folder.is_dir():
         return []
-    return sorted(int(found[1]) for entry in folder.iterdir() if (found := NAME.fullmatch(entry.name)))
+    return sorted(int(match[1]) for entry in folder.iterdir() if (match := NAME.fullmatch(entry.name)))
 
 
 def _complete(folder: Path) -> list[Path]:
@@ -160,12 +160,12 @@ def manifests(folder: Path, comm: Comm) -> list[tuple[Path, dict]]:
         DataError: a manifest is malformed or has another format version.
         OutputError: a manifest cannot be read.
     """
-    found: list[Any] = []
+    complete: list[Any] = []
     with comm.together():
         if comm.rank == 0:
             for place in _complete(folder):
-                found.append([place.name, _manifest(place / MANIFEST)])
-    return [(folder / name, manifest) for name, manifest in comm.bcast_json(found)]
+                complete.append([place.name, _manifest(place / MANIFEST)])
+    return [(folder / name, manifest) for name, manifest in comm.bcast_json(complete)]
 
 
 def _manifest(path: Path) -> dict:

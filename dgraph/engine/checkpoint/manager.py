@@ -47,14 +47,14 @@ def interval(text: str | int | None) -> tuple[int | None, float | None]:
     if text is None:
         return None, None
     word = str(text) if isinstance(text, str) or is_int64(text) else ""
-    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)(s|m|h)|(\d{1,18})", word)
-    if not found or not float(found[1] or found[3]):
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)(s|m|h)|(\d{1,18})", word)
+    if not match or not float(match[1] or match[3]):
         raise UsageError(
             f"checkpoint interval every = {shown(text)}: write rounds such as 100, or a time such as 300s, 10m, 1h"
         )
-    if found[3]:
-        return int(found[3]), None
-    return None, float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+    if match[3]:
+        return int(match[3]), None
+    return None, float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 class CheckpointManager:
@@ -205,8 +205,8 @@ class CheckpointManager:
         return error
 
     def _load(self, resume: str | None) -> None:
-        found = manifests(self.folder, self.comm)
-        if not found:
+        sets = manifests(self.folder, self.comm)
+        if not sets:
             if resume == "must":
                 raise UsageError(f"--resume must: there is no checkpoint in {self.folder}")
             return
@@ -214,10 +214,10 @@ class CheckpointManager:
             raise UsageError(
                 f"{self.folder} holds a checkpoint already; go on from it with --resume auto, or remove the folder"
             )
-        for place, manifest in found:
+        for place, manifest in sets:
             self._refuse_another(place, manifest["identity"])
         broken = []
-        for place, manifest in found:
+        for place, manifest in sets:
             try:
                 arrays = read(place, manifest, self.comm)
             except (DataError, OutputError) as error:

@@ -29,18 +29,18 @@ def redistribute(
         DataError: a vertex is missing in ``gids``, or occurs more than once.
     """
     share = -(-n // comm.size)
-    held = min(max(n - comm.rank * share, 0), share)
+    own = min(max(n - comm.rank * share, 0), share)
     order, to = _by_owner(gids, share, comm)
     received = np.concatenate(comm.alltoallv(to)) - comm.rank * share
     wanted_order, requests = _by_owner(wanted, share, comm)
     requested = comm.alltoallv(requests)
     with comm.together():
-        if len(received) != held or not np.array_equal(np.bincount(received, minlength=held), np.ones(held)):
+        if len(received) != own or not np.array_equal(np.bincount(received, minlength=own), np.ones(own)):
             raise DataError("the checkpoint does not hold every vertex once; start anew")
     out = {}
     cuts = np.cumsum([len(part) for part in to])[:-1]
     for name, values in columns.items():
-        table = np.empty(held, values.dtype)
+        table = np.empty(own, values.dtype)
         table[received] = np.concatenate(comm.alltoallv(np.split(values[order], cuts)))
         answers = comm.alltoallv([table[part - comm.rank * share] for part in requested])
         out[name] = np.empty(len(wanted), values.dtype)

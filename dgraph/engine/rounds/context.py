@@ -290,8 +290,8 @@ class Context:
         else:
             coming = coming[max(self.place - 1, 0) : self.place]
         traced = [(trace(program, local.out.weight_type), local) for program, local in coming]
-        found = [self.backend.ahead(*each, "auto") for each in traced]
-        return [compile for compile in found if compile]
+        compilations = [self.backend.ahead(*arguments, "auto") for arguments in traced]
+        return [compile for compile in compilations if compile]
 
     def _direction(self, program: Program) -> str:
         """Return the requested direction where the program supports it, else its traversal's or only direction."""

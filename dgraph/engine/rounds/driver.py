@@ -89,10 +89,10 @@ class RoundDriver(ABC):
         self.error: BaseException | None = None
         self.requests = 0
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init`` on every rank and agree on the first totals."""
         with self.record("init"):
-            self._attempt(lambda: self.machine.start(given))
+            self._attempt(lambda: self.machine.start(initial))
             self._agree(starting=True)
 
     @abstractmethod
@@ -189,9 +189,9 @@ class HostDriven(RoundDriver):
         super().__init__(machine, comm, record, progress, checkpoints)
         self.shared, self.sync = machine, sync
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Start the machine; GPUs begin together, since they wait for each other's signals."""
-        super().start(given)
+        super().start(initial)
         if self.sync.device_exchange:
             with self.record("init"):
                 self.comm.barrier()
@@ -262,10 +262,10 @@ class OneLaunch(RoundDriver):
         super().__init__(machine, comm, record, progress, checkpoints)
         self.first_batch = max(1, min(machine.first_rounds, machine.first_arcs // max(arcs, 1)))
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init``; a machine that also began its first round needs no totals from here."""
         with self.record("init"):
-            self._attempt(lambda: self.machine.start(given))
+            self._attempt(lambda: self.machine.start(initial))
             if not self.machine.started or self.error is not None:
                 self._agree(starting=True)
 

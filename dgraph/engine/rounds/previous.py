@@ -56,10 +56,10 @@ class PreviousAnswer:
                     values = np.where(values < 0, values, shifted(values, step.shift))
         if self._rows is None:
             return values
-        found = np.full(self.local.masters, fill, values.dtype)
+        column = np.full(self.local.masters, fill, values.dtype)
         old = self._rows >= 0
-        found[old] = values[self._rows[old]]
-        return found
+        column[old] = values[self._rows[old]]
+        return column
 
     def taken(self, name: str, fill: Any, vertices: bool = False) -> np.ndarray:
         """Return a column as :meth:`column` does, and note that the run starts from it."""
@@ -79,8 +79,8 @@ class PreviousAnswer:
         Returns:
             int64 (masters,); the largest int64 where there is none.
         """
-        found = self.column("predecessor", -1, vertices=True)
-        return np.where(fell | (found < 0), np.iinfo(np.int64).max, found)
+        parents = self.column("predecessor", -1, vertices=True)
+        return np.where(fell | (parents < 0), np.iinfo(np.int64).max, parents)
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -89,19 +89,19 @@ class PreviousAnswer:
         original = self.local.original[: self.local.masters]
         if not self.local.ascending:
             return np.isin(original, ends).astype(np.uint8)
-        found = np.zeros(original.size, np.uint8)
-        at = np.searchsorted(original, ends)
-        found[at[at < original.size][original[at[at < original.size]] == ends[at < original.size]]] = 1
-        return found
+        flags = np.zeros(original.size, np.uint8)
+        rows = np.searchsorted(original, ends)
+        flags[rows[rows < original.size][original[rows[rows < original.size]] == ends[rows < original.size]]] = 1
+        return flags
 
 
 def previous_answer(
-    given: Result, name: str, version: Version, local: LocalGraph, directed: bool, comm: Comm
+    previous: Result, name: str, version: Version, local: LocalGraph, directed: bool, comm: Comm
 ) -> tuple[PreviousAnswer | None, str]:
     """Return the usable parts of an earlier answer, or None and why the run starts from scratch; collective.
 
     Args:
-        given: the earlier result.
+        previous: the earlier result.
         name: the algorithm.
         version: version of the graph of this run.
         local: its partition.
@@ -111,37 +111,37 @@ def previous_answer(
     Raises:
         UsageError: a result of another algorithm or of another graph.
     """
-    if not isinstance(given, Result):
+    if not isinstance(previous, Result):
         raise UsageError(
-            f"previous={type(given).__name__} is not a result; give what an earlier run of {name} returned"
+            f"previous={type(previous).__name__} is not a result; give what an earlier run of {name} returned"
         )
-    if given.algorithm != name:
-        raise UsageError(f"previous is a result of {given.algorithm}, and this is {name}; give one of {name}")
-    if given.version is None or given.version.lineage is not version.lineage or given.comm is not comm:
+    if previous.algorithm != name:
+        raise UsageError(f"previous is a result of {previous.algorithm}, and this is {name}; give one of {name}")
+    if previous.version is None or previous.version.lineage is not version.lineage or previous.comm is not comm:
         raise UsageError(
             "previous is a result of another graph; give one of this graph or of a graph that it was made from by "
             "with_edges, or leave previous out"
         )
-    steps = version.since(given.version)
+    steps = version.since(previous.version)
     if steps is None:
         return None, "previous is of a graph that this one was not made from, or its changes are no longer remembered"
-    if not given.converged:
+    if not previous.converged:
         return None, "a limit ended the previous run"
-    columns = given.columns if given.named is None else given.named.columns
+    columns = previous.columns if previous.named is None else previous.named.columns
     vertex = columns["vertex"]
     added = np.zeros((0, 2), np.int64)
     for step in steps:
         if step.shift is not None:
             vertex, added = shifted(vertex, step.shift), shifted(added, step.shift)
         added = np.concatenate([added, step.added])
-    rows, lost = _rows(vertex, local)
+    rows, lost = _match_rows(vertex, local)
     if comm.total(lost):
         return None, "the previous run had another policy"
     removed, raised = any(step.removed for step in steps), any(step.raised for step in steps)
     return PreviousAnswer(added, removed, raised, directed, local, columns, steps, rows), ""
 
 
-def _rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray | None, int]:
+def _match_rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray | None, int]:
     """Return the row of every master in an ascending column of vertices, -1 for new ones; and the rows of no master.
 
     None stands for equal rows.
@@ -149,7 +149,7 @@ def _rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray | None, int
     original = local.original[: local.masters]
     if np.array_equal(vertex, original):
         return None, 0
-    at = np.searchsorted(vertex, original)
-    found = np.minimum(at, max(vertex.size - 1, 0))
-    same = vertex[found] == original if vertex.size else np.zeros(original.size, bool)
-    return np.where(same, found, -1), vertex.size - int(np.count_nonzero(same))
+    positions = np.searchsorted(vertex, original)
+    rows = np.minimum(positions, max(vertex.size - 1, 0))
+    same = vertex[rows] == original if vertex.size else np.zeros(original.size, bool)
+    return np.where(same, rows, -1), vertex.size - int(np.count_nonzero(same))

@@ -44,21 +44,21 @@ class State:
 
     def largest(self, name: str) -> tuple[int, int]:
         """Return the largest value on this rank of a field of integers, at least 0, and how many vertices have it."""
-        found = self._on_device("largest", name)
-        if found is None:
+        figures = self._on_device("largest", name)
+        if figures is None:
             most = int(self[name].max(initial=0))
-            found = most, int(np.count_nonzero(self[name] == most))
-        return found
+            figures = most, int(np.count_nonzero(self[name] == most))
+        return figures
 
     def total(self, name: str) -> float:
         """Return the sum of a field of floats on this rank."""
-        found = self._on_device("total", name)
-        return float(self[name].sum(dtype=np.float64)) if found is None else found
+        total = self._on_device("total", name)
+        return float(self[name].sum(dtype=np.float64)) if total is None else total
 
     def own(self, name: str, local: LocalGraph) -> int:
         """Count the vertices of this rank whose value is their own original id."""
-        found = self._on_device("own", name)
-        return int(np.count_nonzero(self[name] == local.original[: local.masters])) if found is None else found
+        count = self._on_device("own", name)
+        return int(np.count_nonzero(self[name] == local.original[: local.masters])) if count is None else count
 
     def reached(self, name: str, local: LocalGraph) -> tuple[int, float, int]:
         """Return figures of distances on this rank.
@@ -66,12 +66,12 @@ class State:
         Returns:
             vertices with a path, their largest distance (0 if there are none), and the sum of their out-degrees.
         """
-        found = self._on_device("reached", name)
-        if found is None:
+        figures = self._on_device("reached", name)
+        if figures is None:
             from dgraph.engine.rounds.field_figures import reached  # loads the compiler
 
-            found = reached(self[name], local.out_degree[: local.masters])
-        return found
+            figures = reached(self[name], local.out_degree[: local.masters])
+        return figures
 
     def begin_reached(self, name: str, local: LocalGraph) -> Callable[[], tuple[int, float, int]]:
         """Begin to find what :meth:`reached` returns, where a GPU holds the field; return the function that waits."""

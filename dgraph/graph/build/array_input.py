@@ -79,15 +79,15 @@ def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
     for start in range(0, weights.size, STEP):
         undefined = np.isnan(weights[start : start + STEP])
         if undefined.any():
-            at = start + int(np.argmax(undefined))
-            raise DataError(f"{name}[{before + at}] is {weights[at]}; a weight is a number; correct it")
+            index = start + int(np.argmax(undefined))
+            raise DataError(f"{name}[{before + index}] is {weights[index]}; a weight is a number; correct it")
 
 
 def check_range(values: np.ndarray, low: int, high: int, name: str, before: int = 0) -> None:
     """Refuse integers outside ``low .. high``, with the index counted from ``before``."""
     if values.size and not (low <= int(values.min()) and int(values.max()) <= high):
-        at = int(np.argmax((values < low) | (values > high)))
-        raise DataError(f"{name}[{before + at}] is {values[at]}; it must be within {low} .. {high}; correct it")
+        index = int(np.argmax((values < low) | (values > high)))
+        raise DataError(f"{name}[{before + index}] is {values[index]}; it must be within {low} .. {high}; correct it")
 
 
 def host_array(values, name: str) -> np.ndarray:

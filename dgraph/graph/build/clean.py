@@ -91,7 +91,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable
-    rule, known, extra = options.merge, raw.ids, raw.extra
+    rule, input_ids, extra = options.merge, raw.ids, raw.extra
     keep_parallel = options.keep_parallel or (raw.parallel and rule == "min")
     vertices_at, edges_at = raw.vertices_at or (lambda _: facts.name), raw.edges_at or (lambda _: facts.name)
     why = raw.why if directed == raw.directed else "asked for"
@@ -113,7 +113,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         src = to_gids(ids, src, edges_at, comm, disposable)
         dst = to_gids(ids, dst, edges_at, comm, disposable)
     else:
-        ids = known or ConsecutiveIds(n, base)
+        ids = input_ids or ConsecutiveIds(n, base)
     edges = None
     if rule != "min":
         edges = prepare(src, dst, weights, rule, doubled, both and not doubled, comm, halves)
@@ -124,7 +124,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    offsets, targets, weights, loops = _rows(listed, cuts, comm)
+    offsets, targets, weights, loops = _place_rows(listed, cuts, comm)
     del listed
     first = int(cuts[comm.rank])
     sort_rows(offsets, targets, weights)
@@ -254,8 +254,10 @@ class _Listed:
 
     def sample(self) -> np.ndarray:
         """Return up to :data:`SAMPLES` sources of arcs, evenly spaced."""
-        at = np.linspace(0, max(self.size - 1, 0), min(SAMPLES, self.size)).astype(np.int64)
-        return self.gids(np.concatenate([self.src[at], self.dst[at]]) if self.doubled else self.src[at])
+        positions = np.linspace(0, max(self.size - 1, 0), min(SAMPLES, self.size)).astype(np.int64)
+        return self.gids(
+            np.concatenate([self.src[positions], self.dst[positions]]) if self.doubled else self.src[positions]
+        )
 
     def arcs(self, step: int) -> tuple:
         """Return sources, targets and weights of the arcs of chunk ``step``, and its number of listed self-loops."""
@@ -273,7 +275,7 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
+def _place_rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
     """Return the CSR rows of this rank, unsorted within a row, and the number of self-loops listed here.
 
     Arcs travel twice: the first pass counts sources, the second places arcs. This avoids a buffer of all arcs in
@@ -282,8 +284,8 @@ def _rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
     first, steps, loops = int(cuts[comm.rank]), comm.largest(-(-listed.size // CHUNK)), 0
     offsets = np.zeros(int(cuts[comm.rank + 1]) - first + 1, np.int64)
     for step in range(steps):
-        src, _, _, found = listed.arcs(step)
-        loops += found
+        src, _, _, loops_of_step = listed.arcs(step)
+        loops += loops_of_step
         for piece in _send((src,), cuts, comm):
             count_rows(piece[0], first, offsets)
     np.cumsum(offsets, out=offsets)

@@ -40,11 +40,11 @@ def number_ids(
     """
     columns = columns if listed is None else [listed]
     lowest = _lowest(columns, comm)
-    held = _ReceivedIds(distinct=listed is None)
+    received = _ReceivedIds(distinct=listed is None)
     for chunk in _chunks(columns, comm):
         for part in comm.alltoallv(_cut(np.sort(chunk).astype(np.int64, copy=False), lowest)):
-            held.add(part)
-    here = held.ascending()
+            received.add(part)
+    here = received.ascending()
     twice = here[1:][here[1:] == here[:-1]]
     lowest_twice = -comm.largest(-int(twice[0]) if twice.size else -NONE)
     with comm.together():
@@ -69,7 +69,7 @@ def to_gids(
     Raises:
         DataError: an id that is not a vertex; the lowest is named.
     """
-    start, at = int(ids.starts[comm.rank]), 0
+    start, offset = int(ids.starts[comm.rank]), 0
     look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
     within = disposable and column.flags.owndata and column.itemsize >= look_up.dtype.itemsize
     out = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
@@ -77,8 +77,8 @@ def to_gids(
         counts, grouped, places = _owners(chunk.astype(np.int64, copy=False), ids.lowest)
         requests = comm.alltoallv(np.split(grouped, np.cumsum(counts)[:-1]))
         answers = comm.alltoallv([look_up(part) for part in requests])
-        out[at + places] = np.concatenate(answers)
-        at += chunk.size
+        out[offset + places] = np.concatenate(answers)
+        offset += chunk.size
     missing = -comm.largest(-look_up.missing)
     with comm.together():
         if missing < NONE:
@@ -136,10 +136,10 @@ def _lowest(columns, comm):
     """
     bound, hashes, ids = np.uint64(0xFFFFFFFFFFFFFFFF), np.empty(0, np.uint64), np.empty(0, np.int64)
     for column in columns:
-        for at in range(0, column.size, CHUNK):
-            found = _below(column[at : at + CHUNK], bound)
-            hashes, first = np.unique(np.concatenate([hashes, found[0]]), return_index=True)
-            ids = np.concatenate([ids, found[1]])[first]
+        for offset in range(0, column.size, CHUNK):
+            below = _below(column[offset : offset + CHUNK], bound)
+            hashes, first = np.unique(np.concatenate([hashes, below[0]]), return_index=True)
+            ids = np.concatenate([ids, below[1]])[first]
             if hashes.size > SAMPLES:
                 hashes, ids = hashes[:SAMPLES], ids[:SAMPLES]
                 bound = hashes[-1]
@@ -210,9 +210,9 @@ def _owners(ids, lowest):
     cursor = np.cumsum(counts) - counts
     grouped, places = np.empty_like(ids), np.empty(ids.size, np.int64)
     for i in range(ids.size):
-        at = cursor[owner[i]]
-        cursor[owner[i]] = at + 1
-        grouped[at], places[at] = ids[i], i
+        position = cursor[owner[i]]
+        cursor[owner[i]] = position + 1
+        grouped[position], places[position] = ids[i], i
     return counts, grouped, places
 
 
@@ -230,18 +230,18 @@ def _look_up(wanted, ids, low, shift, buckets, start, out):
     """Fill ``out`` with gids; return the position of the lowest id that is absent, or -1."""
     missing = np.int64(-1)
     for i in range(wanted.size):
-        at, end = np.int64(0), np.int64(0)
+        position, end = np.int64(0), np.int64(0)
         if ids.size and ids[0] <= wanted[i] <= ids[-1]:
             bucket = (wanted[i] - low) >> shift
-            at, end = np.int64(buckets[bucket]), np.int64(buckets[bucket + 1])
+            position, end = np.int64(buckets[bucket]), np.int64(buckets[bucket + 1])
         last = end
-        while at < end:
-            middle = (at + end) >> 1
+        while position < end:
+            middle = (position + end) >> 1
             if ids[middle] < wanted[i]:
-                at = middle + 1
+                position = middle + 1
             else:
                 end = middle
-        if (at == last or ids[at] != wanted[i]) and (missing < 0 or wanted[i] < wanted[missing]):
+        if (position == last or ids[position] != wanted[i]) and (missing < 0 or wanted[i] < wanted[missing]):
             missing = i
-        out[i] = start + at
+        out[i] = start + position
     return missing

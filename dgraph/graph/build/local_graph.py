@@ -39,31 +39,31 @@ def build_parts(block: EdgeBlock, placement: Placement, comm: Comm) -> list[Loca
     layout = PartLayout(placement.parts, comm)
     owners, masters = move_masters(block, placement, layout)
     if placement.cut == "outgoing":
-        held = move_rows(block, owners, masters, layout)
+        arcs_of_parts = move_rows(block, owners, masters, layout)
     else:
-        held = move_arcs(block, placement, layout)
-    return number(block, masters, held, placement.owner, layout)
+        arcs_of_parts = move_arcs(block, placement, layout)
+    return number(block, masters, arcs_of_parts, placement.owner, layout)
 
 
-def number(whole, masters: list[Masters], held: list[HeldArcs], owner, layout: PartLayout) -> list[LocalGraph]:
-    """Build the local graphs of the parts here from their masters and arcs; collective. Empties ``held``.
+def number(whole, masters: list[Masters], arcs_of_parts: list[HeldArcs], owner, layout: PartLayout) -> list[LocalGraph]:
+    """Build the local graphs of the parts here from their masters and arcs; collective. Empties ``arcs_of_parts``.
 
     Args:
         whole: the graph: anything with ``n, m, arcs, directed, ids`` as in :class:`EdgeBlock`.
         masters: vertices owned by each part here.
-        held: arcs of each part here.
+        arcs_of_parts: arcs of each part here.
         owner: function from gids to parts, for every vertex that a part here holds an arc of.
         layout: assignment of parts to ranks.
     """
     comm = layout.comm
     numbered = []
     with comm.together():
-        for part, owned, arcs in zip(layout.here, masters, held, strict=True):
+        for part, owned, arcs in zip(layout.here, masters, arcs_of_parts, strict=True):
             here = _vertices(whole.n, owned, arcs)
             lids, counts = _lids(here, part, arcs, owner, layout.count)
             gids = np.empty(len(lids), np.int64)
             gids[lids] = here.members()
-            numbered.append((gids, _rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
+            numbered.append((gids, _build_rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
             del here, lids
     peer_mirrors = mirrors_of_peers(
         [own_mirrors for *_, own_mirrors in numbered], [gids for gids, *_ in numbered], masters, layout
@@ -98,24 +98,24 @@ def _whole(block, comm) -> LocalGraph:
     )
 
 
-def _vertices(n: int, masters: Masters, held: HeldArcs) -> GidSet:
+def _vertices(n: int, masters: Masters, arcs: HeldArcs) -> GidSet:
     """Return the set of masters and of all ends of the arcs held here."""
     here = GidSet(n)
-    for gids in (masters.gids, held.rows, held.targets):
+    for gids in (masters.gids, arcs.rows, arcs.targets):
         here.add(gids)
     check_size(here.seal())
     return here
 
 
-def _lids(here: GidSet, part: int, held: HeldArcs, owner, parts: int) -> tuple[np.ndarray, np.ndarray]:
+def _lids(here: GidSet, part: int, arcs: HeldArcs, owner, parts: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the lid of every local vertex by ascending gid (uint32), and mirror counts by owner and role.
 
     Masters come first, then mirrors in the order that :class:`Mirrors` requires. The counts are int64 (parts, 3):
     column only, both, row only.
     """
     is_row, is_column = np.zeros((2, len(here)), bool)
-    here.mark(held.rows, is_row)
-    here.mark(held.targets, is_column)
+    here.mark(arcs.rows, is_row)
+    here.mark(arcs.targets, is_column)
     owners = owner(here.members()).astype(np.int64)
     group = np.where(is_column, is_row, 2)
     key = np.where(owners == part, 0, 1 + 3 * owners + group)
@@ -123,18 +123,18 @@ def _lids(here: GidSet, part: int, held: HeldArcs, owner, parts: int) -> tuple[n
     return _ranks(key, np.cumsum(counts) - counts), counts[1:].reshape(parts, 3)
 
 
-def _rows(here: GidSet, lids: np.ndarray, held: HeldArcs) -> Csr:
-    """Return the CSR by source lid; empties ``held``. Rows that are already in order are not moved."""
-    sources = here.translate(held.rows, lids)
+def _build_rows(here: GidSet, lids: np.ndarray, arcs: HeldArcs) -> Csr:
+    """Return the CSR by source lid; empties ``arcs``. Rows that are already in order are not moved."""
+    sources = here.translate(arcs.rows, lids)
     offsets = np.zeros(len(lids) + 1, np.int64)
-    np.add.at(offsets, sources.astype(np.int64) + 1, held.counts)
+    np.add.at(offsets, sources.astype(np.int64) + 1, arcs.counts)
     np.cumsum(offsets, out=offsets)
-    held.targets = here.translate(held.targets, lids, in_place=held.ours)
+    arcs.targets = here.translate(arcs.targets, lids, in_place=arcs.ours)
     if np.any(sources[1:] < sources[:-1]):
-        held.targets = spread(offsets[:-1].copy(), sources, held.counts, held.targets)
-        if held.weights is not None:
-            held.weights = spread(offsets[:-1].copy(), sources, held.counts, held.weights)
-    return Csr(offsets, held.targets, held.weights)
+        arcs.targets = spread(offsets[:-1].copy(), sources, arcs.counts, arcs.targets)
+        if arcs.weights is not None:
+            arcs.weights = spread(offsets[:-1].copy(), sources, arcs.counts, arcs.weights)
+    return Csr(offsets, arcs.targets, arcs.weights)
 
 
 def mirrors_of(masters: int, counts: np.ndarray) -> dict[int, Mirrors]:
@@ -187,8 +187,8 @@ def mirror_degrees(
 def _originals(whole, gids: list[np.ndarray], comm: Comm) -> list[np.ndarray]:
     """Return original ids by part, in one collective look-up for all parts of a rank."""
     wanted = gids[0] if len(gids) == 1 else np.concatenate([np.zeros(0, np.int64), *gids])
-    found = whole.ids.to_original(wanted, comm)
-    return np.split(found, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
+    originals = whole.ids.to_original(wanted, comm)
+    return np.split(originals, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
 
 
 def check_size(vertices: int) -> None:
@@ -213,8 +213,8 @@ def spread(starts, sources, counts, values):
     out = np.empty_like(values)
     taken = 0
     for i in range(sources.size):
-        at = starts[sources[i]]
-        out[at : at + counts[i]] = values[taken : taken + counts[i]]
+        start = starts[sources[i]]
+        out[start : start + counts[i]] = values[taken : taken + counts[i]]
         starts[sources[i]] += counts[i]
         taken += counts[i]
     return out

@@ -79,10 +79,10 @@ class OrderedIds(VertexIds):
     def to_gid(self, originals, comm):
         """Return the new gids (int64) of original ids, -1 for ids of no vertex; collective."""
         former, first = self.base.to_gid(originals, comm), self.forward_starts[comm.rank]
-        found = former >= 0
+        present = former >= 0
         gids = np.full(former.size, -1, np.int64)
-        gids[found] = remote_look_up(
-            former[found], lambda g: _owner(self.forward_starts, g), lambda g: self.forward[g - first], comm
+        gids[present] = remote_look_up(
+            former[present], lambda g: _owner(self.forward_starts, g), lambda g: self.forward[g - first], comm
         )
         return gids
 
@@ -98,8 +98,8 @@ class OrderedIds(VertexIds):
             backward = np.concatenate([backward, places])
         counts = np.cumsum(comm.allgather(np.array([forward.size, backward.size], np.int64)), axis=0)
         starts = np.concatenate([np.zeros((1, 2), np.int64), counts])
-        made = OrderedIds(base, forward, starts[:, 0].copy(), backward, starts[:, 1].copy())
-        return made, np.full(below.size, n, np.int64)
+        ids = OrderedIds(base, forward, starts[:, 0].copy(), backward, starts[:, 1].copy())
+        return ids, np.full(below.size, n, np.int64)
 
 
 def _owner(starts: np.ndarray, gids: np.ndarray) -> np.ndarray:
@@ -108,8 +108,8 @@ def _owner(starts: np.ndarray, gids: np.ndarray) -> np.ndarray:
 
 def _places(degrees: np.ndarray, comm: Comm) -> np.ndarray:
     """Return the rank of every vertex here in the order of descending degree, int64; collective."""
-    found, inverse, counts = np.unique(-degrees, return_inverse=True, return_counts=True)
-    values = comm.allgatherv(found)
+    distinct, inverse, counts = np.unique(-degrees, return_inverse=True, return_counts=True)
+    values = comm.allgatherv(distinct)
     everywhere = np.concatenate(values)
     ranks = np.repeat(np.arange(comm.size), [part.size for part in values])
     order = np.lexsort((ranks, everywhere))

@@ -140,10 +140,10 @@ def _weights_at(positions: np.ndarray, weights: np.ndarray, comm: Comm) -> np.nd
     """Return the weights of edges by their positions in the input; collective."""
     bits = weights.view(f"i{weights.itemsize}").astype(np.int64, copy=False)
     starts = comm.allgather(np.array([comm.before(weights.size)], np.int64))[:, 0]
-    found = remote_look_up(
+    answers = remote_look_up(
         positions,
-        lambda at: np.searchsorted(starts, at, side="right") - 1,
-        lambda at: bits[at - starts[comm.rank]],
+        lambda wanted: np.searchsorted(starts, wanted, side="right") - 1,
+        lambda wanted: bits[wanted - starts[comm.rank]],
         comm,
     )
-    return found.astype(f"i{weights.itemsize}", copy=False).view(weights.dtype)
+    return answers.astype(f"i{weights.itemsize}", copy=False).view(weights.dtype)

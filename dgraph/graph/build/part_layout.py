@@ -58,8 +58,8 @@ class PartLayout:
         received: list[list[np.ndarray]] = [[] for _ in self.here]
         for part, lengths in zip(came, counts, strict=True):
             pieces = np.split(part, np.cumsum(lengths)[:-1]) if len(lengths) else []
-            for i, each in enumerate(received):
-                each += pieces[i :: len(self.here)]
+            for i, pieces_of_part in enumerate(received):
+                pieces_of_part += pieces[i :: len(self.here)]
         return received
 
     def _dtype(self, sent) -> np.dtype:

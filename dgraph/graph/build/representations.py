@@ -50,7 +50,7 @@ def costs(block: EdgeBlock) -> list[Cost]:
     vertices, ends = rng.integers(0, n, (2, PROBES))
     dense, bits = n * n * max(value, 1), n * ((n + 7) // 8)
     coo = (block.sources(), block.targets)
-    found = []
+    measured = []
     for name, memory, order, arrays, kernels in (
         ("adjacency matrix", dense, ("n", "1"), lambda: (_matrix(block),), (_matrix_row, _matrix_has, _matrix_sweep)),
         ("bitmap", bits + value * m, ("n / 64", "1"), lambda: (_bitmap(block),), (_bits_row, _bits_has, _bits_sweep)),
@@ -61,8 +61,8 @@ def costs(block: EdgeBlock) -> list[Cost]:
     ):
         fits = memory <= ROOM
         times = _timed(arrays(), kernels, vertices, ends, m) if fits else (None, None, None)
-        found.append(Cost(name, memory, order, *times))
-    return found
+        measured.append(Cost(name, memory, order, *times))
+    return measured
 
 
 def _timed(arrays: tuple, kernels: tuple[Callable, Callable, Callable], vertices, ends, m) -> tuple[float, ...]:
@@ -70,7 +70,7 @@ def _timed(arrays: tuple, kernels: tuple[Callable, Callable, Callable], vertices
     row(*arrays, vertices[:1]), has(*arrays, vertices[:1], ends[:1]), sweep(*arrays)  # compiles
     out = []
     for kernel, words, share in ((row, (vertices,), PROBES), (has, (vertices, ends), PROBES), (sweep, (), max(m, 1))):
-        few = tuple(each[: max(1, PROBES // 50)] for each in words)
+        few = tuple(array[: max(1, PROBES // 50)] for array in words)
         began = time.perf_counter()
         kernel(*arrays, *few)
         spent = time.perf_counter() - began

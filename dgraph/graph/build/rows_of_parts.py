@@ -11,21 +11,21 @@ from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 
 
-def rows_of(known: EdgeBlock | GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
+def rows_of(graph: EdgeBlock | GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
     """Return this rank's rows of a partitioned graph; collective. On one rank they are the partition's own arrays."""
     out = local.out
     if comm.size == 1:
-        targets = out.neighbours.astype(gid_type(known.n), copy=False)
+        targets = out.neighbours.astype(gid_type(graph.n), copy=False)
         return EdgeBlock(
-            known.n, known.m, known.arcs, 0, out.offsets, targets, out.weights, known.directed, known.ids, known.facts
+            graph.n, graph.m, graph.arcs, 0, out.offsets, targets, out.weights, graph.directed, graph.ids, graph.facts
         )
-    gids = local.gids.astype(gid_type(known.n))
-    return rows_of_arcs(known, np.repeat(gids, np.diff(out.offsets)), gids[out.neighbours], out.weights, comm)
+    gids = local.gids.astype(gid_type(graph.n))
+    return rows_of_arcs(graph, np.repeat(gids, np.diff(out.offsets)), gids[out.neighbours], out.weights, comm)
 
 
-def rows_of_arcs(known: EdgeBlock | GraphFacts, src: np.ndarray, dst: np.ndarray, weights, comm: Comm) -> EdgeBlock:
+def rows_of_arcs(graph: EdgeBlock | GraphFacts, src: np.ndarray, dst: np.ndarray, weights, comm: Comm) -> EdgeBlock:
     """Return this rank's rows of a clean graph's arcs, by gid and on any ranks; collective."""
-    raw = RawEdges(src, dst, weights, known.directed, known.n, mirrored=not known.directed)
+    raw = RawEdges(src, dst, weights, graph.directed, graph.n, mirrored=not graph.directed)
     block = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=True))
-    block.ids, block.facts = known.ids, known.facts
+    block.ids, block.facts = graph.ids, graph.facts
     return block

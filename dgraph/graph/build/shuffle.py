@@ -123,7 +123,7 @@ def move_arcs(block: EdgeBlock, placement: Placement, layout: PartLayout) -> lis
                 lengths[part][peer].append(np.diff(firsts, append=len(piece)))
     return [
         HeldArcs(
-            _joined(of_rows, block.targets.dtype), _joined(of_lengths, np.int64),
+            _concatenate_parts(of_rows, block.targets.dtype), _concatenate_parts(of_lengths, np.int64),
             inbox.targets, inbox.weights, ours=True,
         )
         for of_rows, of_lengths, inbox in zip(rows, lengths, inboxes, strict=True)
@@ -167,8 +167,8 @@ def _receive(inboxes, block, start, stop, order, cuts, layout):
 
 def _fill(inboxes, name, came):
     for inbox, pieces in zip(inboxes, came, strict=True):
-        for at, piece in zip(inbox.next, pieces, strict=True):
-            getattr(inbox, name)[at : at + len(piece)] = piece
+        for start, piece in zip(inbox.next, pieces, strict=True):
+            getattr(inbox, name)[start : start + len(piece)] = piece
     return [np.array([len(piece) for piece in pieces], np.int64) for pieces in came]
 
 
@@ -180,5 +180,5 @@ def _parts(look_up: Callable[..., np.ndarray], *gids: np.ndarray) -> np.ndarray:
         raise UsageError(str(wrong)) from wrong
 
 
-def _joined(parts: list[list[np.ndarray]], dtype) -> np.ndarray:
+def _concatenate_parts(parts: list[list[np.ndarray]], dtype) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype), *(part for by_peer in parts for part in by_peer)])

@@ -32,13 +32,13 @@ class Changed:
 
     Attributes:
         local: this rank's part.
-        known: size and facts of the graph.
+        facts: size and facts of the graph.
         raised: True if the weight of an edge rose.
         gone, came: arcs that this rank removed and inserted; one whose weight changed is in both.
     """
 
     local: LocalGraph
-    known: GraphFacts
+    facts: GraphFacts
     raised: bool
     gone: Arcs
     came: Arcs
@@ -50,28 +50,28 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Arcs of a change in the partition before it, equal on every rank but for ``at``.
+class _Positions:
+    """Arcs of a change in the partition before it, equal on every rank but for ``positions``.
 
     Attributes:
         copies: how many there are of each.
         holder: rank that has it; -1: none.
-        at: position of the first copy on this rank.
+        positions: that of the first copy on this rank.
     """
 
     copies: np.ndarray
     holder: np.ndarray
-    at: np.ndarray
+    positions: np.ndarray
 
-    def __getitem__(self, chosen) -> _Found:
-        return _Found(self.copies[chosen], self.holder[chosen], self.at[chosen])
+    def __getitem__(self, chosen) -> _Positions:
+        return _Positions(self.copies[chosen], self.holder[chosen], self.positions[chosen])
 
 
-def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False) -> Changed:
+def change(graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False) -> Changed:
     """Return the partition after a change; the old one is not modified; collective.
 
     Args:
-        known: the graph's size and facts.
+        graph: the graph's size and facts.
         local: this rank's part of it.
         what: the change.
         comm: communicator of the ranks.
@@ -81,49 +81,49 @@ def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
         UsageError: an edge to remove is not there; a rank would have more than 2**32 vertices.
         DataError: a sum of weights that does not fit.
     """
-    facts, gids = known.facts, shifted(local.gids, what.below)
+    facts, gids = graph.facts, shifted(local.gids, what.below)
     with comm.together():
         add, remove = what.add, what.remove
         if not facts.loops_kept:
             add = add[add.src != add.dst]
-        if not known.directed:
+        if not graph.directed:
             add, remove = both_ways(add), both_ways(remove)
             remove = distinct_pairs(remove, what.n)
         add = distinct(add, facts.merge, facts.duplicates_kept)
     gone = _find(local, gids, remove, comm)
     if not lenient:
-        _refuse_missing(what, remove, gone, known, comm)
-    held = _find(local, gids, add, comm)
-    there = (held.copies > 0) & ~np.isin(pair_numbers(add, what.n), pair_numbers(remove, what.n))
-    replaced, raised = _replaced(local, add, held, there, known, comm)
+        _refuse_missing(what, remove, gone, graph, comm)
+    existing = _find(local, gids, add, comm)
+    there = (existing.copies > 0) & ~np.isin(pair_numbers(add, what.n), pair_numbers(remove, what.n))
+    replaced, raised = _replaced(local, add, existing, there, graph, comm)
     fresh = np.ones(len(add), bool) if facts.duplicates_kept else ~there
-    add, held = add[fresh], held[fresh]
-    loops, duplicates = repetitions(known, what.n, (remove, gone.copies), (add, held.copies))
+    add, existing = add[fresh], existing[fresh]
+    loops, duplicates = repetitions(graph, what.n, (remove, gone.copies), (add, existing.copies))
     owners = tuple(_owners(local, gids, end, what, comm) for end in (add.src, add.dst))
-    holder = np.where(held.holder >= 0, held.holder, owners[_end_that_holds(local, comm)])
+    holder = np.where(existing.holder >= 0, existing.holder, owners[_end_that_holds(local, comm)])
     mine = holder == comm.rank
-    put = _joined(add[mine], replaced)
+    put = _join_arcs(add[mine], replaced)
     new = what.new[what.new % comm.size == comm.rank]
     numbers = numbers_after(
         local, gids, new, (add.src[mine], add.dst[mine]), tuple(own[mine] for own in owners), comm.rank, comm.size
     )  # fmt: skip
     with comm.together():
         check_size(len(numbers.gids))
-    cut = _joined(remove, replaced)
+    cut = _join_arcs(remove, replaced)
     out = _merged(local.out, local, gids, numbers, cut, put)
     more = _Sums((remove, add), (-gone.copies, np.ones(len(add), np.int64)))
-    made = _assembled(known, local, numbers, out, more, what, comm)
-    if known.directed and "incoming" in local.__dict__:
+    partition = _assembled(graph, local, numbers, out, more, what, comm)
+    if graph.directed and "incoming" in local.__dict__:
         before = local.incoming
-        made.incoming_from = lambda: _merged(before, local, gids, numbers, cut.reversed(), put.reversed())
+        partition.incoming_from = lambda: _merged(before, local, gids, numbers, cut.reversed(), put.reversed())
     notes = [*facts.notes, f"changed: {len(what.add):,} edges to add, {len(what.remove):,} to remove"]
-    isolated = facts.isolated + what.below.size + _isolated(made, more, comm)
+    isolated = facts.isolated + what.below.size + _isolated(partition, more, comm)
     facts = replace(
-        facts, notes=notes, isolated=isolated, largest_degree=comm.largest(made.largest_degree), loops=loops,
+        facts, notes=notes, isolated=isolated, largest_degree=comm.largest(partition.largest_degree), loops=loops,
         duplicates=duplicates,
     )  # fmt: skip
-    size = GraphFacts(made.n, made.m, made.arcs, known.directed, known.weight_type, what.ids, facts)
-    return Changed(made, size, raised, _removed(local, gids, cut), put)
+    size = GraphFacts(partition.n, partition.m, partition.arcs, graph.directed, graph.weight_type, what.ids, facts)
+    return Changed(partition, size, raised, _removed(local, gids, cut), put)
 
 
 def _removed(local: LocalGraph, gids: np.ndarray, cut: Arcs) -> Arcs:
@@ -131,8 +131,8 @@ def _removed(local: LocalGraph, gids: np.ndarray, cut: Arcs) -> Arcs:
     low, high = find(local.out, gids, lids_of(local.masters, gids, local.own_mirrors, cut.src), cut.dst)
     copies = high - low
     arcs = np.repeat(np.arange(len(cut)), copies)
-    at = np.arange(copies.sum()) + np.repeat(low - np.cumsum(copies) + copies, copies)
-    return Arcs(cut.src[arcs], cut.dst[arcs], None if local.out.weights is None else local.out.weights[at])
+    positions = np.arange(copies.sum()) + np.repeat(low - np.cumsum(copies) + copies, copies)
+    return Arcs(cut.src[arcs], cut.dst[arcs], None if local.out.weights is None else local.out.weights[positions])
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _Sums:
 
     @property
     def sources(self) -> np.ndarray:
-        return np.concatenate([each.src for each in self.arcs])
+        return np.concatenate([part.src for part in self.arcs])
 
     @property
     def copies(self) -> np.ndarray:
@@ -152,45 +152,45 @@ class _Sums:
 
     @property
     def loops(self) -> int:
-        same = np.concatenate([each.src == each.dst for each in self.arcs])
+        same = np.concatenate([part.src == part.dst for part in self.arcs])
         return int(self.copies[same].sum())
 
 
-def _find(local: LocalGraph, gids: np.ndarray, arcs: Arcs, comm: Comm) -> _Found:
+def _find(local: LocalGraph, gids: np.ndarray, arcs: Arcs, comm: Comm) -> _Positions:
     """Find arcs on all ranks; collective."""
     rows = lids_of(local.masters, gids, local.own_mirrors, arcs.src)
     low, high = find(local.out, gids, rows, arcs.dst)
     here = high - low
     copies = comm.allreduce(here)
-    return _Found(copies, comm.allreduce(np.where(here > 0, comm.rank, -1), "max"), low)
+    return _Positions(copies, comm.allreduce(np.where(here > 0, comm.rank, -1), "max"), low)
 
 
-def _refuse_missing(what: NumberedChange, remove: Arcs, gone: _Found, known: GraphFacts, comm: Comm) -> None:
+def _refuse_missing(what: NumberedChange, remove: Arcs, gone: _Positions, graph: GraphFacts, comm: Comm) -> None:
     missing = np.flatnonzero(gone.copies == 0)[:1]
     if not missing.size:
         return
     ends = np.array([remove.src[missing[0]], remove.dst[missing[0]]])
     original = what.ids.to_original(ends, comm)
     names = original if what.ids.names is None else what.ids.names.of(original, comm)
-    arrow = "→" if known.directed else "–"
-    raise UsageError(f"remove: the graph {known.facts.name} has no edge {names[0]} {arrow} {names[1]}; leave it out")
+    arrow = "→" if graph.directed else "–"
+    raise UsageError(f"remove: the graph {graph.facts.name} has no edge {names[0]} {arrow} {names[1]}; leave it out")
 
 
 def _replaced(
-    local: LocalGraph, add: Arcs, held: _Found, there: np.ndarray, known: GraphFacts, comm: Comm
+    local: LocalGraph, add: Arcs, existing: _Positions, there: np.ndarray, graph: GraphFacts, comm: Comm
 ) -> tuple[Arcs, bool]:
     """Return the arcs here that are added a second time and so change their weight; True if some weight rises."""
     none = add[:0]
-    if known.weight_type is None or known.facts.duplicates_kept:
+    if graph.weight_type is None or graph.facts.duplicates_kept:
         return none, False
     rose = 0
     with comm.together():
-        at = np.flatnonzero(there & (held.holder == comm.rank))
-        if at.size:
-            old = local.out.weights[held.at[at]]  # type: ignore[index]
-            new = merged_weights(old, add.weights[at], known.facts.merge)  # type: ignore[index]
+        positions = np.flatnonzero(there & (existing.holder == comm.rank))
+        if positions.size:
+            old = local.out.weights[existing.positions[positions]]  # type: ignore[index]
+            new = merged_weights(old, add.weights[positions], graph.facts.merge)  # type: ignore[index]
             rose = int(np.count_nonzero(new > old))
-            none = Arcs(add.src[at], add.dst[at], new)[new != old]
+            none = Arcs(add.src[positions], add.dst[positions], new)[new != old]
     return none, comm.total(rose) > 0
 
 
@@ -206,11 +206,11 @@ def _owners(local: LocalGraph, gids: np.ndarray, ends: np.ndarray, what: Numbere
 def _end_that_holds(local: LocalGraph, comm: Comm) -> int:
     """Return the end whose owner gets a new arc: 0 for the source, 1 for the target; collective."""
     columns = any(side.columns for side in local.own_mirrors.values())
-    parted, entered = (comm.total(int(each)) for each in (not local.whole_rows, columns))
+    parted, entered = (comm.total(int(flag)) for flag in (not local.whole_rows, columns))
     return int(parted > 0 and not entered)
 
 
-def _joined(one: Arcs, other: Arcs) -> Arcs:
+def _join_arcs(one: Arcs, other: Arcs) -> Arcs:
     weights = None
     if one.weights is not None and other.weights is not None:
         weights = np.concatenate([one.weights, other.weights])
@@ -229,13 +229,13 @@ def _merged(csr: Csr, local: LocalGraph, gids: np.ndarray, numbers: Numbers, cut
 
 
 def _assembled(
-    known: GraphFacts, local: LocalGraph, numbers: Numbers, out: Csr, more: _Sums, what: NumberedChange, comm: Comm
+    graph: GraphFacts, local: LocalGraph, numbers: Numbers, out: Csr, more: _Sums, what: NumberedChange, comm: Comm
 ) -> LocalGraph:
     """Put the parts together; collective."""
     masters, gids, copies = numbers.masters, numbers.gids, int(more.copies.sum())
     degrees = np.array(_carried(local.out_degree[: local.masters], numbers, masters))
-    at = lids_of(masters, gids, {}, more.sources)
-    np.add.at(degrees, at[at >= 0], more.copies[at >= 0])
+    rows = lids_of(masters, gids, {}, more.sources)
+    np.add.at(degrees, rows[rows >= 0], more.copies[rows >= 0])
     peers = local.peer_mirrors
     if comm.size > 1:
         layout, owned = PartLayout(comm.size, comm), [Masters(gids[:masters], degrees, np.zeros(0, np.int64))]
@@ -250,10 +250,10 @@ def _assembled(
         fresh = what.ids.to_original(gids[new], comm)
         if new.size:
             original[new] = fresh
-    edges = copies if known.directed else (copies - more.loops) // 2 + more.loops
+    edges = copies if graph.directed else (copies - more.loops) // 2 + more.loops
     return LocalGraph(
-        n=known.n + what.below.size, m=known.m + edges, arcs=known.arcs + copies, masters=masters, gids=gids,
-        original=original, out_degree=degrees, out=out, directed=known.directed, own_mirrors=numbers.own_mirrors,
+        n=graph.n + what.below.size, m=graph.m + edges, arcs=graph.arcs + copies, masters=masters, gids=gids,
+        original=original, out_degree=degrees, out=out, directed=graph.directed, own_mirrors=numbers.own_mirrors,
         peer_mirrors=peers, pull_requests=local.pull_requests,
     )  # fmt: skip
 
@@ -269,11 +269,11 @@ def _carried(values: np.ndarray, numbers: Numbers, size: int) -> np.ndarray:
 
 def _isolated(local: LocalGraph, more: _Sums, comm: Comm) -> int:
     """Return how many more vertices have no arc; new vertices had none; collective."""
-    targets = np.concatenate([each.dst for each in more.arcs])
-    ends, at = np.unique(np.concatenate([more.sources, targets]), return_inverse=True)
+    targets = np.concatenate([part.dst for part in more.arcs])
+    ends, numbers = np.unique(np.concatenate([more.sources, targets]), return_inverse=True)
     out, into = (np.zeros(ends.size, np.int64) for _ in range(2))
-    np.add.at(out, at.ravel()[: targets.size], more.copies)
-    np.add.at(into, at.ravel()[targets.size :], more.copies)
+    np.add.at(out, numbers.ravel()[: targets.size], more.copies)
+    np.add.at(into, numbers.ravel()[targets.size :], more.copies)
     lids = lids_of(local.masters, local.gids, local.own_mirrors, ends)
     mine = np.flatnonzero((lids >= 0) & (lids < local.masters))
     leave = np.zeros(ends.size, np.int64)

@@ -36,12 +36,12 @@ class EdgeBatch:
         return len(self.src)
 
 
-def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> EdgeBatch:
+def read_batch(what: str, edges: Any, weights: Any, named: bool, comm: Comm) -> EdgeBatch:
     """Return the edges of all ranks in their order; collective.
 
     Args:
         what: name of the argument, for messages.
-        given: pairs of vertices, shape (k, 2); or a table, whose columns are found by their names; None: no edges here.
+        edges: pairs of vertices, shape (k, 2); or a table, whose columns are found by their names; None: no edges here.
         weights: one for each pair, or None.
         named: True if vertices have names.
         comm: communicator of the ranks.
@@ -54,7 +54,7 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
         lengthless = not hasattr(weights, "__len__") or isinstance(weights, (str, bytes))
         if weights is not None and (lengthless or getattr(weights, "ndim", 1) != 1):
             raise refused("weights", weights, "", "one number for each edge to add, or None")
-        ends, numbers = _columns(what, given, weights)
+        ends, numbers = _columns(what, edges, weights)
         for column in ends:
             if column.size and (column.kind == "strings") != named:
                 kind = "names, which are strings" if named else "integers"
@@ -66,16 +66,16 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
             raise UsageError(f"weights has {numbers.size} values, {what} {size}; give one for each edge")
         if named:
             codes, words = code_words(ends)
-            pairs = [words[each] if each.size else np.zeros(0, "S1") for each in codes]
+            pairs = [words[column] if column.size else np.zeros(0, "S1") for column in codes]
         else:
-            pairs = [np.zeros(0, np.int64) if each.ids is None else each.ids.astype(np.int64) for each in ends]
+            pairs = [np.zeros(0, np.int64) if column.ids is None else column.ids.astype(np.int64) for column in ends]
     numbers = unify_weights(numbers, size, comm)
     if named:
-        width = comm.largest(max(each.itemsize for each in pairs))
-        pairs = [each.astype(f"S{width}") for each in pairs]
-        gathered = [np.concatenate(exchange_bytes([each] * comm.size, each.dtype, comm)) for each in pairs]
+        width = comm.largest(max(column.itemsize for column in pairs))
+        pairs = [column.astype(f"S{width}") for column in pairs]
+        gathered = [np.concatenate(exchange_bytes([column] * comm.size, column.dtype, comm)) for column in pairs]
     else:
-        gathered = [np.concatenate(comm.allgatherv(each)) for each in pairs]
+        gathered = [np.concatenate(comm.allgatherv(column)) for column in pairs]
     every = None if numbers is None else np.concatenate(comm.allgatherv(numbers))
     return EdgeBatch(gathered[0], gathered[1], every)
 
@@ -112,21 +112,21 @@ def fitted_weights(batch: EdgeBatch, kind: np.dtype | None, counts: bool) -> np.
     return fitted
 
 
-def _columns(what: str, given: Any, weights: Any) -> tuple[list[VertexColumn], np.ndarray | None]:
+def _columns(what: str, edges: Any, weights: Any) -> tuple[list[VertexColumn], np.ndarray | None]:
     """Return columns of sources and targets, and the weights."""
-    if given is None:
+    if edges is None:
         if weights is not None and len(weights):
             raise UsageError("weights without edges; give the edges with add=")
         return [VertexColumn(what, 0)] * 2, None
-    if is_table(given):
-        found = table_columns(given, None, f"{what}: the table")
-        name = "weights" if weights is not None else f"{what}: {found.titles[2]}"
-        weights = found.weights if weights is None else weights
-        columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(found[:2], found.titles, strict=False)]
+    if is_table(edges):
+        table = table_columns(edges, None, f"{what}: the table")
+        name = "weights" if weights is not None else f"{what}: {table.titles[2]}"
+        weights = table.weights if weights is None else weights
+        columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(table[:2], table.titles, strict=False)]
     else:
-        pairs = host_array(given, what)
-        if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(given, (list, tuple)):
-            pairs = np.array([list(pair) for pair in given], object)  # NumPy makes text of the integers among names
+        pairs = host_array(edges, what)
+        if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(edges, (list, tuple)):
+            pairs = np.array([list(pair) for pair in edges], object)  # NumPy makes text of the integers among names
         if not pairs.size:
             pairs = np.zeros((0, 2), np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:

@@ -45,19 +45,19 @@ def lids_of(masters: int, gids: np.ndarray, own_mirrors: dict[int, Mirrors], wan
         own_mirrors: groups of the mirrors.
         wanted: gids.
     """
-    found, spans = np.full(wanted.size, -1, np.int64), [(0, masters)]
+    lids, spans = np.full(wanted.size, -1, np.int64), [(0, masters)]
     if masters and gids[masters - 1] - gids[0] == masters - 1:  # consecutive, as on one rank and in blocks
         here = (wanted >= gids[0]) & (wanted <= gids[masters - 1])
-        found[here], spans = wanted[here] - gids[0], []
+        lids[here], spans = wanted[here] - gids[0], []
     for side in own_mirrors.values():
         cuts = [side.first + cut for cut in (0, side.rows, side.columns, side.count)]
         spans += pairwise(cuts)
     for first, last in spans:
         if first < last:
-            at = np.minimum(np.searchsorted(gids[first:last], wanted), last - first - 1) + first
-            here = gids[at] == wanted
-            found[here] = at[here]
-    return found
+            positions = np.minimum(np.searchsorted(gids[first:last], wanted), last - first - 1) + first
+            here = gids[positions] == wanted
+            lids[here] = positions[here]
+    return lids
 
 
 def numbers_after(
@@ -86,7 +86,7 @@ def numbers_after(
     moved, key, coming = _coming(local, gids, ends, owners, rank, counts)
     if not (masters.size or coming.size):
         return Numbers(local.masters, gids, local.own_mirrors)
-    at = np.searchsorted(gids[: local.masters], masters)
+    places = np.searchsorted(gids[: local.masters], masters)
     stay = np.ones(local.mirrors, bool)
     stay[moved[moved >= 0] - local.masters] = False
     kept = np.flatnonzero(stay) + local.masters
@@ -98,15 +98,15 @@ def numbers_after(
         segment = gids[kept[starts[group] : starts[group + 1]]]
         place[chosen] = starts[group] + np.searchsorted(segment, coming[chosen])
     former = np.concatenate(
-        [np.insert(np.arange(local.masters), at, -1), np.insert(kept, place, moved)]
+        [np.insert(np.arange(local.masters), places, -1), np.insert(kept, place, moved)]
     )  # fmt: skip
-    after = np.concatenate([np.insert(gids[: local.masters], at, masters), np.insert(gids[kept], place, coming)])
+    after = np.concatenate([np.insert(gids[: local.masters], places, masters), np.insert(gids[kept], place, coming)])
     lids = np.empty(local.size, np.uint32)
     old = former >= 0
     lids[former[old]] = np.flatnonzero(old)
-    made = np.diff(starts) + np.bincount(key, minlength=counts.size)
+    sizes = np.diff(starts) + np.bincount(key, minlength=counts.size)
     total = local.masters + masters.size
-    return Numbers(total, after, mirrors_of(total, made.reshape(ranks, GROUPS)), lids, former)
+    return Numbers(total, after, mirrors_of(total, sizes.reshape(ranks, GROUPS)), lids, former)
 
 
 def _coming(local, gids, ends, owners, rank, counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -114,21 +114,21 @@ def _coming(local, gids, ends, owners, rank, counts) -> tuple[np.ndarray, np.nda
 
     A key is owner · 3 + group.
     """
-    away = [each != rank for each in owners]
+    away = [owner != rank for owner in owners]
     sources, targets = (end[apart] for end, apart in zip(ends, away, strict=True))
-    found, first = np.unique(np.concatenate([sources, targets]), return_index=True)
+    ends_of_arcs, first = np.unique(np.concatenate([sources, targets]), return_index=True)
     owner = np.concatenate([own[apart] for own, apart in zip(owners, away, strict=True)])[first].astype(np.int64)
-    is_row, is_column = np.isin(found, sources), np.isin(found, targets)
-    lid = lids_of(local.masters, gids, local.own_mirrors, found)
-    group = np.full(found.size, -1, np.int64)
+    is_row, is_column = np.isin(ends_of_arcs, sources), np.isin(ends_of_arcs, targets)
+    lid = lids_of(local.masters, gids, local.own_mirrors, ends_of_arcs)
+    group = np.full(ends_of_arcs.size, -1, np.int64)
     for peer, side in local.own_mirrors.items():
         theirs = (lid >= 0) & (owner == peer)
-        at = lid[theirs] - side.first
-        group[theirs] = np.searchsorted([side.rows, side.columns], at, side="right")
+        positions = lid[theirs] - side.first
+        group[theirs] = np.searchsorted([side.rows, side.columns], positions, side="right")
     was_row, was_column = group >= 1, (group == 0) | (group == 1)
     is_row, is_column = is_row | was_row, is_column | was_column
     now = np.where(is_column, is_row.astype(np.int64), 2)
     new = now != group
     key = owner * GROUPS + now
-    order = np.flatnonzero(new)[np.lexsort((found[new], key[new]))]
-    return lid[order], key[order], found[order]
+    order = np.flatnonzero(new)[np.lexsort((ends_of_arcs[new], key[new]))]
+    return lid[order], key[order], ends_of_arcs[order]

@@ -68,12 +68,12 @@ def merged(csr: Csr, gids: np.ndarray, numbers: Numbers, cut: tuple, put: tuple)
     order = np.lexsort((low, cut_rows))
     order = order[low[order] < high[order]]
     cuts = cut_rows[order], low[order], high[order]
-    first, at = find(csr, gids, put_from, put_gids)
+    first, position = find(csr, gids, put_from, put_gids)
     weighed = csr.weights is not None
     if weighed:
-        _among_equals(csr.weights, put_weights, first, at)
+        _among_equals(csr.weights, put_weights, first, position)
     order = np.lexsort((put_weights, put_gids, put_rows)) if weighed else np.lexsort((put_gids, put_rows))
-    puts = put_rows[order], at[order], put_lids[order].astype(np.uint32)
+    puts = put_rows[order], position[order], put_lids[order].astype(np.uint32)
     inserted = put_weights[order].astype(csr.weights.dtype, copy=False) if weighed else None  # type: ignore[union-attr]
     size = csr.arcs - int((high - low).sum()) + len(put_rows)
     neighbours = np.empty(size, np.uint32)
@@ -138,11 +138,11 @@ def carry(values, former, out):
 
 
 @njit(cache=True)
-def _among_equals(weights, new, first, at):
-    """Move ``at`` back from the end of the equal arcs to the place of the weight."""
-    for i in range(at.size):
-        while at[i] > first[i] and weights[at[i] - 1] > new[i]:
-            at[i] -= 1
+def _among_equals(weights, new, first, positions):
+    """Move ``positions`` back from the end of the equal arcs to the place of the weight."""
+    for i in range(positions.size):
+        while positions[i] > first[i] and weights[positions[i] - 1] > new[i]:
+            positions[i] -= 1
 
 
 @njit(cache=True)
@@ -150,7 +150,7 @@ def _merge(
     neighbours, weights, lids, cut_low, cut_high, put_at, put_lids, put_weights, out, out_weights
 ):  # fmt: skip
     """Merge where rows keep their order: positions ascend over all rows, and what lies between is copied at once."""
-    c, p, at, end = 0, 0, np.int64(0), np.int64(0)
+    c, p, position, end = 0, 0, np.int64(0), np.int64(0)
     while True:
         putting = p < put_at.size and (c == cut_low.size or put_at[p] <= cut_low[c])
         cutting = not putting and c < cut_low.size
@@ -159,17 +159,17 @@ def _merge(
             last = put_at[p]
         elif cutting:
             last = cut_low[c]
-        if last > at:
+        if last > position:
             if lids is None:
-                out[end : end + last - at] = neighbours[at:last]
+                out[end : end + last - position] = neighbours[position:last]
             else:
-                piece, renamed = neighbours[at:last], out[end : end + last - at]
-                for i in range(last - at):
+                piece, renamed = neighbours[position:last], out[end : end + last - position]
+                for i in range(last - position):
                     renamed[i] = lids[piece[i]]
             if weights is not None:
-                out_weights[end : end + last - at] = weights[at:last]
-            end += last - at
-            at = last
+                out_weights[end : end + last - position] = weights[position:last]
+            end += last - position
+            position = last
         if putting:
             out[end] = put_lids[p]
             if weights is not None:
@@ -177,7 +177,7 @@ def _merge(
             end += 1
             p += 1
         elif cutting:
-            at = cut_high[c]
+            position = cut_high[c]
             c += 1
         else:
             break
@@ -191,9 +191,9 @@ def _merge_by_row(
     c, p, end = 0, 0, np.int64(0)
     for row in range(former.size):
         out_offsets[row] = end
-        at, stop = np.int64(0), np.int64(0)
+        position, stop = np.int64(0), np.int64(0)
         if former[row] >= 0:
-            at, stop = offsets[former[row]], offsets[former[row] + 1]
+            position, stop = offsets[former[row]], offsets[former[row] + 1]
         while True:
             cutting = c < cut_rows.size and cut_rows[c] == row
             putting = p < put_rows.size and put_rows[p] == row
@@ -204,14 +204,14 @@ def _merge_by_row(
                 last = put_at[p]
             elif cutting:
                 last = cut_low[c]
-            for i in range(at, last):
-                out[end + i - at] = lids[neighbours[i]]
+            for i in range(position, last):
+                out[end + i - position] = lids[neighbours[i]]
             if weights is not None:
-                for i in range(at, last):
-                    out_weights[end + i - at] = weights[i]
-            if last > at:
-                end += last - at
-                at = last
+                for i in range(position, last):
+                    out_weights[end + i - position] = weights[i]
+            if last > position:
+                end += last - position
+                position = last
             if putting:
                 out[end] = put_lids[p]
                 if weights is not None:
@@ -219,7 +219,7 @@ def _merge_by_row(
                 end += 1
                 p += 1
             elif cutting:
-                at = cut_high[c]
+                position = cut_high[c]
                 c += 1
             else:
                 break

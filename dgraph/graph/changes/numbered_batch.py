@@ -78,7 +78,7 @@ def numbered(
     gone = EMPTY if ends is None else _gids(ids, ends, comm)
     if (gone < 0).any():
         vertex = ends[np.flatnonzero(gone < 0)[0]]  # type: ignore[index]
-        raise UsageError(f"remove: {_text(vertex)} is not a vertex of the graph {name}; leave its edges out")
+        raise UsageError(f"remove: {_format_vertex(vertex)} is not a vertex of the graph {name}; leave its edges out")
     ends = np.concatenate([add.src, add.dst]) if len(add) else None
     came = EMPTY if ends is None else _gids(ids, ends, comm)
     below = EMPTY
@@ -125,7 +125,7 @@ def _check_range(ids: VertexIds, fresh: np.ndarray, edges: int, name: str) -> No
         )
 
 
-def _text(vertex) -> str:
+def _format_vertex(vertex) -> str:
     return str(decode_names(np.array([vertex]))[0]) if isinstance(vertex, bytes) else str(vertex)
 
 

@@ -25,12 +25,12 @@ def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.nd
 def columns_of(path: str, record: np.dtype, count: int, offset: int) -> list[np.ndarray]:
     """Read the fields of ``count`` records from byte ``offset`` on, each into an array of its own."""
     columns = [np.empty(count, record[name].newbyteorder("=")) for name in record.names or ()]
-    for at in range(0, count, STEP):
-        part = np.fromfile(path, record, min(STEP, count - at), offset=offset + at * record.itemsize)
-        if part.size != min(STEP, count - at):
-            raise DataError(f"{path}: ends at record {at + part.size} of {count}; was it cut short?")
+    for start in range(0, count, STEP):
+        part = np.fromfile(path, record, min(STEP, count - start), offset=offset + start * record.itemsize)
+        if part.size != min(STEP, count - start):
+            raise DataError(f"{path}: ends at record {start + part.size} of {count}; was it cut short?")
         for name, column in zip(record.names or (), columns, strict=True):
-            column[at : at + part.size] = part[name]
+            column[start : start + part.size] = part[name]
     return columns
 
 

@@ -52,7 +52,7 @@ def edge_columns(names: Sequence[str], what: str) -> list[int]:
     """
     small = {name.strip().lower(): place for place, name in reversed(list(enumerate(names)))}
     ends: Sequence[int | None] = [
-        next((small[name] for name in known if name in small), None) for known in (SOURCES, TARGETS)
+        next((small[name] for name in aliases if name in small), None) for aliases in (SOURCES, TARGETS)
     ]
     if ends[0] is None or ends[1] is None:
         if len(names) == 3 and are_unnamed(names):

@@ -23,12 +23,12 @@ def header_number(word: str, what: str, path: str, line: int) -> int:
     return int(word)
 
 
-def check_count(path: str, found: int, declared: int, where: str, what: str) -> None:
-    """Refuse a file whose number of lines differs from its header; ``found`` includes dropped lines."""
-    if found != declared:
-        cause = "was the file cut short" if found < declared else "was something appended"
+def check_count(path: str, count: int, declared: int, where: str, what: str) -> None:
+    """Refuse a file whose number of lines differs from its header; ``count`` includes dropped lines."""
+    if count != declared:
+        cause = "was the file cut short" if count < declared else "was something appended"
         raise DataError(
-            f"{path}: {found} {what}, but {where} says {declared}; {cause}? fetch it again or correct the header"
+            f"{path}: {count} {what}, but {where} says {declared}; {cause}? fetch it again or correct the header"
         )
 
 

@@ -53,7 +53,7 @@ def check_names(path: str, head: FileHead, words: Sequence[str], places: Sequenc
         DataError: the names of source and target occur once each, and not in the columns ``places``.
     """
     sources, targets = (
-        [at for at, word in enumerate(words) if kind.fullmatch(_plain(word))] for kind in (_SOURCE, _TARGET)
+        [index for index, word in enumerate(words) if kind.fullmatch(_plain(word))] for kind in (_SOURCE, _TARGET)
     )
     if len(sources) == len(targets) == 1 and [*sources, *targets] != list(places[:2]):
         raise DataError(

@@ -68,14 +68,14 @@ def _layout(path: str, size: int, version: int, width: int, n: int, m: int) -> i
         )
     plain = HEADER + 8 * n + 4 * version * m
     starts = {plain + 4 * (m % 2)} if version == 1 else {plain, plain + 8 * (m % 2)}
-    found = [start for start in starts if size == start + width * m]
-    if not found:
+    fitting = [start for start in starts if size == start + width * m]
+    if not fitting:
         expected = " or ".join(str(start + width * m) for start in sorted(starts))
         cause = "was it cut short" if size < min(starts) + width * m else "was something appended"
         raise DataError(
             f"{path}: {size} bytes, but {m} arcs of {n} vertices, {width} bytes of data each, take {expected}; {cause}?"
         )
-    return found[0]
+    return fitting[0]
 
 
 def _offsets(path: str, low: int, high: int, m: int) -> np.ndarray:
@@ -88,20 +88,20 @@ def _weights(path: str, width: int, count: int, offset: int) -> np.ndarray:
     return slice_of(path, f"<i{width}", count, offset)
 
 
-def _converted(weights: np.ndarray | None, path: str, width: int, given: str | None, comm: Comm) -> np.ndarray | None:
+def _converted(weights: np.ndarray | None, path: str, width: int, kind: str | None, comm: Comm) -> np.ndarray | None:
     """Return edge data in their type, given or inferred from their values; collective."""
     if weights is None:
-        if given is not None:
-            raise UsageError(f"{path}: edge data as {given} were asked for, but it has none")
+        if kind is not None:
+            raise UsageError(f"{path}: edge data as {kind} were asked for, but it has none")
         return None
     kinds = KINDS[width]
-    if given is not None and given not in kinds:
-        raise UsageError(f"{path}: edge data as {given} were asked for; of {width} bytes they are {' or '.join(kinds)}")
-    if given is None:
+    if kind is not None and kind not in kinds:
+        raise UsageError(f"{path}: edge data as {kind} were asked for; of {width} bytes they are {' or '.join(kinds)}")
+    if kind is None:
         largest = comm.largest(max(-int(weights.min(initial=0)), int(weights.max(initial=0))) & LARGEST)
         if largest >= SMALL[width]:
             raise UsageError(
                 f"{path}: its edge data may be {kinds[0]} (up to {largest}) or {kinds[1]}, and the file does not say; "
                 "say it with --edge-data (edge_data=)"
             )
-    return weights.view(given or kinds[0])
+    return weights.view(kind or kinds[0])

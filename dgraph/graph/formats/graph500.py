@@ -46,13 +46,13 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawE
             )
         low, high = (edges * rank // comm.size for rank in (comm.rank, comm.rank + 1))
         columns = columns_of(path, record, high - low, low * record.itemsize)
-        src, dst = columns if record is WIDE else _joined(columns)
+        src, dst = columns if record is WIDE else _join_halves(columns)
         for name, ids in (("source", src), ("target", dst)):
             check_range(ids, 0, np.iinfo(np.int64).max - 1, f"{path}: {name}", low)
         weights = None
         if os.path.exists(weights_at):
-            if (found := file_size(weights_at)) != 4 * edges:
-                raise DataError(f"{weights_at}: {found} bytes, but {edges} edges have 4 each; was it cut short?")
+            if (stored := file_size(weights_at)) != 4 * edges:
+                raise DataError(f"{weights_at}: {stored} bytes, but {edges} edges have 4 each; was it cut short?")
             weights = slice_of(weights_at, "<f4", high - low, 4 * low)
     largest = comm.largest(max(int(src.max(initial=0)), int(dst.max(initial=0))))
     with comm.together():
@@ -64,7 +64,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawE
     return raw
 
 
-def _joined(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _join_halves(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return both ends as int64."""
     low0, low1, high0, high1 = columns
     return low0 | (high0.astype(np.int64) << 32), low1 | (high1.astype(np.int64) << 32)

@@ -111,10 +111,10 @@ def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     with comm.together():
         if not edges and not vertices:
             raise DataError(f"{props.edges}: no edge and no vertex; is the file written to its end?")
-        for listed, found, what in ((props.edges, edges, "edges"), (props.vertices, vertices, "vertices")):
-            if what in props.counts and listed is not None and found is not None:
+        for listed, count, what in ((props.edges, edges, "edges"), (props.vertices, vertices, "vertices")):
+            if what in props.counts and listed is not None and count is not None:
                 where = f"meta.{what} ({props.where(f'meta.{what}')})"
-                check_count(listed, found + dropped[what], props.counts[what], where, what)
+                check_count(listed, count + dropped[what], props.counts[what], where, what)
     return raw
 
 
@@ -180,10 +180,10 @@ def _check_files(props: Properties) -> None:
         DataError: with the line that names it.
     """
     named = {"edge-file": (props.edges, ".v"), "vertex-file": (props.vertices or "", ".e")}
-    given = [key for key in named if key in props.lines]
-    wrong = [key for key in given if Path(split_packing(named[key][0])[0]).suffix.lower() == named[key][1]]
+    present = [key for key in named if key in props.lines]
+    wrong = [key for key in present if Path(split_packing(named[key][0])[0]).suffix.lower() == named[key][1]]
     if not wrong and props.vertices and os.path.abspath(props.vertices) == os.path.abspath(props.edges):
-        wrong = given
+        wrong = present
     if wrong:
         what, other = ("edges", "vertices") if wrong[0] == "edge-file" else ("vertices", "edges")
         file = os.path.basename(named[wrong[0]][0])
@@ -195,7 +195,7 @@ def _check_files(props: Properties) -> None:
 
 def _sibling(path: str, ending: str) -> str:
     """Return the path of the file, or if it does not exist of its compressed form (preferring ``ending``)."""
-    return next((path + each for each in ("", ending, *SUFFIXES) if os.path.exists(path + each)), path)
+    return next((path + suffix for suffix in ("", ending, *SUFFIXES) if os.path.exists(path + suffix)), path)
 
 
 def _parse(path: str, vertices: str, edges: str) -> Properties:

@@ -20,23 +20,25 @@ CHUNK = 1 << 20
 def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray]:
     """Yield the lines that start at bytes ``lo .. hi - 1``, about :data:`CHUNK` bytes at a time."""
     with open(path, "rb") as file:
-        at = lo
+        position = lo
         if lo > start:
             file.seek(lo - 1)
-            at = lo - 1
-            while at < hi:
+            position = lo - 1
+            while position < hi:
                 rest = file.readline(CHUNK)
-                at += len(rest)
+                position += len(rest)
                 if rest.endswith(b"\n") or not rest:
                     break
-        file.seek(at)
-        while at < hi:
-            data = file.read(min(CHUNK, hi - at))
+        file.seek(position)
+        while position < hi:
+            data = file.read(min(CHUNK, hi - position))
             if not data.endswith(b"\n"):
                 data += file.readline(LONGEST)
             if not data:
-                raise DataError(f"{path}: ends at byte {at}; it was longer when reading began; do not write to it")
-            at += len(data)
+                raise DataError(
+                    f"{path}: ends at byte {position}; it was longer when reading began; do not write to it"
+                )
+            position += len(data)
             yield np.frombuffer(data, np.uint8)
 
 
@@ -67,13 +69,13 @@ def find_line(path: str, pattern: str, time: int) -> int:
 
     It reads the file, compressed or not, up to that line. Used for messages about refused files.
     """
-    begins, before, found = re.compile(rb"(?m)^(\xef\xbb\xbf)?" + pattern.encode()), 0, 0
+    begins, before, count = re.compile(rb"(?m)^(\xef\xbb\xbf)?" + pattern.encode()), 0, 0
     with open(path, "rb") as file:
         kind = packing(file.read(8))
     for block in _blocks(path, kind, 0):
         for match in begins.finditer(block):
-            found += 1
-            if found == time:
+            count += 1
+            if count == time:
                 return before + block.count(b"\n", 0, match.start()) + 1
         before += block.count(b"\n")
     return 0

@@ -44,17 +44,17 @@ def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     else:
         rows.read_range(head, comm)
     src, dst, weights = rows.arcs(comm)
-    arcs, found = comm.total(src.size), comm.total(rows.rows)
+    arcs, vertex_lines = comm.total(src.size), comm.total(rows.rows)
     with comm.together():
         if src.max(initial=0) > n:
-            raise DataError(f"{path}: {found} lines of neighbours; line {head.number} says {n}; correct it")
+            raise DataError(f"{path}: {vertex_lines} lines of neighbours; line {head.number} says {n}; correct it")
     once = arcs == m > 0
     listed = once and options.directed is not None
     with comm.together():
-        if found < n:
+        if vertex_lines < n:
             raise DataError(
-                f"{path}: {found} lines of neighbours, but the header (line {head.number}) says {n} vertices; was the "
-                "file cut short? an empty line is a vertex without neighbours"
+                f"{path}: {vertex_lines} lines of neighbours, but the header (line {head.number}) says {n} vertices; "
+                "was the file cut short? an empty line is a vertex without neighbours"
             )
         if once and not listed:
             raise DataError(
@@ -194,12 +194,12 @@ def _reason(wrong: int, text: np.ndarray, token: int, n: int) -> str:
 @njit(cache=True)
 def _vertex_lines(text, classes):
     """Return the number of lines that are not comments."""
-    count, at = 0, 0
-    while at < text.size:
-        count += classes[text[at]] != scan.COMMENT
-        while at < text.size and text[at] != 10:
-            at += 1
-        at += 1
+    count, position = 0, 0
+    while position < text.size:
+        count += classes[text[position]] != scan.COMMENT
+        while position < text.size and text[position] != 10:
+            position += 1
+        position += 1
     return count
 
 
@@ -209,38 +209,38 @@ def _neighbours(text, classes, skip, weighted, n, first, src, dst, weights):
 
     Edge weights are skipped if ``weighted`` is set but ``weights`` is empty.
     """
-    arcs, rows, lines, at = 0, 0, 0, 0
-    while at < text.size:
+    arcs, rows, lines, position = 0, 0, 0, 0
+    while position < text.size:
         lines += 1
-        if classes[text[at]] != scan.COMMENT:
+        if classes[text[position]] != scan.COMMENT:
             place, row = 0, first + rows
             while True:
-                at = scan.blank_end(text, classes, at)
-                if scan.ends_line(text, classes, at):
+                position = scan.blank_end(text, classes, position)
+                if scan.ends_line(text, classes, position):
                     break
                 if row > n:
-                    return arcs, rows, lines, scan.EXTRA, at
-                value, end = scan.digits(text, at)
-                if end == at or not scan.ends_token(text, classes, end):
-                    return arcs, rows, lines, scan.WORD, at
+                    return arcs, rows, lines, scan.EXTRA, position
+                value, end = scan.digits(text, position)
+                if end == position or not scan.ends_token(text, classes, end):
+                    return arcs, rows, lines, scan.WORD, position
                 weight = weighted and place >= skip and (place - skip) % 2
                 if value < 0 and (weights.size or not weight):
-                    return arcs, rows, lines, scan.TOO_BIG, at
+                    return arcs, rows, lines, scan.TOO_BIG, position
                 if place >= skip:
                     if weight:
                         if weights.size:
                             weights[arcs - 1] = value
                     else:
                         if value < 1 or value > n:
-                            return arcs, rows, lines, scan.TOO_HIGH, at
+                            return arcs, rows, lines, scan.TOO_HIGH, position
                         src[arcs], dst[arcs] = row, value
                         arcs += 1
                 place += 1
-                at = end
+                position = end
             if (place or skip) and (place < skip or (weighted and (place - skip) % 2)) and row <= n:
-                return arcs, rows, lines, scan.MISSING, at
+                return arcs, rows, lines, scan.MISSING, position
             rows += 1
-        while at < text.size and text[at] != 10:
-            at += 1
-        at += 1
+        while position < text.size and text[position] != 10:
+            position += 1
+        position += 1
     return arcs, rows, lines, scan.OK, 0

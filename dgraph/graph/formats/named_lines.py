@@ -73,7 +73,7 @@ class NameReader:
         integers, late = np.empty(capacity, np.int64), np.empty((capacity, 2), np.int64)
         doubled = np.zeros(2 * capacity, bool)
         numbers = text if self.form.decimal == "." else self.swap[text]
-        edges, lines, dropped, whole, wrong, at, hidden, first, start = _find(
+        edges, lines, dropped, whole, wrong, position, hidden, first, start = _find(
             text, numbers, self.classes, self.separator, self.places, self.last, self.strict, self.form.lenient,
             self.form.fields, spans, integers, reals, late, doubled,
         )  # fmt: skip
@@ -81,7 +81,7 @@ class NameReader:
             self.fresh.add(hidden, self.lines + first, _line(text, start))
         self.lines, self.dropped = self.lines + lines, self.dropped + dropped
         if wrong:
-            self.fault = self._reason(wrong, _line(text, at))
+            self.fault = self._reason(wrong, _line(text, position))
             return
         kept = np.arange(edges)
         if self.places[2] >= 0 and not whole:
@@ -152,11 +152,11 @@ _REASONS = {
 
 
 @njit(cache=True)
-def _gap_end(text, at, end, separator):
-    """Return the position of the first byte from ``at`` on that is neither a blank nor a tab, or is the separator."""
-    while at < end and (text[at] == 32 or text[at] == 9) and text[at] != separator:
-        at += 1
-    return at
+def _gap_end(text, position, end, separator):
+    """Return the first position from ``position`` on that is neither a blank nor a tab, or is the separator."""
+    while position < end and (text[position] == 32 or text[position] == 9) and text[position] != separator:
+        position += 1
+    return position
 
 
 @njit(cache=True)
@@ -169,13 +169,13 @@ def _find(
         Edges, lines, lines skipped, True if all weights are integers, the error of the last line, and its start; the
         number of hidden lines, and the number and the start of the first of them.
     """
-    edges, lines, dropped, whole, at = 0, 0, 0, True, 0
+    edges, lines, dropped, whole, position = 0, 0, 0, True, 0
     hidden, hidden_line, hidden_start = 0, 0, 0
-    while at < text.size:
-        line, lines = at, lines + 1
-        begin = scan.blank_end(text, classes, at)
+    while position < text.size:
+        line, lines = position, lines + 1
+        begin = scan.blank_end(text, classes, position)
         end, carriage = scan.line_end(text, begin)
-        at = end + 1
+        position = end + 1
         if end > begin and text[end - 1] == 13:
             end -= 1
         if _gap_end(text, begin, end, 0) >= end and not carriage:

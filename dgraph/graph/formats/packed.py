@@ -24,7 +24,7 @@ def packing(start: bytes) -> str:
 
 def split_packing(path: str) -> tuple[str, str]:
     """Split a path into the name without the suffix of its compression, and that suffix (or "")."""
-    ending = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
+    ending = next((suffix for suffix in SUFFIXES if path.lower().endswith(suffix)), "")
     return path[: len(path) - len(ending)], ending
 
 

@@ -53,10 +53,10 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             text = options.ids == "string" or all(is_text(schema.field(name).type) for name in chosen[:2])
             kinds = ("name" if text else "id",) * 2 + ("weight",)
             columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, kinds, strict=False)]
-            for batch in batches([names[at] for at in at_of(chosen, names)], lo, hi):
+            for batch in batches([names[place] for place in at_of(chosen, names)], lo, hi):
                 for column, values in zip(columns, batch, strict=True):
                     column.take(values)
-            if any(column.at != hi for column in columns):
+            if any(column.position != hi for column in columns):
                 raise DataError(
                     f"{path}: its metadata say {rows} rows, but it has others; was it cut short? write it again"
                 )
@@ -89,38 +89,38 @@ def at_of(chosen: list[str], names: list[str]) -> list[int]:
     return [names.index(name) for name in chosen]
 
 
-def _columns(path: str, names: list[str], given: str | None) -> list[str]:
+def _columns(path: str, names: list[str], columns: str | None) -> list[str]:
     if len(set(names)) != len(names):
         raise DataError(f"{path}: two columns have one name ({', '.join(names)}); rename one")
-    if given is None:
-        at = edge_columns(names, path)
-    elif are_names(given):
-        at = named_columns(given, names, path)
+    if columns is None:
+        places = edge_columns(names, path)
+    elif are_names(columns):
+        places = named_columns(columns, names, path)
     else:
-        at = [int(place) - 1 for place in given.split(",")]
-        if len(at) not in (2, 3) or not all(0 <= place < len(names) for place in at):
-            raise UsageError(f"columns {given!r}: write SOURCE,TARGET[,WEIGHT], each from 1 to {len(names)}")
-    return [names[place] for place in at]
+        places = [int(place) - 1 for place in columns.split(",")]
+        if len(places) not in (2, 3) or not all(0 <= place < len(names) for place in places):
+            raise UsageError(f"columns {columns!r}: write SOURCE,TARGET[,WEIGHT], each from 1 to {len(names)}")
+    return [names[place] for place in places]
 
 
 class _Part:
     """This rank's rows of one column."""
 
     def __init__(self, path: str, name: str, kind: str, first: int):
-        self.path, self.name, self.kind, self.at = path, name, kind, first
+        self.path, self.name, self.kind, self.position = path, name, kind, first
         self.pieces: list[Any] = []
 
     def take(self, values: Any) -> None:
         """Append a batch of values, converted to ids or weights."""
         what = f"{self.path}: {self.name}"
         if values.null_count:
-            at = self.at + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+            row = self.position + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
-                f"{what}[{at}] is null; every edge has two ends and, where there are weights, one; fill it in"
+                f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in"
             )
         if self.kind == "name":
             self.pieces.append(values.cast("large_string").cast("large_binary"))
-            self.at += len(values)
+            self.position += len(values)
             return
         if self.kind == "weight" and str(values.type).startswith("decimal"):
             values = values.cast("float64")
@@ -131,12 +131,12 @@ class _Part:
                     f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
                     "both as names (--ids string, ids='string')"
                 )
-            self.pieces.append(as_ids(array, what, self.at).copy())
+            self.pieces.append(as_ids(array, what, self.position).copy())
         else:
             if array.dtype.kind not in "biuf":
                 raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
-            self.pieces.append(as_weights(array, what, self.at).copy())
-        self.at += len(values)
+            self.pieces.append(as_weights(array, what, self.position).copy())
+        self.position += len(values)
 
     def whole(self, comm: Comm) -> np.ndarray:
         """Return all values in one dtype on all ranks; collective."""
@@ -179,15 +179,15 @@ def _arrow(path: str) -> Iterator[tuple]:
     import pyarrow
 
     with pyarrow.memory_map(path) as source, pyarrow.ipc.open_file(source) as file:
-        sizes = [len(file.get_batch(at)) for at in range(file.num_record_batches)]
+        sizes = [len(file.get_batch(group)) for group in range(file.num_record_batches)]
 
         def batches(names: list[str], lo: int, hi: int) -> Iterator[list]:
             first = 0
-            for at, size in enumerate(sizes):
+            for group, size in enumerate(sizes):
                 begin, first = first, first + size
                 if first > lo and begin < hi:
                     skip = max(lo - begin, 0)
-                    batch = file.get_batch(at).select(names)
+                    batch = file.get_batch(group).select(names)
                     batch.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
                     part = batch.slice(skip, max(min(hi - begin, size) - skip, 0))
                     yield [part.column(name) for name in names]

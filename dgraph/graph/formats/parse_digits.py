@@ -17,7 +17,7 @@ _BY_10, _BY_100, _BY_10000 = np.uint64(2561), np.uint64(6553601), np.uint64(4294
 
 
 @intrinsic
-def word_at(typingctx, text, at):
+def word_at(typingctx, text, position):
     """Load the eight bytes from ``text[at]`` on, as a uint64."""
     from llvmlite import ir
     from numba import types
@@ -44,9 +44,9 @@ def _zero_bits_below(typingctx, word):
 
 
 @njit(forceinline=True)
-def _parse_word(text, at):
-    """Return (value, count) of the digits from ``at`` on, eight at most."""
-    word = word_at(text, at) ^ _ZEROS
+def _parse_word(text, position):
+    """Return (value, count) of the digits from ``position`` on, eight at most."""
+    word = word_at(text, position) ^ _ZEROS
     count = _zero_bits_below((word | (word + _SIX)) & _HIGH) >> np.uint64(3)
     if count == 0:
         return np.int64(0), np.int64(0)
@@ -57,19 +57,19 @@ def _parse_word(text, at):
 
 
 @njit(forceinline=True)
-def digits_at(text, at):
-    """Return (value, count) of the digits from ``at`` on; count 19 stands for more than 18.
+def digits_at(text, position):
+    """Return (value, count) of the digits from ``position`` on; count 19 stands for more than 18.
 
-    The text must have 24 bytes from ``at`` on.
+    The text must have 24 bytes from ``position`` on.
     """
-    value, count = _parse_word(text, at)
+    value, count = _parse_word(text, position)
     if count < 8:
         return value, count
-    more, found = _parse_word(text, at + 8)
-    value, count = value * TENS[found] + more, count + found
-    if found < 8:
+    more, more_count = _parse_word(text, position + 8)
+    value, count = value * TENS[more_count] + more, count + more_count
+    if more_count < 8:
         return value, count
-    more, found = _parse_word(text, at + 16)
-    if found > 2:
+    more, more_count = _parse_word(text, position + 16)
+    if more_count > 2:
         return value, np.int64(19)
-    return value * TENS[found] + more, count + found
+    return value * TENS[more_count] + more, count + more_count

@@ -58,9 +58,9 @@ def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool, inner_mark: i
 
 @njit(cache=True)
 def _unquote(text, classes, lenient, inner_mark, out):
-    at, blanked = 0, 0
-    while at < text.size:
-        line, here = at, blank_end(text, classes, at)
+    position, blanked = 0, 0
+    while position < text.size:
+        line, here = position, blank_end(text, classes, position)
         skip = here < text.size and classes[text[here]] == COMMENT
         inside, begins, wrong, start = False, True, False, here
         while here < text.size and text[here] != 10:
@@ -90,5 +90,5 @@ def _unquote(text, classes, lenient, inner_mark, out):
                 return line, blanked
             out[line:here] = 32
             blanked += 1
-        at = here + 1
+        position = here + 1
     return text.size, blanked

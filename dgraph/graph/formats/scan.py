@@ -64,9 +64,9 @@ def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return the doubles nearest to the number tokens ``text[start:end]`` of int64 ``spans`` (k, 2)."""
     out = np.empty(len(spans))
     step = max(1, (1 << 22) // int((spans[:, 1] - spans[:, 0]).max(initial=1)))
-    for at in range(0, len(spans), step):
-        part = spans[at : at + step]
-        out[at : at + step] = tokens(text, part).astype(np.float64)
+    for first in range(0, len(spans), step):
+        part = spans[first : first + step]
+        out[first : first + step] = tokens(text, part).astype(np.float64)
     return out
 
 
@@ -98,44 +98,44 @@ def _copy_tokens(text, spans, out):
 
 
 @njit(cache=True, forceinline=True)
-def blank_end(text, classes, at):
-    """Return the position of the first byte from ``at`` on that is neither blank nor padding."""
-    while at < text.size and (classes[text[at]] == BLANK or classes[text[at]] == PADDING):
-        at += 1
-    return at
+def blank_end(text, classes, position):
+    """Return the position of the first byte from ``position`` on that is neither blank nor padding."""
+    while position < text.size and (classes[text[position]] == BLANK or classes[text[position]] == PADDING):
+        position += 1
+    return position
 
 
 @njit(cache=True, forceinline=True)
-def ends_line(text, classes, at):
-    r"""Return True if the line or the text ends at ``at``: ``\n``, or ``\r`` before it."""
-    if at >= text.size or classes[text[at]] == LINE_FEED:
+def ends_line(text, classes, position):
+    r"""Return True if the line or the text ends at ``position``: ``\n``, or ``\r`` before it."""
+    if position >= text.size or classes[text[position]] == LINE_FEED:
         return True
-    return classes[text[at]] == RETURN and (at + 1 == text.size or classes[text[at + 1]] == LINE_FEED)
+    return classes[text[position]] == RETURN and (position + 1 == text.size or classes[text[position + 1]] == LINE_FEED)
 
 
 @njit(cache=True, forceinline=True)
-def ends_token(text, classes, at):
-    """Return True if a token ends at ``at``: blank, padding, delimiter, or end of the line."""
-    return ends_field(text, classes, at) or classes[text[at]] == PADDING
+def ends_token(text, classes, position):
+    """Return True if a token ends at ``position``: blank, padding, delimiter, or end of the line."""
+    return ends_field(text, classes, position) or classes[text[position]] == PADDING
 
 
 @njit(cache=True, forceinline=True)
-def ends_field(text, classes, at):
-    """Return True if a column ends at ``at``: blank, delimiter, or end of the line."""
-    if at >= text.size:
+def ends_field(text, classes, position):
+    """Return True if a column ends at ``position``: blank, delimiter, or end of the line."""
+    if position >= text.size:
         return True
-    kind = classes[text[at]]
-    return kind in (BLANK, DELIMITER) or ends_line(text, classes, at)
+    kind = classes[text[position]]
+    return kind in (BLANK, DELIMITER) or ends_line(text, classes, position)
 
 
 @njit(cache=True, forceinline=True)
-def line_end(text, at):
+def line_end(text, position):
     r"""Return the position of the next line feed or the text's end; and True if a ``\r`` stands elsewhere before it."""
     carriage = False
-    while at < text.size and text[at] != 10:
-        carriage = carriage or (text[at] == 13 and at + 1 < text.size and text[at + 1] != 10)
-        at += 1
-    return at, carriage
+    while position < text.size and text[position] != 10:
+        carriage = carriage or (text[position] == 13 and position + 1 < text.size and text[position + 1] != 10)
+        position += 1
+    return position, carriage
 
 
 @njit(cache=True)
@@ -149,11 +149,11 @@ def hides_fields(line, classes, fields):
         classes: as :func:`byte_classes` returns them.
         fields: columns of the data.
     """
-    at = blank_end(line, classes, 1)
-    apart = at > 1 and classes[line[1]] == BLANK
+    position = blank_end(line, classes, 1)
+    apart = position > 1 and classes[line[1]] == BLANK
     count, numbers, begins = 0, True, True
-    while at < line.size and not ends_line(line, classes, at):
-        kind = classes[line[at]]
+    while position < line.size and not ends_line(line, classes, position):
+        kind = classes[line[position]]
         if kind == DELIMITER:
             count += begins
             begins = True
@@ -162,82 +162,82 @@ def hides_fields(line, classes, fields):
         elif begins and kind != PADDING:
             count += 1
             begins = False
-            numbers = numbers and (np.uint8(48) <= line[at] <= np.uint8(57) or line[at] == 45)
-        at += 1
+            numbers = numbers and (np.uint8(48) <= line[position] <= np.uint8(57) or line[position] == 45)
+        position += 1
     return count == fields and (not apart or numbers)
 
 
 @njit(cache=True, forceinline=True)
-def _is_comment(text, classes, at):
-    kind = classes[text[at]]
-    return kind == COMMENT or (kind == COMMENT_WORD and ends_token(text, classes, at + 1))
+def _is_comment(text, classes, position):
+    kind = classes[text[position]]
+    return kind == COMMENT or (kind == COMMENT_WORD and ends_token(text, classes, position + 1))
 
 
 @njit(cache=True, forceinline=True)
-def digits(text, at):
-    """Return (value, end) of the digits from ``at`` on; value -1 if it exceeds 2^63 - 1."""
+def digits(text, position):
+    """Return (value, end) of the digits from ``position`` on; value -1 if it exceeds 2^63 - 1."""
     value = np.int64(0)
-    while at < text.size and np.uint8(48) <= text[at] <= np.uint8(57):
-        digit = np.int64(text[at]) - 48
+    while position < text.size and np.uint8(48) <= text[position] <= np.uint8(57):
+        digit = np.int64(text[position]) - 48
         if value >= 0:
             if value > LARGEST // 10 or (value == LARGEST // 10 and digit > 7):
                 value = np.int64(-1)
             else:
                 value = value * 10 + digit
-        at += 1
-    return value, at
+        position += 1
+    return value, position
 
 
 @njit(cache=True)
-def infinite_end(text, at):
-    """Return the end of ``inf`` or ``infinity``, in any letter case, that begins at ``at``; ``at`` if there is none."""
-    end = at
-    while end < text.size and end - at < INFINITY.size and text[end] | 32 == INFINITY[end - at]:
+def infinite_end(text, position):
+    """Return the end of ``inf`` or ``infinity``, in any letter case, that begins here; else ``position``."""
+    end = position
+    while end < text.size and end - position < INFINITY.size and text[end] | 32 == INFINITY[end - position]:
         end += 1
-    return end if end - at == 8 else at + 3 if end - at >= 3 else at
+    return end if end - position == 8 else position + 3 if end - position >= 3 else position
 
 
 @njit(cache=True)
-def number(text, at):
+def number(text, position):
     """Parse a number: (whole, integer, value, exact, end).
 
-    The value is ``integer`` if ``whole``, else the double ``value``, correctly rounded if ``exact``. The end is ``at``
-    if no number begins there.
+    The value is ``integer`` if ``whole``, else the double ``value``, correctly rounded if ``exact``. The end is
+    ``position`` if no number begins there.
     """
-    start = at
-    negative = at < text.size and text[at] == 45
-    if at < text.size and (text[at] == 45 or text[at] == 43):
-        at += 1
-    begin = at
-    end = infinite_end(text, at)
-    if end > at:
+    start = position
+    negative = position < text.size and text[position] == 45
+    if position < text.size and (text[position] == 45 or text[position] == 43):
+        position += 1
+    begin = position
+    end = infinite_end(text, position)
+    if end > position:
         return False, np.int64(0), -np.inf if negative else np.inf, True, end
-    integer, at = digits(text, at)
-    places = at - begin
+    integer, position = digits(text, position)
+    places = position - begin
     mantissa, exponent = integer, np.int64(0)
     whole = integer >= 0
-    if at < text.size and text[at] == 46:
+    if position < text.size and text[position] == 46:
         whole = False
-        at += 1
-        point = at
-        while at < text.size and np.uint8(48) <= text[at] <= np.uint8(57):
+        position += 1
+        point = position
+        while position < text.size and np.uint8(48) <= text[position] <= np.uint8(57):
             if mantissa >= 0:
-                mantissa = mantissa * 10 + (np.int64(text[at]) - 48) if mantissa < EXACT else np.int64(-1)
-            at += 1
-        exponent = point - at
-        places += at - point
+                mantissa = mantissa * 10 + (np.int64(text[position]) - 48) if mantissa < EXACT else np.int64(-1)
+            position += 1
+        exponent = point - position
+        places += position - point
     if places == 0:
         return False, np.int64(0), 0.0, True, start
-    if at < text.size and (text[at] == 101 or text[at] == 69):
+    if position < text.size and (text[position] == 101 or text[position] == 69):
         whole = False
-        mark = at
-        at += 1
-        down = at < text.size and text[at] == 45
-        if at < text.size and (text[at] == 45 or text[at] == 43):
-            at += 1
-        begin = at
-        power, at = digits(text, at)
-        if at == begin:
+        mark = position
+        position += 1
+        down = position < text.size and text[position] == 45
+        if position < text.size and (text[position] == 45 or text[position] == 43):
+            position += 1
+        begin = position
+        power, position = digits(text, position)
+        if position == begin:
             return False, np.int64(0), 0.0, True, mark
         power = LARGEST // 2 if power < 0 or power > LARGEST // 2 else power
         exponent += -power if down else power
@@ -246,11 +246,11 @@ def number(text, at):
     if exact:
         value = float(mantissa) / POWERS[-exponent] if exponent < 0 else float(mantissa) * POWERS[exponent]
         value = -value if negative else value
-    return whole, -integer if negative else integer, value, exact, at
+    return whole, -integer if negative else integer, value, exact, position
 
 
 @njit(cache=True)
-def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
+def _line(text, classes, position, tag, columns, lowest, highest, edge, src, dst, integers, reals):
     """Read a line of values in any valid form.
 
     Returns:
@@ -259,46 +259,46 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
     """
     whole, late_start, late_end = True, 0, 0
     if tag:
-        if text[at] != tag or not ends_token(text, classes, at + 1):
-            return TAG, 0, at, 0, 0, whole
-        at = blank_end(text, classes, at + 1)
+        if text[position] != tag or not ends_token(text, classes, position + 1):
+            return TAG, 0, position, 0, 0, whole
+        position = blank_end(text, classes, position + 1)
     for column in range(columns.size):
         kind = columns[column]
         if kind == REST:
-            return OK, 0, at, late_start, late_end, whole
+            return OK, 0, position, late_start, late_end, whole
         delimited = False
         if column:
-            gap = at
-            at = blank_end(text, classes, at)
-            delimited = at < text.size and classes[text[at]] == DELIMITER
+            gap = position
+            position = blank_end(text, classes, position)
+            delimited = position < text.size and classes[text[position]] == DELIMITER
             if delimited:
-                at = blank_end(text, classes, at + 1)
-            elif at > gap and classes[text[gap]] == PADDING and not ends_line(text, classes, at):
+                position = blank_end(text, classes, position + 1)
+            elif position > gap and classes[text[gap]] == PADDING and not ends_line(text, classes, position):
                 return SPLIT, column - 1, gap, 0, 0, whole
-        if ends_line(text, classes, at):
+        if ends_line(text, classes, position):
             if kind == ANY and delimited:
                 continue
-            return MISSING, column, at, 0, 0, whole
-        if classes[text[at]] == DELIMITER:
+            return MISSING, column, position, 0, 0, whole
+        if classes[text[position]] == DELIMITER:
             if kind == ANY:
                 continue
-            return EMPTY, column, at, 0, 0, whole
-        start = at
+            return EMPTY, column, position, 0, 0, whole
+        start = position
         if kind == ANY:
-            while not ends_field(text, classes, at):
-                at += 1
+            while not ends_field(text, classes, position):
+                position += 1
         elif kind in (INTEGER, NUMBER):
-            whole, integer, value, exact, at = number(text, at)
-            if at == start or not ends_token(text, classes, at):
+            whole, integer, value, exact, position = number(text, position)
+            if position == start or not ends_token(text, classes, position):
                 return WORD, column, start, 0, 0, whole
             if kind == INTEGER and not whole:
                 return FRACTION, column, start, 0, 0, whole
             integers[edge], reals[edge] = integer, value
             if not exact:
-                late_start, late_end = start, at
+                late_start, late_end = start, position
         else:
-            value, at = digits(text, at)
-            if at == start or not ends_token(text, classes, at):
+            value, position = digits(text, position)
+            if position == start or not ends_token(text, classes, position):
                 wrong = NEGATIVE if text[start] == 45 and digits(text, start + 1)[1] > start + 1 else WORD
                 return wrong, column, start, 0, 0, whole
             if value < 0:
@@ -312,10 +312,10 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
                     src[edge] = value
                 else:
                     dst[edge] = value
-    at = blank_end(text, classes, at)
-    if not ends_line(text, classes, at):
-        return EXTRA, columns.size, at, 0, 0, whole
-    return OK, 0, at, late_start, late_end, whole
+    position = blank_end(text, classes, position)
+    if not ends_line(text, classes, position):
+        return EXTRA, columns.size, position, 0, 0, whole
+    return OK, 0, position, late_start, late_end, whole
 
 
 @njit(cache=True)
@@ -344,15 +344,15 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
     """
     edges, lines, lates, integral, dropped = 0, 0, 0, True, 0
     hidden, hidden_line, hidden_start = 0, 0, 0
-    at, last = 0, text.size - MARGIN  # before this position the fast path stays within the text
-    while at < text.size:
-        line = at
+    position, last = 0, text.size - MARGIN  # before this position the fast path stays within the text
+    while position < text.size:
+        line = position
         lines += 1
         # Fast path: a line with its columns and nothing unusual. It is written inline because reference counting of
         # the arrays passed to a function would take longer than reading the line.
-        plain, whole, here = at < last, True, at
+        plain, whole, here = position < last, True, position
         if plain and tag:
-            plain = text[np.uintp(at)] == tag and classes[text[np.uintp(at + 1)]] == BLANK
+            plain = text[np.uintp(position)] == tag and classes[text[np.uintp(position + 1)]] == BLANK
             here += 2
         for column in range(columns.size if plain else 0):
             kind = columns[column]
@@ -393,22 +393,22 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
         if plain and text[np.uintp(here)] == 10:
             integral = integral and whole
             edges += 1
-            at = here + 1
+            position = here + 1
             continue
-        at = blank_end(text, classes, at)
-        end, carriage = line_end(text, at)
-        wrong, column, token, late_start, late_end = OK, 0, at, 0, 0
+        position = blank_end(text, classes, position)
+        end, carriage = line_end(text, position)
+        wrong, column, token, late_start, late_end = OK, 0, position, 0, 0
         if carriage:
             wrong = CARRIAGE
-        elif ends_line(text, classes, at) or _is_comment(text, classes, at):
-            if fields and at < end and hides_fields(text[at:end], classes, fields):
+        elif ends_line(text, classes, position) or _is_comment(text, classes, position):
+            if fields and position < end and hides_fields(text[position:end], classes, fields):
                 hidden_line, hidden_start = (hidden_line, hidden_start) if hidden else (lines, line)
                 hidden += 1
-            at = end + 1
+            position = end + 1
             continue
         else:
             wrong, column, token, late_start, late_end, whole = _line(
-                text, classes, at, tag, columns, lowest, highest, edges, src, dst, integers, reals
+                text, classes, position, tag, columns, lowest, highest, edges, src, dst, integers, reals
             )
         if wrong == OK:
             integral = integral and whole
@@ -421,5 +421,5 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
             dropped += 1
         else:
             return edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, hidden_line, hidden_start
-        at = end + 1
+        position = end + 1
     return edges, lines, lates, integral, dropped, OK, 0, 0, 0, hidden, hidden_line, hidden_start

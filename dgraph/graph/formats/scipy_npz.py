@@ -96,7 +96,7 @@ def _read(
             raise DataError(f"{path}: {start.size} rows for {entries} entries; write it again with save_npz")
         src = _ids(start, lo, hi, n, f"{path}: row")
     else:
-        src = _rows(start, lo, hi, n, entries, path)
+        src = _expand_rows(start, lo, hi, n, entries, path)
     if data.dtype.kind not in "biuf":
         raise DataError(f"{path}: got values of {data.dtype}; a weight is a real number; convert the matrix")
     weights, rounded = None, False
@@ -139,34 +139,34 @@ class _Column:
 
     def pieces(self, lo: int, hi: int) -> Iterator[np.ndarray]:
         """Yield values ``lo .. hi - 1``, up to :data:`STEP` at a time."""
-        at = 0
-        while at < hi:
-            piece = self.read(min(STEP, (lo if at < lo else hi) - at))
+        position = 0
+        while position < hi:
+            piece = self.read(min(STEP, (lo if position < lo else hi) - position))
             if not piece.size:
                 raise ValueError(f"{self.name} ends early")
-            if at >= lo:
+            if position >= lo:
                 yield piece
-            at += piece.size
+            position += piece.size
 
     def part(self, lo: int, hi: int) -> np.ndarray:
         """Return values ``lo .. hi - 1`` in one array."""
-        out, at = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
+        out, filled = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
         for piece in self.pieces(lo, hi):
-            out[at : at + piece.size] = piece
-            at += piece.size
+            out[filled : filled + piece.size] = piece
+            filled += piece.size
         return out
 
 
 def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
-    out, at = np.empty(hi - lo, gid_type(n)), 0
+    out, filled = np.empty(hi - lo, gid_type(n)), 0
     for piece in column.pieces(lo, hi):
-        check_range(piece, 0, n - 1, name, lo + at)
-        out[at : at + piece.size] = piece
-        at += piece.size
+        check_range(piece, 0, n - 1, name, lo + filled)
+        out[filled : filled + piece.size] = piece
+        filled += piece.size
     return out
 
 
-def _rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
+def _expand_rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
     """Return the rows of entries ``lo .. hi - 1``."""
     if offsets.size != n + 1:
         raise DataError(f"{path}: {offsets.size} offsets for {n} rows; write it again with save_npz")

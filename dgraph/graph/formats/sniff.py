@@ -144,7 +144,7 @@ def _head(path: str, comments: str, empty: bool, sample: bool, later: str) -> Fi
                 reason = CARRIAGE if b"\r" in raw else TOO_LONG
                 raise DataError(f"{path}:{number}: {reason}")
             begin, after = after, after + len(raw)
-            line = _text(raw, " " if sample else " \t")
+            line = _decode_line(raw, " " if sample else " \t")
             if "\r" in line:
                 raise DataError(f"{path}:{number}: got {shortened(line)!r}; {CARRIAGE}")
             first = line if first is None else first
@@ -160,7 +160,7 @@ def lines_before(path: str, head: FileHead) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of the lines before the first line of data."""
     with unpacked(path, head.packing) as text:
         for number in range(1, head.number):
-            yield number, _text(text.readline(LONGEST), " ").removeprefix("\ufeff")
+            yield number, _decode_line(text.readline(LONGEST), " ").removeprefix("\ufeff")
 
 
 def shortened(line: str) -> str:
@@ -176,13 +176,13 @@ def _following(text: IO[bytes], comments: str) -> list[str]:
         if len(raw) == LONGEST and raw[-1:] != b"\n":
             break
         rest -= len(raw)
-        line = _text(raw, " ")
+        line = _decode_line(raw, " ")
         if "\r" not in line and not _is_skipped(line, comments):
             lines.append(line)
     return lines
 
 
-def _text(raw: bytes, blanks: str) -> str:
+def _decode_line(raw: bytes, blanks: str) -> str:
     """Return a line without its end, and without ``blanks`` around it; in a sample tabs may separate empty columns."""
     return raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(blanks)
 
@@ -215,11 +215,11 @@ def file_size(path: str) -> int:
         OutputError: it cannot be opened.
     """
     try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{path}: not a regular file; every rank reads its own part, so give a plain file")
         with open(path, "rb"):
-            return found.st_size
+            return status.st_size
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"{path}: no such file") from None
     except PermissionError:

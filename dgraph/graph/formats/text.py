@@ -273,7 +273,7 @@ def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, la
         scan.MISSING: f"column {column + 1} of {len(layout.columns)} is missing",
         scan.EMPTY: f"column {column + 1} is empty",
         scan.EXTRA: f"it goes on after column {column}",
-        scan.WORD: f"{word!r} in column {column + 1} is not a {_kind(layout, column)}",
+        scan.WORD: f"{word!r} in column {column + 1} is not a {_name_kind(layout, column)}",
         scan.FRACTION: f"{word!r} in column {column + 1} is not a 64-bit integer",
         scan.NEGATIVE: f"id {word!r} is negative",
         scan.TOO_BIG: f"id {word!r} is above 2^63 - 1",
@@ -289,7 +289,7 @@ def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, la
     )
 
 
-def _kind(layout: Layout, column: int) -> str:
+def _name_kind(layout: Layout, column: int) -> str:
     weight = {scan.INTEGER, scan.NUMBER}.intersection(layout.columns[column : column + 1])
     return "number" if weight else "whole number"
 

@@ -58,17 +58,17 @@ def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
 
 @njit(cache=True)
 def _fill_grid(first, rows, columns, across, src, dst):
-    row, at = divmod(first, across + columns)
+    row, position = divmod(first, across + columns)
     for i in range(src.size):
-        if at < across:
-            u, v = row * columns + at, row * columns + (at + 1) % columns
+        if position < across:
+            u, v = row * columns + position, row * columns + (position + 1) % columns
         else:
-            u = row * columns + at - across
+            u = row * columns + position - across
             v = (u + columns) % (rows * columns)
         src[i], dst[i] = u, v
-        at += 1
-        if at == across + columns:
-            row, at = row + 1, 0
+        position += 1
+        if position == across + columns:
+            row, position = row + 1, 0
 
 
 @njit(cache=True)

@@ -125,9 +125,9 @@ def _fill_few_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
     item = np.arange(first, first + src.size)
     u, v = np.zeros((2, src.size), np.uint64)
     for level in range(scale):
-        at = plain(fraction)(plain(draw)(start, item, level))
-        u = (u << np.uint64(1)) | (at >= ab)
-        v = (v << np.uint64(1)) | (((at >= a) & (at < ab)) | (at >= abc))
+        share = plain(fraction)(plain(draw)(start, item, level))
+        u = (u << np.uint64(1)) | (share >= ab)
+        v = (v << np.uint64(1)) | (((share >= a) & (share < ab)) | (share >= abc))
     src[:], dst[:] = (plain(scramble)(x, scale, ids) if permute else x for x in (u, v))
 
 
@@ -136,9 +136,9 @@ def _fill_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
     for i in range(src.size):
         u, v = np.uint64(0), np.uint64(0)
         for level in range(scale):
-            at = fraction(draw(start, first + i, level))
-            lower = at >= ab
-            right = ((at >= a) & (at < ab)) | (at >= abc)
+            share = fraction(draw(start, first + i, level))
+            lower = share >= ab
+            right = ((share >= a) & (share < ab)) | (share >= abc)
             u = (u << np.uint64(1)) | np.uint64(lower)
             v = (v << np.uint64(1)) | np.uint64(right)
         if permute:
@@ -165,9 +165,9 @@ def _fill_noisy(first, scale, a, b, c, noise, start, shaken, permute, ids, src, 
             nb = b * (1.0 - noise + sixteenth * np.float64((bits >> np.uint64(16)) & np.uint64(65535)))
             nc = c * (1.0 - noise + sixteenth * np.float64((bits >> np.uint64(32)) & np.uint64(65535)))
             nd = d * (1.0 - noise + sixteenth * np.float64(bits >> np.uint64(48)))
-            at = fraction(draw(start, first + i, level)) * (na + nb + nc + nd)
-            lower = at >= na + nb
-            right = ((at >= na) & (at < na + nb)) | (at >= na + nb + nc)
+            share = fraction(draw(start, first + i, level)) * (na + nb + nc + nd)
+            lower = share >= na + nb
+            right = ((share >= na) & (share < na + nb)) | (share >= na + nb + nc)
             u = (u << np.uint64(1)) | np.uint64(lower)
             v = (v << np.uint64(1)) | np.uint64(right)
         if permute:

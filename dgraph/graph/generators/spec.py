@@ -101,22 +101,22 @@ def parse(spec: str, register: Mapping[str, Generator]) -> tuple[Generator, Exte
     except ValueError:
         got = f"the size {size_text!r}" if size_text else "no size"
         raise UsageError(f"{spec}: {got}, where {generator.size.meaning} belongs; {write}") from None
-    given: dict[str, bool | int | float] = {}
+    values: dict[str, bool | int | float] = {}
     for text in option_texts:
         key, equals, value = text.partition("=")
         if not key:
             raise UsageError(f"{spec}: {text!r} is not an option; {write}")
         if key not in generator.options:
-            known = str(unknown("option", key, generator.options)) if generator.options else f"{name} has no options"
-            raise UsageError(f"{spec}: {known}; {write}")
-        if key in given:
+            cause = str(unknown("option", key, generator.options)) if generator.options else f"{name} has no options"
+            raise UsageError(f"{spec}: {cause}; {write}")
+        if key in values:
             raise UsageError(f"{spec}: {key} is given twice; give it once")
         option = generator.options[key]
         try:
-            given[key] = True if isinstance(option.default, bool) and not equals else option.parse(value)
+            values[key] = True if isinstance(option.default, bool) and not equals else option.parse(value)
         except ValueError:
             raise UsageError(f"{spec}: {text}, where {key} takes {option.form}; {write}") from None
-    return generator, size, {key: given.get(key, option.default) for key, option in generator.options.items()}
+    return generator, size, {key: values.get(key, option.default) for key, option in generator.options.items()}
 
 
 def _spell(value) -> str:

@@ -57,13 +57,13 @@ def edges_of(
         n = None if n is None else integer("n", n)
         directed, sparse_ids = flag("directed", directed), flag("sparse_ids", sparse_ids)
         ends = {names[0]: src, names[1]: dst, names[3]: vertices}
-        columns = [vertex_column(each, name) for name, each in ends.items()]
+        columns = [vertex_column(values, name) for name, values in ends.items()]
         weights, note = weight_values(weights, names[2])
         size = columns[0].size
-        for name, found in ((names[1], columns[1].size), (names[2], size if weights is None else weights.size)):
-            if found != size:
-                raise UsageError(f"{name} has {found} values, {names[0]} {size}; pass one value an edge in each")
-    strings = _kind(columns, comm) == "strings"
+        for name, count in ((names[1], columns[1].size), (names[2], size if weights is None else weights.size)):
+            if count != size:
+                raise UsageError(f"{name} has {count} values, {names[0]} {size}; pass one value an edge in each")
+    strings = _agree_on_kind(columns, comm) == "strings"
     facts = LoadFacts("edges", notes=shared_notes(note, comm))
     weights = unify_weights(weights, size, comm)
     if strings:
@@ -71,11 +71,11 @@ def edges_of(
             raise UsageError("n is for integer ids; the names that occur are the vertices; add others with vertices=")
         return _named(columns, weights, directed, mirrored, facts, comm)
     ids = [np.empty(0, np.uint32) if column.ids is None else column.ids for column in columns]
-    wide = np.dtype(np.int64 if comm.largest(max(each.itemsize for each in ids)) == 8 else np.uint32)
-    numbers = [each.astype(wide, copy=False) for each in ids]
+    wide = np.dtype(np.int64 if comm.largest(max(column.itemsize for column in ids)) == 8 else np.uint32)
+    numbers = [column.astype(wide, copy=False) for column in ids]
     if sparse_ids:
         n = None
-        if not comm.total(sum(each.size for each in numbers)):
+        if not comm.total(sum(column.size for column in numbers)):
             raise UsageError("no edge and no vertex on any rank; a graph has at least one vertex")
     else:
         n = count_vertices(n, numbers, comm)
@@ -89,17 +89,17 @@ def edges_of(
     )  # fmt: skip
 
 
-def _kind(columns: list[VertexColumn], comm: Comm) -> str:
+def _agree_on_kind(columns: list[VertexColumn], comm: Comm) -> str:
     """Return "integers" or "strings", whichever all columns of all ranks hold; collective."""
-    found: dict[str, str] = {}
+    holders: dict[str, str] = {}
     for rank, kinds in enumerate(comm.allgather_json([[column.name, column.kind] for column in columns])):
         for name, kind in kinds:
             if kind:
-                found.setdefault(kind, name if comm.size == 1 else f"{name} on rank {rank}")
-    if len(found) > 1:
-        one, other = found.items()
+                holders.setdefault(kind, name if comm.size == 1 else f"{name} on rank {rank}")
+    if len(holders) > 1:
+        one, other = holders.items()
         raise UsageError(f"{one[1]} holds {one[0]}, {other[1]} {other[0]}; a vertex has one kind of id; convert one")
-    return next(iter(found), "integers")
+    return next(iter(holders), "integers")
 
 
 def _named(
@@ -115,5 +115,5 @@ def _named(
     table, numbers = number_names(words, comm)
     n = int(table.starts[-1])
     if comm.size > 1:  # on one rank a code is the number
-        codes = [numbers.astype(np.uint32 if n <= 1 << 32 else np.int64)[each] for each in codes[:2]]
+        codes = [numbers.astype(np.uint32 if n <= 1 << 32 else np.int64)[codes_of_end] for codes_of_end in codes[:2]]
     return RawEdges(codes[0], codes[1], weights, directed, n, ids=NamedIds(table), mirrored=mirrored, facts=facts)

@@ -58,8 +58,8 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
     kinds = set(map(type, nodes))
     strings = kinds == {str}
     if not strings and not all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        found = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise UsageError(f"nodes are of type {found}; ids are all integers or all strings: {CURE}")
+        types = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise UsageError(f"nodes are of type {types}; ids are all integers or all strings: {CURE}")
     parallel = graph.is_multigraph()
     rows = list(map(graph._adj.__getitem__, nodes))
     degrees = np.fromiter(map(len, rows), np.int64, len(rows))
@@ -79,7 +79,7 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
     columns: list = [sources, targets, numbers]
     if strings:
         names = np.array(nodes, object)
-        columns = [VertexColumn("nodes", each.size, words=(Piece(names, each),)) for each in columns]
+        columns = [VertexColumn("nodes", codes.size, words=(Piece(names, codes),)) for codes in columns]
     return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel, note)
 
 

@@ -50,11 +50,11 @@ def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.nd
     texts = [_texts(piece.values) for piece in pieces]
     codes, words, lengths = _distinct(texts)
     codes = [own if piece.indices is None else own[piece.indices] for piece, own in zip(pieces, codes, strict=True)]
-    spread, at = [], 0
+    spread, taken = [], 0
     for column in columns:
-        parts = codes[at : at + len(column.words or ())]
+        parts = codes[taken : taken + len(column.words or ())]
         spread.append(parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts]))
-        at += len(parts)
+        taken += len(parts)
     used = np.ones(words.size, bool)
     if any(piece.indices is not None for piece in pieces):  # a dictionary may hold names that do not occur
         used = np.zeros(words.size, bool)
@@ -175,26 +175,26 @@ def _order(words: np.ndarray) -> np.ndarray:
 
 
 @njit(inline="always")
-def _word(data, at, end):
-    """Return the bytes from ``at`` to ``end`` as an integer, eight at most, by one load where that is in bounds."""
-    if end - at >= 8:
-        return word_at(data, at)
+def _word(data, position, end):
+    """Return the bytes from ``position`` to ``end`` as an integer, eight at most; one load where that is in bounds."""
+    if end - position >= 8:
+        return word_at(data, position)
     if end >= 8:
-        return word_at(data, end - 8) >> np.uint64(8 * (8 - (end - at)))
+        return word_at(data, end - 8) >> np.uint64(8 * (8 - (end - position)))
     word = np.uint64(0)
-    for j in range(end - at):
-        word |= np.uint64(data[at + j]) << np.uint64(8 * j)
+    for j in range(end - position):
+        word |= np.uint64(data[position + j]) << np.uint64(8 * j)
     return word
 
 
 @njit(cache=True)
 def _hash(offsets, data, seed, out):
     for i in range(out.size):
-        at, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
-        value = mix(seed + np.uint64(end - at))
-        while at < end:
-            value = mix(value + _word(data, at, end))
-            at += 8
+        position, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
+        value = mix(seed + np.uint64(end - position))
+        while position < end:
+            value = mix(value + _word(data, position, end))
+            position += 8
         out[i] = value
 
 
@@ -208,9 +208,9 @@ def _count(hashes, shift, starts):
 def _scatter(hashes, shift, cursor, grouped, rows):
     for i in range(hashes.size):
         part = np.int64(hashes[i] >> shift)
-        at = cursor[part]
-        cursor[part] = at + 1
-        grouped[at], rows[at] = hashes[i], i
+        position = cursor[part]
+        cursor[part] = position + 1
+        grouped[position], rows[position] = hashes[i], i
 
 
 @njit(cache=True)
@@ -241,26 +241,26 @@ def _number(grouped, rows, starts, keys, values, codes, firsts):
 
 
 @njit(cache=True)
-def _copy(offsets, data, rows, at, out):
+def _copy(offsets, data, rows, positions, out):
     for i in range(rows.size):
         low = np.int64(offsets[rows[i]])
         for j in range(min(np.int64(offsets[rows[i] + 1]) - low, out.shape[1])):
-            out[at[i], j] = data[low + j]
+            out[positions[i], j] = data[low + j]
 
 
 @njit(cache=True)
 def _same(offsets, data, codes, words, lengths):
     """Return True if every name is that of its code, as far as the rows of ``words`` (uint64) go."""
     for i in range(codes.size):
-        code, at, end = codes[i], np.int64(offsets[i]), np.int64(offsets[i + 1])
-        if lengths[code] != min(end - at, WIDEST + 1):
+        code, position, end = codes[i], np.int64(offsets[i]), np.int64(offsets[i + 1])
+        if lengths[code] != min(end - position, WIDEST + 1):
             return False
         for j in range(words.shape[1]):
-            if at >= end:
+            if position >= end:
                 break
-            if _word(data, at, end) != words[code, j]:
+            if _word(data, position, end) != words[code, j]:
                 return False
-            at += 8
+            position += 8
     return True
 
 

@@ -74,14 +74,14 @@ def read_part(store: Store, part: int) -> LocalGraph:
     file, graph = part_file(part), store.manifest["graph"]
     gids = store.array(file, "gids")
     masters = store.manifest["parts"][part]["masters"]
-    mine, at = {}, masters
+    mine, first = {}, masters
     for peer, count, columns, rows in store.array(file, "mine").reshape(-1, 4).tolist():
-        mine[peer] = Mirrors(count, columns, rows, first=at)
-        at += count
-    theirs, lids, at = {}, store.array(file, "their_lids"), 0
+        mine[peer] = Mirrors(count, columns, rows, first=first)
+        first += count
+    theirs, lids, offset = {}, store.array(file, "their_lids"), 0
     for peer, count, columns, rows in store.array(file, "theirs").reshape(-1, 4).tolist():
-        theirs[peer] = Mirrors(count, columns, rows, lids=lids[at : at + count])
-        at += count
+        theirs[peer] = Mirrors(count, columns, rows, lids=lids[offset : offset + count])
+        offset += count
     return LocalGraph(
         n=graph["vertices"], m=graph["edges"], arcs=graph["arcs"], masters=masters, gids=gids,
         original=store.array(file, "original") if graph["sparse_ids"] else gids + graph["base"],

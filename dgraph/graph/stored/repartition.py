@@ -65,8 +65,8 @@ def repartitioned(whole, store: Store, comm: Comm) -> LocalGraph:
         mine = pieces(store, comm.rank, comm.size)
         taken = [_read_piece(store, piece, gid_type(whole.n)) for piece in mine]
         masters = _masters(store, mine, comm.size)
-        held = _joined(taken, gid_type(whole.n), store)
-    return number(whole, [masters], [held], owners(whole.n, store, comm), PartLayout(comm.size, comm))[0]
+        arcs = _join_pieces(taken, gid_type(whole.n), store)
+    return number(whole, [masters], [arcs], owners(whole.n, store, comm), PartLayout(comm.size, comm))[0]
 
 
 def owners(n: int, store: Store, comm: Comm) -> OwnerRanges:
@@ -104,8 +104,8 @@ def pieces(store: Store, rank: int, ranks: int) -> list[Piece]:
         return [_share(store, chunks[chunk], sharing.index(rank), len(sharing))]
     parts = len(store.manifest["parts"])
     if parts % ranks == 0:  # whole parts preserve the locality that the policy chose
-        each = parts // ranks
-        return _merged([chunk for chunk in chunks if chunk.part // each == rank])
+        share = parts // ranks
+        return _merged([chunk for chunk in chunks if chunk.part // share == rank])
     cost = np.cumsum([0] + [chunk.stop - chunk.first + chunk.high - chunk.low for chunk in chunks])
     goals = cost[-1] * np.arange(ranks + 1, dtype=np.int64) // ranks
     cuts = np.searchsorted((cost[1:] + cost[:-1]) // 2, goals)
@@ -184,7 +184,7 @@ def _read_piece(store: Store, piece: Piece, dtype: np.dtype) -> tuple:
     return gids[rows].astype(dtype), counts[rows], gids.astype(dtype)[lids], weight
 
 
-def _joined(taken: list[tuple], dtype: np.dtype, store: Store) -> HeldArcs:
+def _join_pieces(taken: list[tuple], dtype: np.dtype, store: Store) -> HeldArcs:
     """Join the rows of all pieces. A source with rows in several parts gets one row, its targets ascending."""
     kind = store.manifest["graph"]["weights"]
     none = [
@@ -194,11 +194,11 @@ def _joined(taken: list[tuple], dtype: np.dtype, store: Store) -> HeldArcs:
     rows, counts, targets = (np.concatenate(column) for column in columns[:3])
     weight = None if kind is None else np.concatenate(columns[3])
     if len(taken) > 1 and store.manifest["partition"]["cut"] != "outgoing":
-        found, place = np.unique(rows, return_inverse=True)
-        offsets = np.zeros(len(found) + 1, np.int64)
+        sources, place = np.unique(rows, return_inverse=True)
+        offsets = np.zeros(len(sources) + 1, np.int64)
         np.add.at(offsets, place + 1, counts)
         np.cumsum(offsets, out=offsets)
         weight = None if weight is None else spread(offsets[:-1].copy(), place, counts, weight)
-        rows, targets, counts = found, spread(offsets[:-1].copy(), place, counts, targets), np.diff(offsets)
+        rows, targets, counts = sources, spread(offsets[:-1].copy(), place, counts, targets), np.diff(offsets)
         sort_rows(offsets, targets, weight)
     return HeldArcs(rows, counts, targets, weight, ours=True)

@@ -37,7 +37,7 @@ def write(
         UsageError: ``path`` exists, or there are fewer chunks than parts.
         OutputError: the system refused on some rank; the incomplete store is removed.
     """
-    each = chunks_a_part(chunks, placement.parts)
+    per_part = chunks_a_part(chunks, placement.parts)
     if not isinstance(block.ids, (ConsecutiveIds, SparseIds)):
         raise UsageError(
             f"{path}: a store holds integer ids, and the vertices of {block.facts.name} have names; keep the table of "
@@ -53,7 +53,7 @@ def write(
         parts: list[dict[str, Any]] = []
         with comm.together(), writing(path):
             for part, each_local in zip(PartLayout(placement.parts, comm).here, local, strict=True):
-                masters, arcs = chunk_cuts(each_local, placement.cut, each)
+                masters, arcs = chunk_cuts(each_local, placement.cut, per_part)
                 with draft.file(part_file(part)) as file:
                     write_part(file, each_local, sparse, arcs[1:-1])
                 files[part_file(part)] = file.entry
@@ -97,8 +97,8 @@ def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.
     follow them. Under a vertex-cut, masters and arcs are cut evenly and independently.
     """
     steps = np.arange(count + 1, dtype=np.int64)
-    held = len(local.out.neighbours)
-    even = held * steps // count
+    arcs = len(local.out.neighbours)
+    even = arcs * steps // count
     if cut == "vertex":
         return local.masters * steps // count, even
     cost = arcs_of_masters(local.out.offsets, local.out.neighbours, local.masters, cut) + np.arange(local.masters + 1)

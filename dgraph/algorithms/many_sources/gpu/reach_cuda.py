@@ -114,7 +114,7 @@ class _Search(SourceSearch):
             columns = (FieldColumn(LevelColumn(table, k), NAME, convert) for k in range(len(self.positions)))
             return Reached(none, none, pairs, depth, list(columns))
         views = (FieldView(self.device, sums, self.graph.place) for sums in (self.far, self.reached))
-        far, reached = (self.device.get(view.at(slice(0, self.ctx.local.masters))) for view in views)
+        far, reached = (self.device.get(view.values_at(slice(0, self.ctx.local.masters))) for view in views)
         return Reached(far, reached, 0, depth)
 
     def _batch(self, first: int, positions: Any, limit: int) -> tuple[int, int]:

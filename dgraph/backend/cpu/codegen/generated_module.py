@@ -64,21 +64,21 @@ def text_of(traced: Traced, pulls: bool = True, source: str = ATOMICS, kernel: b
         kernel: take the program's edge kernel.
     """
     name = type(traced.program).__name__
-    known = _constants(traced, pulls, kernel)
-    named = "\n".join(f"{key} = {value!r}" for key, value in known.items())
+    values = _constants(traced, pulls, kernel)
+    named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
     slots, phases, push, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "push", "rounds"))
     pushes = [
-        folded(push, known | {"ALONE": False}),
-        folded(push.replace("def push_phase(", "def push_phase_alone("), known | {"ALONE": True}),
+        folded(push, values | {"ALONE": False}),
+        folded(push.replace("def push_phase(", "def push_phase_alone("), values | {"ALONE": True}),
     ]
     if kernel:
-        pushes = [folded(edge_kernel(traced), known), "push_phase_alone = push_phase"]
+        pushes = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
-        folded(slots, known),
-        folded(phases, known),
+        folded(slots, values),
+        folded(phases, values),
         *pushes,
-        *[folded(_source("round/row_folds"), known) + f"fold_row = fold_{known['FOLDS']}"] * bool(known["FOLDS"]),
-        folded(rounds, known),
+        *[folded(_source("round/row_folds"), values) + f"fold_row = fold_{values['FOLDS']}"] * bool(values["FOLDS"]),
+        folded(rounds, values),
     ]
     return "\n\n".join([HEADER.format(name=name, source=source) + named, operators(traced), *skeleton])
 
@@ -92,10 +92,10 @@ def edge_kernel(traced: Traced) -> str:
 
 def uncompiled_text(traced: Traced, source: str, scope: type[NumbaScope]) -> str:
     """Return the text of a program's operators and round loop without phases, for execution without Numba."""
-    known = _constants(traced, True)
-    named = "\n".join(f"{key} = {value!r}" for key, value in known.items())
+    values = _constants(traced, True)
+    named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
     head = HEADER.format(name=type(traced.program).__name__, source=source)
-    rounds = [folded(_source(f"round/{part}"), known) for part in ("slots", "rounds")]
+    rounds = [folded(_source(f"round/{part}"), values) for part in ("slots", "rounds")]
     return "\n\n".join([head + named, operators(traced, scope), *rounds])
 
 
@@ -109,8 +109,8 @@ def uncompiled(stem: str, tiny: bool = False) -> bool:
     if stem in _modules or _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
         return False
     suffixes = (".slow",) if tiny and "numba" not in sys.modules else (".py", ".slow")
-    known = (folder() / f"{stem}{suffix}" for suffix in suffixes)
-    return not any(path.exists() and path.stat().st_mtime < BEGAN for path in known)
+    files = (folder() / f"{stem}{suffix}" for suffix in suffixes)
+    return not any(path.exists() and path.stat().st_mtime < BEGAN for path in files)
 
 
 def spend(stem: str, seconds: float) -> None:
@@ -158,11 +158,11 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False) -> dict[str, A
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
-    known, reducer = constants(traced), traced.row_reducer
-    return known | {
+    common, reducer = constants(traced), traced.row_reducer
+    return common | {
         "EDGE_KERNEL": kernel,
-        "DEFERS": bool(known["APPLY"] or known["PRIORITY"]) and not kernel,
-        "CAN_PULL": bool(known["CAN_PULL"] and pulls),
+        "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,
+        "CAN_PULL": bool(common["CAN_PULL"] and pulls),
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,

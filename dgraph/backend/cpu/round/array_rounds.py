@@ -17,7 +17,7 @@ import numpy as np
 
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
 from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
-from dgraph.backend.cpu.round import state as at
+from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
@@ -75,7 +75,7 @@ class ArrayMachine(InterpretedMachine):
         """Run up to ``limit`` whole rounds; return their number."""
         run = 0
         while self._interprets and run < limit and not self.done:
-            run += self._call(at.FUSED, min(limit - run, AT_ONCE), 1)
+            run += self._call(slots.FUSED, min(limit - run, AT_ONCE), 1)
         return run if run == limit or self.done else run + super().fused(limit - run)
 
     def _threads(self, phases: int) -> int:
@@ -137,7 +137,7 @@ class Phases:
 
     def start(self, t, threads, F, P, G, W, c) -> None:
         """Run ``init`` on every master and collect the first frontier."""
-        v = np.arange(c[at.MASTERS])
+        v = np.arange(c[slots.MASTERS])
         awake, _, _ = self.do.begin(F, P, G, v)
         if not self.all:
             self._join(v[np.broadcast_to(awake, v.shape)], F, W, c)
@@ -145,7 +145,7 @@ class Phases:
     def push(self, t, threads, graph, F, P, G, W, c) -> None:
         """Propose along every edge u → v of an active u, and list the vertices that changed."""
         offsets, neighbours, weights = graph
-        u = np.arange(c[at.ROWS]) if self.all else lists_of(W, c).queue[: c[at.QUEUED]].astype(np.int64)
+        u = np.arange(c[slots.ROWS]) if self.all else lists_of(W, c).queue[: c[slots.QUEUED]].astype(np.int64)
         first, degree = offsets[u], offsets[u + 1] - offsets[u]
         source = np.repeat(np.arange(u.size), degree)
         e = np.arange(source.size) + np.repeat(first - (np.cumsum(degree) - degree), degree)
@@ -159,37 +159,37 @@ class Phases:
         if self.all:
             return
         changed = self._unmarked(changed, W)
-        mine = changed < c[at.MASTERS]
-        append(lists_of(W, c).touched, changed[mine], W.shared, self.do.slot(c) + at.TOUCHED_TAIL)
-        append(W.mirrors, changed[~mine], W.shared, self.do.slot(c) + at.MIRROR_TAIL)
+        mine = changed < c[slots.MASTERS]
+        append(lists_of(W, c).touched, changed[mine], W.shared, self.do.slot(c) + slots.TOUCHED_TAIL)
+        append(W.mirrors, changed[~mine], W.shared, self.do.slot(c) + slots.MIRROR_TAIL)
         self._count(changed[mine], F, W, c)
 
     def vertex(self, t, threads, F, P, G, W, c) -> None:
         """Clear the flags of changed masters, and sort them into near and far bucket where there are buckets."""
-        v = lists_of(W, c).touched[: W.shared[self.do.slot(c) + at.TOUCHED_TAIL]].astype(np.int64)
+        v = lists_of(W, c).touched[: W.shared[self.do.slot(c) + slots.TOUCHED_TAIL]].astype(np.int64)
         if self.flagged:
             W.flags[v] = 0
         if self.bucketed:
-            near = self.do.bucket(F, P, G, v) <= c[at.BUCKET]
+            near = self.do.bucket(F, P, G, v) <= c[slots.BUCKET]
             self._join(v[near], F, W, c)
             late = v[~near & (W.waiting[v] == 0)]
             W.waiting[late] = 1
-            append(lists_of(W, c).far, late, W.shared, at.FAR_COUNT)
+            append(lists_of(W, c).far, late, W.shared, slots.FAR_COUNT)
 
     def lowest(self, t, threads, F, P, G, W, c) -> None:
         """Find the lowest bucket above the current one in which a vertex waits."""
-        where = self.do.bucket(F, P, G, lists_of(W, c).far[: c[at.FAR]].astype(np.int64))
-        low = np.min(where[where > c[at.BUCKET]] - at.FAR_BASE, initial=0)
-        lowest = self.do.slot(c) + at.FAR_MIN
+        where = self.do.bucket(F, P, G, lists_of(W, c).far[: c[slots.FAR]].astype(np.int64))
+        low = np.min(where[where > c[slots.BUCKET]] - slots.FAR_BASE, initial=0)
+        lowest = self.do.slot(c) + slots.FAR_MIN
         W.shared[lowest] = min(W.shared[lowest], low)
 
     def open(self, t, threads, opened, F, P, G, W, c) -> None:
         """Move waiting vertices of buckets up to ``opened`` to the frontier, and farther ones to ``far_next``."""
-        v = lists_of(W, c).far[: c[at.FAR]].astype(np.int64)
+        v = lists_of(W, c).far[: c[slots.FAR]].astype(np.int64)
         where = self.do.bucket(F, P, G, v)
-        append(lists_of(W, c).far_next, v[where > opened], W.shared, self.do.slot(c) + at.FAR_TAIL)
+        append(lists_of(W, c).far_next, v[where > opened], W.shared, self.do.slot(c) + slots.FAR_TAIL)
         W.waiting[v[where <= opened]] = 0
-        self._join(v[(where <= opened) & (where > c[at.BUCKET])], F, W, c)
+        self._join(v[(where <= opened) & (where > c[slots.BUCKET])], F, W, c)
 
     def combine(self, lids, positions, count, values, F, P, results, arrays, c) -> None:
         """Combine proposals of mirrors into the masters ``lids[positions]``."""
@@ -198,7 +198,7 @@ class Phases:
         changed = self._offer(F, v, self.do.values_at(values, slice(0, count)))
         if not self.all:
             changed = self._unmarked(changed, W)
-            append(lists_of(W, c).touched, changed, W.shared, self.do.slot(c) + at.TOUCHED_TAIL)
+            append(lists_of(W, c).touched, changed, W.shared, self.do.slot(c) + slots.TOUCHED_TAIL)
             self._count(changed, F, W, c)
 
     def _offer(self, F: Arrays, v: np.ndarray, p: Arrays) -> np.ndarray:
@@ -230,12 +230,12 @@ class Phases:
     def _count(self, masters: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:
         """Add the out-edges of changed masters if they are the next frontier."""
         if not self.bucketed:
-            W.shared[self.do.slot(c) + at.EDGE_SUM] += F[-1][masters].sum()
+            W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
 
     def _join(self, masters: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:
         """Append masters to the frontier."""
-        append(lists_of(W, c).queue, masters, W.shared, self.do.slot(c) + at.FRONT_TAIL)
-        W.shared[self.do.slot(c) + at.EDGE_SUM] += F[-1][masters].sum()
+        append(lists_of(W, c).queue, masters, W.shared, self.do.slot(c) + slots.FRONT_TAIL)
+        W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
 
 
 def append(out: np.ndarray, vertices: np.ndarray, counters: np.ndarray, tail: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY
 from dgraph.backend.cpu.codegen.generated_module import module_for
-from dgraph.backend.cpu.round import state as at
+from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.work_arrays import Lists, lists_of, results, work_arrays
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, ThreadTuner
@@ -53,7 +53,7 @@ class Machine(ProgramMachine):
         words: control block; see ``state.py``.
     """
 
-    layout = at
+    layout = slots
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
@@ -69,9 +69,9 @@ class Machine(ProgramMachine):
         self.results = results(len(traced.globals), len(traced.sums))
         for i, g in enumerate(traced.globals.values()):
             self.results.integers[i], self.results.floats[i] = int(g.init) if g.dtype == "int64" else 0, float(g.init)
-        if len(traced.sums) > at.MOST_SUMS:
+        if len(traced.sums) > slots.MOST_SUMS:
             raise UsageError(
-                f"{len(traced.sums)} summed globals in one program; the limit is {at.MOST_SUMS}; declare fewer"
+                f"{len(traced.sums)} summed globals in one program; the limit is {slots.MOST_SUMS}; declare fewer"
             )
 
         self.dirties = bool(self.module.DIRTY)
@@ -80,19 +80,24 @@ class Machine(ProgramMachine):
             buckets=traced.priority is not None, live=traced.live is not None, kernel=self._kernel,
             float_sums=self.module.FLOAT_SUMS, room=self._fold_room(),
         )  # fmt: skip
-        self.words = np.zeros(at.CONTROLS, np.int64)
-        self.words[[at.MASTERS, at.ROWS, at.N, at.M, at.ARCS]] = (
+        self.words = np.zeros(slots.CONTROLS, np.int64)
+        self.words[[slots.MASTERS, slots.ROWS, slots.N, slots.M, slots.ARCS]] = (
             local.masters, size, local.n, local.m, local.arcs,
         )  # fmt: skip
-        self.words[at.UNEXPLORED] = local.arcs
-        self.words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
-        self.words[at.WHOLE] = int("whole" in (traced.step or {}))
-        self.words[at.WHOLE_ROWS] = int(local.whole_rows)
-        self.words[at.BY_ID] = by_id
-        self.words[at.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
-        self.words[[at.OWN, at.OWN_TOO]] = -1
-        self.words[at.WIDTH] = int(traced.program.widens)
-        self._rounds_alone = at.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[at.SENDS] else 1
+        self.words[slots.UNEXPLORED] = local.arcs
+        self.words[slots.FORCED] = {
+            "auto": slots.AUTO,
+            "push": slots.FORCE_PUSH,
+            "pull": slots.FORCE_PULL,
+            "flip": slots.FLIP,
+        }[forced]
+        self.words[slots.WHOLE] = int("whole" in (traced.step or {}))
+        self.words[slots.WHOLE_ROWS] = int(local.whole_rows)
+        self.words[slots.BY_ID] = by_id
+        self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
+        self.words[[slots.OWN, slots.OWN_TOO]] = -1
+        self.words[slots.WIDTH] = int(traced.program.widens)
+        self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1
         self._push = self._graph(local.out)
         self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
 
@@ -132,14 +137,14 @@ class Machine(ProgramMachine):
     def _threads(self, phases: int) -> int:
         """Return the number of threads for a call: one for small frontiers, else the whole team."""
         c = self.words
-        if self.traced.all or phases == at.START or c[at.WHOLE] or c[at.MODE] == at.PULL:
-            return self.team.size if self.local.arcs > at.BUFFER else 1
+        if self.traced.all or phases == slots.START or c[slots.WHOLE] or c[slots.MODE] == slots.PULL:
+            return self.team.size if self.local.arcs > slots.BUFFER else 1
         return self.team.size if self._work_ahead > SMALL else 1
 
     @property
     def _work_ahead(self) -> int:
         """Vertices and edges of the next frontier."""
-        return int(self.words[at.QUEUED] + self.words[at.EDGES])
+        return int(self.words[slots.QUEUED] + self.words[slots.EDGES])
 
     # interface of the engine
 
@@ -161,37 +166,37 @@ class Machine(ProgramMachine):
             self.combine(nothing, nothing, values)
         setattr(self.module, COMPILED, True)
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """Run ``init`` on masters and set mirrors to identities; ``given``: values of fields with ``given=True``."""
-        self._fill_given(given)
-        self._call(at.START)
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
+        """Run ``init`` on masters and set mirrors to identities; ``initial``: values of fields with ``given=True``."""
+        self._fill_given(initial)
+        self._call(slots.START)
 
     def edge(self) -> None:
         """Run one edge phase, or rounds of this rank alone up to the vertex phase of the last.
 
         :meth:`take_mirrors` then returns the mirrors with proposals.
         """
-        threads = self._threads(at.EDGE)
+        threads = self._threads(slots.EDGE)
         small = LARGE if self.team.size == 1 else SMALL if threads == 1 else 0
-        self._call(at.EDGE, self._rounds_alone, threads, small)
+        self._call(slots.EDGE, self._rounds_alone, threads, small)
 
     def vertex(self) -> None:
         """Run one vertex phase; :meth:`frontier` then returns the active masters."""
-        self._call(at.VERTEX)
+        self._call(slots.VERTEX)
 
     def fused(self, limit: int) -> int:
         """Run up to ``limit`` whole rounds of a graph without mirrors, at most RING of them; return their number."""
-        run, limit = 0, min(limit, at.RING)
+        run, limit = 0, min(limit, slots.RING)
         while run < limit and not self.done:
-            threads = self._threads(at.FUSED)
-            if self._kernel and self.local.arcs > at.BUFFER:  # its rounds remove more than their frontier
-                run += self._call(at.FUSED, limit - run, self.team.size)
+            threads = self._threads(slots.FUSED)
+            if self._kernel and self.local.arcs > slots.BUFFER:  # its rounds remove more than their frontier
+                run += self._call(slots.FUSED, limit - run, self.team.size)
             elif self.team.size == 1 or self.traced.all:
-                run += self._call(at.FUSED, limit - run, threads)
+                run += self._call(slots.FUSED, limit - run, threads)
             elif threads == 1:
-                run += self._call(at.FUSED, limit - run, 1, 2 * SMALL)
-            elif self.words[at.MODE] == at.PULL or self._work_ahead > LARGE:
-                run += self._call(at.FUSED, limit - run, threads, -LARGE // 2)
+                run += self._call(slots.FUSED, limit - run, 1, 2 * SMALL)
+            elif self.words[slots.MODE] == slots.PULL or self._work_ahead > LARGE:
+                run += self._call(slots.FUSED, limit - run, threads, -LARGE // 2)
             else:
                 run += self._tuned_rounds(limit - run)
         return run
@@ -201,7 +206,7 @@ class Machine(ProgramMachine):
         size, first = self._work_ahead, self.round
         team, rounds = self._tuner.choose(size)
         began = time.perf_counter()
-        run = self._call(at.FUSED, min(limit, rounds), *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
+        run = self._call(slots.FUSED, min(limit, rounds), *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
         seconds = time.perf_counter() - began
         self._tuner.record(team, size, seconds, int(self.figures(first)[:, :2].sum()))
         return run
@@ -228,11 +233,11 @@ class Machine(ProgramMachine):
     @property
     def active(self) -> int:
         """Masters of this rank that others must know to be active: those of the next frontier, as a rule."""
-        return super().active + (int(self.words[at.DIRTIED]) if self._kernel else 0)
+        return super().active + (int(self.words[slots.DIRTIED]) if self._kernel else 0)
 
     def snapshot(self) -> Snapshot | None:
         """Return the state between two rounds; None inside a level, whose frontier no other machine can repeat."""
-        return None if self._kernel and not self.words[at.WHOLE] else super().snapshot()
+        return None if self._kernel and not self.words[slots.WHOLE] else super().snapshot()
 
     def fields(self) -> dict[str, np.ndarray]:
         """Return the masters' values of every field, as views."""
@@ -244,22 +249,22 @@ class Machine(ProgramMachine):
         Returns:
             int64 (rounds, 3); only the last RING rounds are kept.
         """
-        rounds = np.arange(max(first, self.round - at.RING), self.round) % at.RING
-        return self.results.ring.reshape(at.RING, 3)[rounds]
+        rounds = np.arange(max(first, self.round - slots.RING), self.round) % slots.RING
+        return self.results.ring.reshape(slots.RING, 3)[rounds]
 
     def lowest_bucket(self) -> int:
         """Return the lowest bucket in which a vertex waits; ``FAR_BASE``, above all buckets, if none does."""
-        self._call(at.LOWEST)
-        return int(self.words[at.LOWEST_BUCKET])
+        self._call(slots.LOWEST)
+        return int(self.words[slots.LOWEST_BUCKET])
 
     def open_bucket(self, bucket: int) -> None:
         """Move the vertices that wait in ``bucket`` to the frontier; while rounds are small, those of the next, too."""
-        self.words[at.LOWEST_BUCKET] = bucket
-        self._call(at.OPEN)
+        self.words[slots.LOWEST_BUCKET] = bucket
+        self._call(slots.OPEN)
 
     def _active(self) -> np.ndarray:
         c = self.words
-        if not c[at.BITS]:
+        if not c[slots.BITS]:
             return self.frontier()
         return np.flatnonzero(np.unpackbits(self._lists.bits.view(np.uint8), bitorder="little")[: self.local.masters])
 
@@ -275,13 +280,13 @@ class Machine(ProgramMachine):
             self.arrays.waiting[:] = 0
             self.arrays.waiting[waiting] = 1
             self._lists.far[: waiting.size] = waiting
-            c[at.FAR] = waiting.size
+            c[slots.FAR] = waiting.size
 
     def _set_frontier(self, lids: np.ndarray) -> None:
         c = self.words
         self._lists.queue[: lids.size] = lids
-        c[at.ACTIVE] = c[at.QUEUED] = lids.size
-        c[at.EDGES], c[at.BITS] = self.local.out_degree[lids].sum(), 0
+        c[slots.ACTIVE] = c[slots.QUEUED] = lids.size
+        c[slots.EDGES], c[slots.BITS] = self.local.out_degree[lids].sum(), 0
 
     # interface of the synchronisation
 
@@ -291,17 +296,17 @@ class Machine(ProgramMachine):
 
     def frontier(self) -> np.ndarray:
         """Return the lids of active masters, uint32; of an edge kernel, also of those that it followed at once."""
-        queued = self._lists.queue[: self.words[at.ACTIVE]]
-        followed = self.arrays.dirty[: self.words[at.DIRTIED] if self._kernel else 0]
+        queued = self._lists.queue[: self.words[slots.ACTIVE]]
+        followed = self.arrays.dirty[: self.words[slots.DIRTIED] if self._kernel else 0]
         return np.concatenate([followed, queued]) if followed.size else queued
 
     def dirty(self) -> np.ndarray:
         """Return the lids of masters to broadcast: active, or with a changed field that edges read."""
-        return self.arrays.dirty[: self.words[at.DIRTIED]] if self.dirties else self.frontier()
+        return self.arrays.dirty[: self.words[slots.DIRTIED]] if self.dirties else self.frontier()
 
     def take_mirrors(self) -> np.ndarray:
         """Return the lids of mirrors that got a proposal in this round, and clear their flags."""
-        lids = self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]]
+        lids = self.arrays.mirrors[: self.words[slots.MIRRORS_TOUCHED]]
         if self.traced.flagged:
             self.arrays.flags[lids] = 0
         return lids
@@ -315,6 +320,6 @@ class Machine(ProgramMachine):
 
     def join(self, lids: np.ndarray) -> None:
         """Append mirrors to the queue of the frontier."""
-        end = int(self.words[at.QUEUED])
+        end = int(self.words[slots.QUEUED])
         self._lists.queue[end : end + len(lids)] = lids
-        self.words[at.QUEUED] = end + len(lids)
+        self.words[slots.QUEUED] = end + len(lids)

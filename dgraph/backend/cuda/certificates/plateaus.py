@@ -10,28 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.certificates import rule_numbers as at
+from dgraph.backend.cuda.certificates import rule_numbers as rules
 
 
-def follow(made: Any, n: int, pointing: bool) -> None:
+def follow(kernels: Any, n: int, pointing: bool) -> None:
     """Test the plateaus of ``n`` vertices with the kernels of ``tree_proof.cuh``, after all arcs were checked.
 
     Args:
-        made: kernels, with the arrays of the check.
+        kernels: kernels, with the arrays of the check.
         n: vertices of the graph.
         pointing: there are predecessors.
     """
-    device = made.device
+    device = kernels.device
     if pointing:
-        made.take(pointers=device.xp.empty(n, np.uint32), level=device.xp.zeros((n + 31) // 32 + 1, np.uint32))
-        made.launch("find_level")
+        kernels.take(pointers=device.xp.empty(n, np.uint32), level=device.xp.zeros((n + 31) // 32 + 1, np.uint32))
+        kernels.launch("find_level")
         for _ in range(n.bit_length() + 1):
-            made.launch("jump_level")
-        made.launch("prove_level")
+            kernels.launch("jump_level")
+        kernels.launch("prove_level")
         return
-    broken = made.arrays["broken"]
+    broken = kernels.arrays["broken"]
     before, settled = -1, 0
     while settled > before:
         before = settled
-        made.launch("settle_arcs")
-        settled = int(device.get(broken)[at.SETTLED, 0])
+        kernels.launch("settle_arcs")
+        settled = int(device.get(broken)[rules.SETTLED, 0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.certificates import rule_numbers as at
+from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
 
 
@@ -20,14 +20,14 @@ class RankSteps:
         most_arriving: largest in-degree; 0 if the precision needs none.
     """
 
-    def __init__(self, kernels: RowKernels, rows: Any, found: Any, alpha: float, jump: Any, single: bool):
-        self._made, self._rows, self._claim, self._device = kernels, rows, found, kernels.device
-        xp, n = self._device.xp, len(found)
-        self._totals = xp.zeros(len(at.TOTALS), np.float64)
+    def __init__(self, kernels: RowKernels, rows: Any, claim: Any, alpha: float, jump: Any, single: bool):
+        self._made, self._rows, self._claim, self._device = kernels, rows, claim, kernels.device
+        xp, n = self._device.xp, len(claim)
+        self._totals = xp.zeros(len(rules.TOTALS), np.float64)
         counts = xp.zeros(n, np.uint32) if single else None
         weighted = rows.weights is not None
         kernels.take(
-            found=found, jump=jump, totals=self._totals, counts=counts, ranks=xp.empty(n, np.float64),
+            found=claim, jump=jump, totals=self._totals, counts=counts, ranks=xp.empty(n, np.float64),
             share=xp.empty(n, np.float64), inflow=xp.empty(n, np.float64),
             leaving=xp.zeros(n, np.float64) if weighted else None,
         )  # fmt: skip
@@ -38,12 +38,12 @@ class RankSteps:
         if single:
             kernels.launch("count_arriving")
             kernels.launch("find_most")
-        words = kernels.found(at.RANK)
+        words = kernels.violations(rules.RANK)
         self.mass, self.chances, self.most_arriving = words["mass"], words["chances"], words["most_arriving"][0]
         self.total = self._total("mass")
 
     def _total(self, name: str) -> float:
-        return float(self._device.read(self._totals)[at.TOTALS[name]])
+        return float(self._device.read(self._totals)[rules.TOTALS[name]])
 
     def start(self, uniform: bool) -> None:
         """Set the vector to 1 / n each, or to the claimed ranks."""

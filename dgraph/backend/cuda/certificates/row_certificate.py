@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.certificates import plateaus
-from dgraph.backend.cuda.certificates import rule_numbers as at
+from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.certificates.rank_steps import RankSteps
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
 from dgraph.comm import Comm
@@ -61,15 +61,15 @@ class RowCertificate:
     first = 0
 
     def __init__(
-        self, known: EdgeBlock | GraphFacts, device: Any, block: Callable[[], EdgeBlock],
+        self, graph: EdgeBlock | GraphFacts, device: Any, block: Callable[[], EdgeBlock],
         comm: Comm, built: DeviceRows | None = None, fingerprint: str = "", drawn: Any = None,
     ):  # fmt: skip
         self.comm = comm
-        self.known, self.device, self._block, self._drawn = known, device, block, drawn
+        self.device, self._block, self._drawn = device, block, drawn
         self._built, self._fingerprint = built, fingerprint
         self._rows: DeviceRows | None = None
-        self.n, self.rows, self.arcs, self.ids = known.n, known.n, known.arcs, known.ids
-        self.directed, self.facts, self.weight_type = known.directed, known.facts, known.weight_type
+        self.n, self.rows, self.arcs, self.ids = graph.n, graph.n, graph.arcs, graph.ids
+        self.directed, self.facts, self.weight_type = graph.directed, graph.facts, graph.weight_type
 
     @property
     def whole(self) -> EdgeBlock:
@@ -109,21 +109,21 @@ class RowCertificate:
         if self._drawn is not None and distance.dtype != np.float32:
             return self._drawn.prove_tree(distance, predecessor, source, cutoff, weighted)
         xp, bits = self.device.xp, (self.n + 31) // 32 + 1
-        made = self._kernels("tree", distance.dtype.name)
-        made.take(claimed=distance, window=distance, parents=predecessor)
-        made.take(joined=xp.zeros(bits, np.uint32), tight=xp.zeros(bits, np.uint32))
-        made.set(high=self.n, window_high=self.n, source=source, unit=not weighted)
+        kernels = self._kernels("tree", distance.dtype.name)
+        kernels.take(claimed=distance, window=distance, parents=predecessor)
+        kernels.take(joined=xp.zeros(bits, np.uint32), tight=xp.zeros(bits, np.uint32))
+        kernels.set(high=self.n, window_high=self.n, source=source, unit=not weighted)
         most = np.iinfo(np.int64).max
-        made.set(real_cutoff=math.inf if cutoff is None else cutoff)
-        made.set(cutoff=most if cutoff is None or cutoff >= most else math.floor(cutoff))
-        made.launch("prove_vertices", 0)
+        kernels.set(real_cutoff=math.inf if cutoff is None else cutoff)
+        kernels.set(cutoff=most if cutoff is None or cutoff >= most else math.floor(cutoff))
+        kernels.launch("prove_vertices", 0)
         if predecessor is not None:
-            made.launch("prove_predecessors")
-        made.launch("prove_arcs")
-        if made.found(at.TREE)["plateaus"][0]:
-            plateaus.follow(made, self.n, predecessor is not None)
-        made.launch("prove_vertices", 2 if predecessor is None else 1)
-        return made.found(at.TREE) | {"plateaus": (0, 0)}
+            kernels.launch("prove_predecessors")
+        kernels.launch("prove_arcs")
+        if kernels.violations(rules.TREE)["plateaus"][0]:
+            plateaus.follow(kernels, self.n, predecessor is not None)
+        kernels.launch("prove_vertices", 2 if predecessor is None else 1)
+        return kernels.violations(rules.TREE) | {"plateaus": (0, 0)}
 
     def weight(self, u: int, v: int, dtype: np.dtype, weighted: bool) -> np.generic:
         """Return the smallest weight of an arc u → v."""
@@ -140,56 +140,56 @@ class RowCertificate:
 
     def prove_colors(self, color: Any) -> tuple[Found, int]:
         """Check colours, and return the smallest colour that no vertex has."""
-        made = self._kernels("color")
-        made.take(values=self._by_position(color, np.int64))
-        made.take(words=self.device.xp.zeros((self.n + 2 + 31) // 32 + 1, np.uint32))
+        kernels = self._kernels("color")
+        kernels.take(values=self._by_position(color, np.int64))
+        kernels.take(words=self.device.xp.zeros((self.n + 2 + 31) // 32 + 1, np.uint32))
         for kernel in ("prove_colors", "find_gap", "prove_gap", "prove_arcs"):
-            made.launch(kernel)
-        found = made.found(at.COLOR)
-        return found, found["gap"][1]
+            kernels.launch(kernel)
+        violations = kernels.violations(rules.COLOR)
+        return violations, violations["gap"][1]
 
     def prove_set(self, inside: Any) -> Found:
         """Check membership of a maximal independent set."""
-        made = self._kernels("set")
-        made.take(values=self._by_position(inside, np.int64))
-        made.take(words=self.device.xp.zeros((self.n + 31) // 32, np.uint32))
-        made.launch("prove_arcs")
-        made.launch("prove_members")
-        return made.found(at.SET)
+        kernels = self._kernels("set")
+        kernels.take(values=self._by_position(inside, np.int64))
+        kernels.take(words=self.device.xp.zeros((self.n + 31) // 32, np.uint32))
+        kernels.launch("prove_arcs")
+        kernels.launch("prove_members")
+        return kernels.violations(rules.SET)
 
     def prove_cores(self, core: Any, k: int = -1, multiple: bool = False) -> tuple[Found, Any]:
         """Check core numbers, or membership of the ``k``-core; return also the counted neighbours by gid.
 
         Loops do not count, and parallel arcs once, or each if ``multiple``.
         """
-        xp, made = self.device.xp, self._kernels("core")
+        xp, kernels = self.device.xp, self._kernels("core")
         counts = xp.zeros(self.n, np.uint32)
-        made.take(values=self._by_position(core, np.int64), counts=counts, queue=xp.empty(self.n, np.uint32))
-        made.take(words=xp.zeros((self.n + 31) // 32, np.uint32))
-        made.set(core=k, multiple=multiple)
-        made.launch("count_neighbours")
-        made.launch("prove_cores")
-        begin, end = 0, self._queued(made)
-        few = made.found(at.CORE)["few"]
+        kernels.take(values=self._by_position(core, np.int64), counts=counts, queue=xp.empty(self.n, np.uint32))
+        kernels.take(words=xp.zeros((self.n + 31) // 32, np.uint32))
+        kernels.set(core=k, multiple=multiple)
+        kernels.launch("count_neighbours")
+        kernels.launch("prove_cores")
+        begin, end = 0, self._queued(kernels)
+        few = kernels.violations(rules.CORE)["few"]
         if few[0]:
-            return made.found(at.CORE), self.value(counts, self._position(few[1]))
+            return kernels.violations(rules.CORE), self.value(counts, self._position(few[1]))
         while begin < end:
-            made.set(end=end)
-            made.launch("peel", begin)
-            begin, end = end, self._queued(made)
-        made.launch("prove_removed")
-        return made.found(at.CORE), 0
+            kernels.set(end=end)
+            kernels.launch("peel", begin)
+            begin, end = end, self._queued(kernels)
+        kernels.launch("prove_removed")
+        return kernels.violations(rules.CORE), 0
 
-    def _queued(self, made: RowKernels) -> int:
-        return int(self.device.read(made.broken[at.CORE["queued"]])[0])
+    def _queued(self, kernels: RowKernels) -> int:
+        return int(self.device.read(kernels.broken[rules.CORE["queued"]])[0])
 
     def prove_labels(self, label: Any, claimed: Any) -> tuple[Found, Callable[[int], np.generic]]:
         """Check labels, given as gids; return also a function that returns the smallest original id joined to a gid."""
-        xp, made = self.device.xp, self._kernels("component")
+        xp, kernels = self.device.xp, self._kernels("component")
         forest, lowest = xp.empty(self.n, np.uint32), xp.empty(self.n, np.uint32)
-        made.take(values=self._by_position(label, np.int64), forest=forest, lowest=lowest)
+        kernels.take(values=self._by_position(label, np.int64), forest=forest, lowest=lowest)
         for kernel in ("plant", "join_arcs", "find_lowest", "prove_labels"):
-            made.launch(kernel)
+            kernels.launch(kernel)
 
         def smallest(gid: int) -> np.generic:
             root, above = -1, self._position(gid)
@@ -197,13 +197,13 @@ class RowCertificate:
                 root, above = above, int(self.value(forest, above))
             return self.ids.to_original(np.asarray(self.device.get(lowest[root : root + 1])), self.comm)[0]
 
-        return made.found(at.COMPONENT), smallest
+        return kernels.violations(rules.COMPONENT), smallest
 
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
         """Check ranks one by one, and return the iterations' steps."""
-        found = self._by_position(rank, np.float64)
+        ranks = self._by_position(rank, np.float64)
         moved = None if jump is None else self._by_position(self.device.put(jump), np.float64)
-        return RankSteps(self._kernels("rank"), self._on_device(), found, alpha, moved, single)
+        return RankSteps(self._kernels("rank"), self._on_device(), ranks, alpha, moved, single)
 
     def _kernels(self, family: str, distance: str = "int64") -> RowKernels:
         self.device.use()
@@ -223,13 +223,13 @@ class RowCertificate:
         return self._rows
 
     def _check_fingerprint(self, rows: DeviceRows) -> None:
-        made = RowKernels("color", self.device, rows, self.directed)
-        made.launch("hash_arcs")
-        found = fingerprint_text(self.n, self.directed, int(self.device.get(made.broken)[0, 0]))
-        if found != self._fingerprint:
+        kernels = RowKernels("color", self.device, rows, self.directed)
+        kernels.launch("hash_arcs")
+        fingerprint = fingerprint_text(self.n, self.directed, int(self.device.get(kernels.broken)[0, 0]))
+        if fingerprint != self._fingerprint:
             raise ValidationFailed(
-                f"the graph's rows on the GPU have fingerprint {found}, and had {self._fingerprint} when they were "
-                "built: something has written to them; load the graph again"
+                f"the graph's rows on the GPU have fingerprint {fingerprint}, and had {self._fingerprint} when they "
+                "were built: something has written to them; load the graph again"
             )
 
     def _by_position(self, column: Any, dtype: Any) -> Any:

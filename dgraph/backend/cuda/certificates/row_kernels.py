@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.certificates import rule_numbers as at
+from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
@@ -28,14 +28,14 @@ MEMBERS = [
 """Members of ``Env``, eight bytes each: C++ type and name."""
 
 NUMBERS = {
-    "tree": {name: value for name, value in vars(at).items() if name.startswith(("BROKEN_", "PLATEAUS", "SETTLED"))},
-    "color": {"GAP": at.COLOR["gap"]} | {f"BROKEN_{name.upper()}": row for name, row in at.COLOR.items()},
-    "core": {"QUEUED": at.CORE["queued"]} | {f"BROKEN_{name.upper()}": row for name, row in at.CORE.items()},
-    "component": {f"BROKEN_{name.upper()}": row for name, row in at.COMPONENT.items()},
-    "set": {f"BROKEN_{name.upper()}": row for name, row in at.SET.items()},
-    "rank": {"MOST_ARRIVING": at.RANK["most_arriving"]}
-    | {f"BROKEN_{name.upper()}": row for name, row in at.RANK.items()}
-    | {f"TOTAL_{name.upper()}": word for name, word in at.TOTALS.items()},
+    "tree": {name: value for name, value in vars(rules).items() if name.startswith(("BROKEN_", "PLATEAUS", "SETTLED"))},
+    "color": {"GAP": rules.COLOR["gap"]} | {f"BROKEN_{name.upper()}": row for name, row in rules.COLOR.items()},
+    "core": {"QUEUED": rules.CORE["queued"]} | {f"BROKEN_{name.upper()}": row for name, row in rules.CORE.items()},
+    "component": {f"BROKEN_{name.upper()}": row for name, row in rules.COMPONENT.items()},
+    "set": {f"BROKEN_{name.upper()}": row for name, row in rules.SET.items()},
+    "rank": {"MOST_ARRIVING": rules.RANK["most_arriving"]}
+    | {f"BROKEN_{name.upper()}": row for name, row in rules.RANK.items()}
+    | {f"TOTAL_{name.upper()}": word for name, word in rules.TOTALS.items()},
 }
 """Family of kernels → names and values of its constants."""
 
@@ -44,8 +44,8 @@ NUMBERS = {
 def text(family: str, offsets: str, weights: str | None, distance: str = "int64") -> str:
     """Return the CUDA C++ text of a family's kernels for arrays of these dtypes."""
     kind = 0 if weights is None else 1 if weights[0] == "i" else 2
-    known = {"PERSISTENT": 0, "WEIGHTS": kind, "FLOATS": int(distance[0] == "f"), **NUMBERS[family]}
-    named = "".join(f"#define {name} {value}\n" for name, value in known.items())
+    macros = {"PERSISTENT": 0, "WEIGHTS": kind, "FLOATS": int(distance[0] == "f"), **NUMBERS[family]}
+    named = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     types = (
         f"typedef {TYPES[offsets]} offset_t;\ntypedef {TYPES[weights or 'int32']} weight_t;\n"
         f"typedef {TYPES[distance]} dist_t;\n"
@@ -72,7 +72,7 @@ class RowKernels:
         self._values: dict[str, float] = {"n": len(rows.offsets) - 1, "arcs": len(rows.neighbours), "core": -1}
         self._values["directed"] = directed
         self.arrays: dict[str, Any] = {}
-        self.broken = device.put(np.array([[0, at.NONE]] * at.PROOFS, np.uint64))
+        self.broken = device.put(np.array([[0, rules.NONE]] * rules.PROOFS, np.uint64))
         self.take(broken=self.broken, offsets=rows.offsets, neighbours=rows.neighbours, weights=rows.weights)
         self.take(original=rows.original, place=rows.place)
 
@@ -94,11 +94,11 @@ class RowKernels:
             if kind == "double":
                 packed.view(np.float64)[word] = value
             else:
-                packed.view(np.uint64)[word] = int(value) & at.NONE
+                packed.view(np.uint64)[word] = int(value) & rules.NONE
         self._module.set_environment(packed)
         self._module.launch(kernel, self.device.blocks * self._module.resident(kernel), argument)
 
-    def found(self, rules: dict[str, int]) -> dict[str, tuple[int, int]]:
+    def violations(self, rows: dict[str, int]) -> dict[str, tuple[int, int]]:
         """Return violations and smallest place of rules, after all kernels."""
         words = self.device.get(self.broken)
-        return {name: (int(words[row, 0]), int(words[row, 1])) for name, row in rules.items()}
+        return {name: (int(words[row, 0]), int(words[row, 1])) for name, row in rows.items()}

@@ -202,6 +202,6 @@ def round_state() -> str:
 
 def constants() -> str:
     """Return these names as C++ macros."""
-    known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
-    known = {name: value for name, value in known.items() if name.lower() not in _SLOTS}
-    return "".join(f"#define {name} {value}{'ll' if abs(value) >= 2**31 else ''}\n" for name, value in known.items())
+    macros = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    macros = {name: value for name, value in macros.items() if name.lower() not in _SLOTS}
+    return "".join(f"#define {name} {value}{'ll' if abs(value) >= 2**31 else ''}\n" for name, value in macros.items())

@@ -236,7 +236,7 @@ def _exchange_text(t: Traced) -> list[str]:
 
 
 def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, walks: bool = True) -> str:
-    known = {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
+    macros = {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
         "SMALLEST": t.smallest + variant.by_id,
         "WIDE": int(variant.wide),
         "FUSED": int(variant.fused),
@@ -250,7 +250,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, wa
         "FALLS": int(falls_below_ceiling(t)),
         "MIRROR_PROPOSALS": _mirror_proposals(t, variant, persistent and not reach),
     }
-    flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
+    flags = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     types = (
         f"typedef {'i64' if variant.wide else 'u32'} offset_t;\n"
         f"typedef {'u64' if variant.wide else 'u32'} prefix_t;\n"
@@ -297,7 +297,7 @@ def _mirror_proposals(t: Traced, variant: Variant, persistent: bool) -> int:
 @cache
 def common(name: str) -> str:
     """Read a file of kernels that all programs share, or one that an algorithm registered."""
-    (path,) = (found for folder in (*OWN, *FOLDERS) if (found := folder / f"{name}.cuh").exists())
+    (path,) = (candidate for folder in (*OWN, *FOLDERS) if (candidate := folder / f"{name}.cuh").exists())
     return path.read_text()
 
 

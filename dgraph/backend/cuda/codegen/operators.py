@@ -66,7 +66,7 @@ def operators(t: Traced) -> str:
 
 def _structs(s: CudaScope) -> list[str]:
     t = s.traced
-    reads = [f"{WIDE[_kind(s, name)]} x{i};" for i, name in enumerate(sorted(t.reads_u))] or ["u32 none;"]
+    reads = [f"{WIDE[_kind_of_field(s, name)]} x{i};" for i, name in enumerate(sorted(t.reads_u))] or ["u32 none;"]
     proposed = [f"{proposals.accumulated(s, k)} p{i};" for i, k in enumerate(t.proposes)]
     named = [f"{TYPES[g.dtype]} g_{name};" for name, g in t.globals.items()]
     return [
@@ -81,7 +81,7 @@ def _structs(s: CudaScope) -> list[str]:
     ]
 
 
-def _kind(s: CudaScope, name: str) -> str:
+def _kind_of_field(s: CudaScope, name: str) -> str:
     return KINDS[s.traced.fields[name].dtype][0] if name in s.traced.fields else "int"
 
 
@@ -125,7 +125,7 @@ def _apply(s: CudaScope) -> list[str]:
         return ["Applied r; r.awake = r.changed = true; return r;"]
     reads = sorted(set().union(*(x.loads("v") for x in t.apply.values())))
     body = Body(s, {("v", name): f"was_{name}" for name in reads})
-    body.lines += [f"const {WIDE[_kind(s, name)]} was_{name} = {s.leaf('v', name)};" for name in reads]
+    body.lines += [f"const {WIDE[_kind_of_field(s, name)]} was_{name} = {s.leaf('v', name)};" for name in reads]
     active = body.text(t.apply["active"]) if "active" in t.apply else "true"
     stores, tests = [], []
     for key, x in t.apply.items():

@@ -115,18 +115,18 @@ def attempt(s: CudaScope) -> list[str]:
         return ["return {false};"]
     lines = ["Claim c;"]
     for i, key in enumerate(t.proposes):
-        field, at = t.fields[key], f"env.f_{key} + v"
+        field, address = t.fields[key], f"env.f_{key} + v"
         monoid = field.reduce.name  # type: ignore[union-attr]
         if t.once:
             empty = s.store(field.dtype, s.identity(key))
-            lines.append(f"c.c{i} = swapped({at}, {empty}, {to_stored(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = swapped({address}, {empty}, {to_stored(s, key, f'p.p{i}')});")
         elif monoid in ("min", "max"):
-            atomic = f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({at}, p.p{i});"
+            atomic = f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({address}, p.p{i});"
             lines.append(_exclusive(s, key, i) + atomic)
         elif monoid == "or":
-            lines.append(f"c.c{i} = united({at}, {to_stored(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = united({address}, {to_stored(s, key, f'p.p{i}')});")
         else:
-            lines.append(f"add({at}, ({TYPES[field.dtype]})p.p{i}); c.c{i} = true;")
+            lines.append(f"add({address}, ({TYPES[field.dtype]})p.p{i}); c.c{i} = true;")
     return [*lines, "return c;"]
 
 
@@ -168,17 +168,17 @@ def commit(s: CudaScope) -> list[str]:
         return [f"env.f_{t.proposes[0]}[v] = {value};", "return true;"]
     lines = ["bool changed = false;"]
     for i, key in enumerate(t.proposes):
-        field, at = t.fields[key], f"env.f_{key}[v]"
+        field, element = t.fields[key], f"env.f_{key}[v]"
         monoid = field.reduce.name  # type: ignore[union-attr]
-        wide = f"({accumulated(s, key)}){at}"
+        wide = f"({accumulated(s, key)}){element}"
         if monoid in ("min", "max"):
             sign = "<" if monoid == "min" else ">"
-            lines.append(f"if (a.p{i} {sign} {wide}) {{ {at} = {to_stored(s, key, f'a.p{i}')}; changed = true; }}")
+            lines.append(f"if (a.p{i} {sign} {wide}) {{ {element} = {to_stored(s, key, f'a.p{i}')}; changed = true; }}")
         elif monoid == "or":
             both = f"({wide} | a.p{i})"
-            lines.append(f"if ({both} != {wide}) {{ {at} = {to_stored(s, key, both)}; changed = true; }}")
+            lines.append(f"if ({both} != {wide}) {{ {element} = {to_stored(s, key, both)}; changed = true; }}")
         else:
-            lines.append(f"{at} = {to_stored(s, key, f'{wide} + a.p{i}')}; changed = true;")
+            lines.append(f"{element} = {to_stored(s, key, f'{wide} + a.p{i}')}; changed = true;")
     return [*lines, "return changed;"]
 
 

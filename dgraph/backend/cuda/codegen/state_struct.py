@@ -15,9 +15,9 @@ def slots(names: Mapping[str, object], before: set[str], prefix: str = "") -> di
         before: names that are not words.
         prefix: start of the words' names, which members lack.
     """
-    known = {name: value for name, value in names.items() if name.isupper() and name not in before}
-    known = {name: value for name, value in known.items() if name.startswith(prefix)}
-    return {name.removeprefix(prefix).lower(): value for name, value in known.items() if isinstance(value, int)}
+    words = {name: value for name, value in names.items() if name.isupper() and name not in before}
+    words = {name: value for name, value in words.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix).lower(): value for name, value in words.items() if isinstance(value, int)}
 
 
 def record(places: Mapping[str, int], words: int) -> np.dtype:
@@ -32,7 +32,7 @@ def record(places: Mapping[str, int], words: int) -> np.dtype:
 def struct(name: str, state: np.dtype) -> str:
     """Return a record as a struct in C++."""
     assert state.fields is not None
-    members = {member: found[0].shape for member, found in state.fields.items()}
+    members = {member: entry[0].shape for member, entry in state.fields.items()}
     lines = [f"    i64 {member}{f'[{shape[0]}]' if shape else ''};" for member, shape in members.items()]
     check = f'static_assert(sizeof({name}) == {state.itemsize}, "");'
     return "\n".join([f"struct {name} {{", *lines, "};", check, ""])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 
 MOST_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES."""
@@ -16,16 +16,16 @@ MOST_SHARED = 8
 def sizes(kernel: str) -> tuple[int, int]:
     """Return (threads of a block, bytes of dynamic shared memory) of a kernel."""
     if kernel == "pull_hubs":
-        return at.HUB_BLOCK, at.HUB_BYTES
+        return control.HUB_BLOCK, control.HUB_BYTES
     if kernel == "join_windows":
-        return at.WINDOW_BLOCK, at.WINDOW_BYTES
+        return control.WINDOW_BLOCK, control.WINDOW_BYTES
     if kernel == "pull_tiles":
-        return at.TILE_BLOCK, at.TILE_BYTES
+        return control.TILE_BLOCK, control.TILE_BYTES
     if kernel in ("count_tiles", "fill_tiles", "bound_tiles"):
-        return at.TILE_BLOCK, 4 * at.TILES_AT_ONCE
+        return control.TILE_BLOCK, 4 * control.TILES_AT_ONCE
     if kernel in ("pull_middle", "pull_long"):
-        return at.BLOCK, at.MIDDLE_BYTES if kernel == "pull_middle" else at.TABLE_BYTES
-    return at.BLOCK, 0
+        return control.BLOCK, control.MIDDLE_BYTES if kernel == "pull_middle" else control.TABLE_BYTES
+    return control.BLOCK, 0
 
 
 class Environment:
@@ -72,19 +72,19 @@ class Module(Environment):
     def resident(self, kernel: str) -> int:
         """Return how many blocks of a kernel a multiprocessor holds at once."""
         if kernel not in self._resident:
-            found, *size = self._kernel(kernel)
+            function, *size = self._kernel(kernel)
             driver = self.xp.cuda.driver
-            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(found.ptr, *size))
+            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, *size))
         return self._resident[kernel]
 
     def _kernel(self, name: str) -> tuple[Any, int, int]:
         """Return a kernel, the threads of its blocks, and their bytes of dynamic shared memory."""
         if name not in self._kernels:
-            found = self._module.get_function(name)
+            function = self._module.get_function(name)
             threads, shared = sizes(name)
             if shared:
-                self.xp.cuda.driver.funcSetAttribute(found.ptr, MOST_SHARED, shared)
-            self._kernels[name] = found, threads, shared
+                self.xp.cuda.driver.funcSetAttribute(function.ptr, MOST_SHARED, shared)
+            self._kernels[name] = function, threads, shared
         return self._kernels[name]
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
@@ -96,10 +96,10 @@ class Module(Environment):
             argument: value of its argument.
             cooperative: make all blocks resident at once, so that they may pass grid barriers.
         """
-        found, threads, shared = self._kernels.get(kernel) or self._kernel(kernel)
+        function, threads, shared = self._kernels.get(kernel) or self._kernel(kernel)
         self._argument.value = argument  # CUDA copies it at the launch
         cuda = self.xp.cuda
-        grid = found.ptr, blocks, 1, 1, threads, 1, 1, shared, cuda.get_current_stream().ptr
+        grid = function.ptr, blocks, 1, 1, threads, 1, 1, shared, cuda.get_current_stream().ptr
         if cooperative:
             cuda.driver.launchCooperativeKernel(*grid, ctypes.addressof(self._parameters))
         else:

@@ -66,7 +66,7 @@ def count() -> int:
     """
     cp = cupy()
     try:
-        found = int(cp.cuda.runtime.getDeviceCount())
+        number = int(cp.cuda.runtime.getDeviceCount())
     except cp.cuda.runtime.CUDARuntimeError as error:
         if error.status == NOT_INITIALIZED:
             raise UsageError(
@@ -75,7 +75,7 @@ def count() -> int:
             ) from error
         return 0
     began("CUDA")
-    return found
+    return number
 
 
 def visible_gpus() -> int:
@@ -84,13 +84,13 @@ def visible_gpus() -> int:
     Raises:
         UsageError: CuPy is not installed, or sees none.
     """
-    found = count()
-    if not found:
+    number = count()
+    if not number:
         raise UsageError(
             "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
             "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
         )
-    return found
+    return number
 
 
 def profiled() -> bool:
@@ -161,7 +161,7 @@ class CudaDevice:
     def allocate(self, size: int) -> Any:
         """Allocate memory for a CuPy array, after eviction of caches if needed."""
         if self.limit is not None:
-            self.pool.set_limit(size=max(self.limit - self.elsewhere() - self.raw.held(), 1))
+            self.pool.set_limit(size=max(self.limit - self.elsewhere() - self.raw.held_bytes(), 1))
         for remedy in (self.give_back, self.drop_caches):
             try:
                 memory = self.pool.malloc(size)
@@ -181,7 +181,7 @@ class CudaDevice:
         return self._free()
 
     def _free(self) -> int:
-        allowed = None if self.limit is None else self.limit - self.elsewhere() - self.used() - self.raw.held()
+        allowed = None if self.limit is None else self.limit - self.elsewhere() - self.used() - self.raw.held_bytes()
         if allowed is not None and self.allocator == "cupy":
             return max(allowed, 0)  # the allocator may have a pool, of which the driver says nothing
         free = int(self._device.mem_info[0]) + self.pool.free_bytes()
@@ -197,13 +197,13 @@ class CudaDevice:
 
     def elsewhere(self) -> int:
         """Return the bytes of this GPU that this process' other devices hold, for other graphs."""
-        return pools.held(self.number, self.pool)
+        return pools.held_by_others(self.number, self.pool)
 
     def used(self) -> int:
         """Return the bytes of our arrays now; ``peak`` is their maximum since :meth:`forget_peak`."""
         return self.pool.used_bytes()
 
-    def held(self) -> int:
+    def held_bytes(self) -> int:
         """Return the bytes that our pool took from the GPU, used or not."""
         return self.pool.total_bytes()
 
@@ -316,12 +316,12 @@ class CudaDevice:
 
     def module(self, text: str, name: str) -> Module:
         """Load a text's kernels, compiled once for all processes that share the cache folder."""
-        found = self._modules.get((text, name))
-        if found is None:
+        module = self._modules.get((text, name))
+        if module is None:
             path = self._path(text, name)
             self._compile(path, text, name)
-            found = self._modules[text, name] = Module(self.xp, path.read_bytes())
-        return found
+            module = self._modules[text, name] = Module(self.xp, path.read_bytes())
+        return module
 
     def compiled(self, text: str, name: str) -> bool:
         """Return True if the text's machine code is in the cache folder."""
@@ -329,8 +329,8 @@ class CudaDevice:
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock."""
-        found = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
-        missing = {path: wanted for path, wanted in found.items() if not path.exists()}
+        paths = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
+        missing = {path: wanted for path, wanted in paths.items() if not path.exists()}
         if missing:
             with ThreadPoolExecutor(min(len(missing), cores())) as pool:
                 list(pool.map(lambda path: self._compile(path, *missing[path]), missing))

@@ -43,8 +43,8 @@ class Slot:
     def finish(self) -> None:
         """Wait until the slot may be filled again."""
         written, self.written = self.written, []
-        for each in written:
-            each.result()
+        for future in written:
+            future.result()
 
 
 class Downloads:
@@ -74,7 +74,7 @@ class Downloads:
         if not self.slots:
             memory = self.raw.pinned(SLOTS * PIECE)
             self.slots = [Slot(memory[k * PIECE : (k + 1) * PIECE], self.raw.event()) for k in range(SLOTS)]
-        out, at, last = np.empty(0), 0, None
+        out, filled, last = np.empty(0), 0, None
         with ThreadPoolExecutor(self.threads) as pool:
             for number, piece in enumerate(pieces):
                 if last is None:
@@ -85,8 +85,8 @@ class Downloads:
                 self.raw.record(slot.event)
                 if last is not None:
                     self._land(pool, convert, *last)
-                last = slot, out[at : at + len(piece)], piece
-                at += len(piece)
+                last = slot, out[filled : filled + len(piece)], piece
+                filled += len(piece)
             if last is not None:
                 self._land(pool, convert, *last)
             for slot in self.slots:

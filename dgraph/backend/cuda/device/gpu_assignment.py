@@ -50,7 +50,7 @@ def shared(bound: list[dict]) -> dict[str, list[int]]:
     ranks: dict[str, list[int]] = {}
     for rank, gpu in enumerate(bound):
         ranks.setdefault(gpu["uuid"], []).append(rank)
-    return {uuid: held for uuid, held in ranks.items() if len(held) > 1}
+    return {uuid: sharers for uuid, sharers in ranks.items() if len(sharers) > 1}
 
 
 def refuse_shared(bound: list[dict], allowed: bool) -> str:
@@ -59,13 +59,13 @@ def refuse_shared(bound: list[dict], allowed: bool) -> str:
     Raises:
         UsageError: ranks share a GPU and the user has not allowed it.
     """
-    found = shared(bound)
-    if not found:
+    gpus = shared(bound)
+    if not gpus:
         return ""
-    uuid, ranks = next(iter(found.items()))
+    uuid, ranks = next(iter(gpus.items()))
     what = f"ranks {', '.join(map(str, ranks))} share GPU {bound[ranks[0]]['number']} ({uuid})"
-    if len(found) > 1:
-        what += f", and {len(found) - 1} more are shared"
+    if len(gpus) > 1:
+        what += f", and {len(gpus) - 1} more are shared"
     if not allowed:
         raise UsageError(
             f"{what}: they would take turns, and halve its memory; start a rank a GPU, say which with --gpus, "

@@ -67,7 +67,7 @@ class IpcMemory:
         self.runtime.free(address)
         self._sizes.pop(address, None)
 
-    def held(self) -> int:
+    def held_bytes(self) -> int:
         """Return the bytes of the allocations of :meth:`malloc`."""
         return sum(self._sizes.values())
 
@@ -132,12 +132,12 @@ class IpcMemory:
         """
         number = self.number if number is None else number
         if number not in self._uuids:
-            found, device = ctypes.create_string_buffer(16), ctypes.c_int()
+            raw_uuid, device = ctypes.create_string_buffer(16), ctypes.c_int()
             driver = ctypes.CDLL("libcuda.so.1")
             driver.cuDeviceGet(ctypes.byref(device), number)
-            if driver.cuDeviceGetUuid_v2(found, device):
+            if driver.cuDeviceGetUuid_v2(raw_uuid, device):
                 raise InternalError(f"the driver does not return the UUID of GPU {number}")
-            self._uuids[number] = f"GPU-{UUID(bytes=found.raw)}"
+            self._uuids[number] = f"GPU-{UUID(bytes=raw_uuid.raw)}"
         return self._uuids[number]
 
     def can_access(self, uuid: str) -> bool | None:

@@ -40,8 +40,8 @@ def on_low_memory(cache: Cache) -> None:
 
 def drop_caches(xp: Any, number: int, device: weakref.ref) -> None:
     """Evict cached data from a GPU for the sake of one device, then :func:`give_back`."""
-    for known in list(_caches.values()):
-        cache = known()
+    for reference in list(_caches.values()):
+        cache = reference()
         if cache is not None:
             cache.leave(number, device())
     give_back(xp, number)
@@ -64,8 +64,8 @@ class Allocator:
 
     def __call__(self, size: int) -> Any:
         """Allocate from the device's pool, or as the process does if the device is gone."""
-        found = self._device()
-        return process_allocator(self._xp)(size) if found is None else found.allocate(size)
+        device = self._device()
+        return process_allocator(self._xp)(size) if device is None else device.allocate(size)
 
 
 _allocators: weakref.WeakKeyDictionary[Any, Allocator] = weakref.WeakKeyDictionary()
@@ -99,9 +99,9 @@ def leave(xp: Any) -> None:
 
 def process_allocator(xp: Any) -> Callable[[int], Any]:
     """Return the allocator that the process set for CuPy last, which is not one of ours."""
-    found = xp.cuda.get_allocator()
-    if not isinstance(found, Allocator):
-        _process[id(xp)] = found
+    allocator = xp.cuda.get_allocator()
+    if not isinstance(allocator, Allocator):
+        _process[id(xp)] = allocator
     return _process.get(id(xp)) or xp.get_default_memory_pool().malloc
 
 
@@ -118,9 +118,9 @@ class ProcessMemory:
         """Allocate memory, which is counted until it is freed."""
         if self._limit and self._used + size > self._limit:
             raise MemoryError(f"{size:,} bytes beyond the limit of {self._limit:,}")
-        held = _Held(self, process_allocator(self.xp)(size), size)
+        block = _Held(self, process_allocator(self.xp)(size), size)
         cuda = self.xp.cuda
-        return cuda.MemoryPointer(cuda.UnownedMemory(int(held.pointer.ptr), size, held, self.number), 0)
+        return cuda.MemoryPointer(cuda.UnownedMemory(int(block.pointer.ptr), size, block, self.number), 0)
 
     def set_limit(self, size: int) -> None:
         """Set the most bytes in use; 0: no limit."""
@@ -160,13 +160,13 @@ def give_back(xp: Any, number: int) -> None:
             pool.free_all_blocks()
 
 
-def held(number: int, but: Any) -> int:
+def held_by_others(number: int, but: Any) -> int:
     """Return the bytes of a GPU that all pools but one, and the messages of their devices, hold."""
     return sum(pool.total_bytes() + _messages(_pools[pool][1]()) for pool in _pools_of(number) if pool is not but)
 
 
 def _messages(device: Any) -> int:
-    return 0 if device is None else device.raw.held()
+    return 0 if device is None else device.raw.held_bytes()
 
 
 def _pools_of(number: int) -> list:

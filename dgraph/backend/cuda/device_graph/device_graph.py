@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
@@ -290,9 +290,9 @@ class DeviceGraph(RowClasses, IdPlaces):
         """Return the number of masters up to the last one that the mask selects."""
         before = 0
         for first in range(0, self.local.masters, HEADED):
-            found = self.device.xp.flatnonzero(those(first, min(first + HEADED, self.local.masters)))
-            if found.size:
-                before = first + int(found[-1]) + 1
+            positions = self.device.xp.flatnonzero(those(first, min(first + HEADED, self.local.masters)))
+            if positions.size:
+                before = first + int(positions[-1]) + 1
         return before
 
     @cached_property
@@ -330,17 +330,17 @@ class DeviceGraph(RowClasses, IdPlaces):
 
     def _incoming_above(self, few: int):
         xp, size = self.device.xp, self.local.size
-        found = xp.zeros((size + 31) // 32 * 4, np.uint8)
+        bitmap = xp.zeros((size + 31) // 32 * 4, np.uint8)
         for first in range(0, size, HEADED):
             starts = self.incoming.offsets[first : min(first + HEADED, size) + 1]
             bits = xp.packbits(xp.greater(starts[1:] - starts[:-1], few), bitorder="little")
-            found[first // 8 : first // 8 + bits.size] = bits
-        return found.view(np.uint32)
+            bitmap[first // 8 : first // 8 + bits.size] = bits
+        return bitmap.view(np.uint32)
 
     def _heads(self, rows: Rows):
         if self.order is None:
             return None
-        xp, size, none = self.device.xp, self.local.size, np.uint32(at.NO_HEAD)
+        xp, size, none = self.device.xp, self.local.size, np.uint32(control.NO_HEAD)
         heads = xp.empty(size, np.uint32)
         for first in range(0, size, HEADED):
             starts = rows.offsets[first : min(first + HEADED, size) + 1]

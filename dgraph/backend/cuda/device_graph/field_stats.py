@@ -90,14 +90,14 @@ def _found(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | N
 
 def _begun(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | None = None) -> Callable[[], np.ndarray]:
     """Launch kernels as :func:`_found` does; return the function that waits for their words."""
-    module, found = device.module(*_named(values.dtype, beside.dtype)), _words.get(device)
-    if found is None:
-        found = device.xp.empty(PARTS, np.int64)
+    module, words = device.module(*_named(values.dtype, beside.dtype)), _words.get(device)
+    if words is None:
+        words = device.xp.empty(PARTS, np.int64)
         if device.allocator == "pool":  # memory of the process' own allocator goes back when a graph is closed
-            _words[device] = found
-    device.clear(found)
-    places = device.address(values), device.address(beside), len(values), device.address(found)
+            _words[device] = words
+    device.clear(words)
+    places = device.address(values), device.address(beside), len(values), device.address(words)
     module.set_environment(np.array(places, np.int64))
     for kernel in kernels:
         module.launch(kernel, blocks or device.blocks * module.resident(kernel))
-    return device.reading(found)
+    return device.reading(words)

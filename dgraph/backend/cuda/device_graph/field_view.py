@@ -24,18 +24,18 @@ class FieldView:
     def __len__(self) -> int:
         return self.stop - self.first
 
-    def __getitem__(self, at):
-        if isinstance(at, slice):
-            first, stop, step = at.indices(len(self))
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            first, stop, step = index.indices(len(self))
             if step == 1:
                 return FieldView(
                     self.device, self.values, self.place, self.first + first, self.first + max(first, stop)
                 )
-        return self.device.get(self.at(at))
+        return self.device.get(self.values_at(index))
 
-    def __setitem__(self, at, values) -> None:
+    def __setitem__(self, index, values) -> None:
         if isinstance(values, FieldView):
-            size, every = len(self.values), isinstance(at, slice) and at == slice(len(self.values))
+            size, every = len(self.values), isinstance(index, slice) and index == slice(len(self.values))
             if every and self.is_whole(size, values.place) and values.is_whole(size, self.place):
                 if self.dtype == values.dtype:
                     self.device.copy(self.values, values.values)
@@ -45,23 +45,23 @@ class FieldView:
             values = values.values[values._positions(slice(None))]
         elif isinstance(values, np.ndarray):
             values = self.device.put(np.ascontiguousarray(values))
-        self.values[self._positions(at)] = values
+        self.values[self._positions(index)] = values
 
-    def at(self, lids):
+    def values_at(self, lids):
         """Return the values of a slice or array of lids, on the device; a slice may share the field's memory."""
         return self.values[self._positions(lids)]
 
-    def piece(self, at: slice, order: np.ndarray | None):
+    def piece(self, span: slice, order: np.ndarray | None):
         """Return the values of some lids, contiguous on the device, without a kernel of CuPy's, which it would compile.
 
         Args:
-            at: positions in ``order``, or lids, with start and stop.
+            span: positions in ``order``, or lids, with start and stop.
             order: lids; None: ascending.
         """
         if order is None:
-            lids = slice(self.first + at.start, self.first + at.stop)
+            lids = slice(self.first + span.start, self.first + span.stop)
             return self.values[lids] if self.place is None else by_lid(self.device, self.values, self.place[lids])
-        where = self.device.put((self.first + order[at]).astype(np.uint32))
+        where = self.device.put((self.first + order[span]).astype(np.uint32))
         where = where if self.place is None else by_lid(self.device, self.place, where)
         return by_lid(self.device, self.values, where)
 
@@ -86,18 +86,23 @@ class FieldView:
         return self.device.get(self.values[: self.stop])[self.device.get(self.place[self.first : self.stop])]
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        out = self.device.get(self.at(slice(None)))
+        out = self.device.get(self.values_at(slice(None)))
         return out if dtype is None else out.astype(dtype, copy=False)
 
-    def _positions(self, at):
+    def _positions(self, index):
         """Return the index of these lids in ``values``."""
-        if isinstance(at, slice) and (at.step or 1) > 0:
-            first, stop, step = at.indices(len(self))
+        if isinstance(index, slice) and (index.step or 1) > 0:
+            first, stop, step = index.indices(len(self))
             lids = slice(self.first + first, self.first + stop, step)
             return lids if self.place is None else self.place[lids]
-        if isinstance(at, np.ndarray) and at.dtype.kind in "iu" and at.size and 0 <= at.min() <= at.max() < len(self):
-            lids = self.first + at.astype(np.int64)
+        if (
+            isinstance(index, np.ndarray)
+            and index.dtype.kind in "iu"
+            and index.size
+            and 0 <= index.min() <= index.max() < len(self)
+        ):
+            lids = self.first + index.astype(np.int64)
         else:
-            lids = np.arange(self.first, self.stop, dtype=np.int64)[at]
+            lids = np.arange(self.first, self.stop, dtype=np.int64)[index]
         where = self.device.put(lids)
         return where if self.place is None else self.place[where]

@@ -58,5 +58,5 @@ class GraphCache(dict[int, tuple[Callable, DeviceGraph, KeptMachines]]):
 
     def machines(self, local: LocalGraph) -> KeptMachines:
         """Return the machines kept for ``local``; new ones, which nothing keeps, if it is not on the GPU."""
-        found = self.get(id(local)) if self.of(local) is not None else None
-        return KeptMachines() if found is None else found[2]
+        entry = self.get(id(local)) if self.of(local) is not None else None
+        return KeptMachines() if entry is None else entry[2]

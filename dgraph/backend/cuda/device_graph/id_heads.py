@@ -32,7 +32,7 @@ def id_heads(device: Any, offsets: Any, neighbours: Any, original: Any) -> Any:
     if not rows:
         return heads
     module = device.module(text(*names), f"id_heads_{'_'.join(names)}")
-    places = [device.address(each) for each in (offsets, neighbours, original)]
+    places = [device.address(array) for array in (offsets, neighbours, original)]
     module.set_environment(np.array([*places, rows, device.address(heads)], np.int64))
     module.launch("find_id_heads", device.blocks * module.resident("find_id_heads"))
     return heads

@@ -71,7 +71,10 @@ class LazyFields(Mapping[str, np.ndarray]):
             return None
         with self.device.using():
             return reader(
-                lambda at: convert(column.at(at if order is None else order[at])), len(column), READ, self.device.get
+                lambda index: convert(column.values_at(index if order is None else order[index])),
+                len(column),
+                READ,
+                self.device.get,
             )
 
     def _downloaded(self, column: FieldView, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray:
@@ -81,7 +84,7 @@ class LazyFields(Mapping[str, np.ndarray]):
                 return convert(device.get(column.piece(slice(0, size), order)))
             rows = downloads.PIECE // column.dtype.itemsize
             parts = (slice(first, min(first + rows, size)) for first in range(0, size, rows))
-            return device.download((column.piece(at, order) for at in parts), convert, size)
+            return device.download((column.piece(part, order) for part in parts), convert, size)
 
     def leave(self, number: int, device: Any) -> None:
         """Move everything on GPU ``number`` to the host, without further GPU memory."""

@@ -29,11 +29,11 @@ def by_lid(device: Any, values: Any, place: Any) -> Any:
         values: a field by position, contiguous.
         place: position of each lid, uint32.
     """
-    found = device.xp.empty(len(place), values.dtype)
+    gathered = device.xp.empty(len(place), values.dtype)
     if not len(place):
-        return found
+        return gathered
     module = device.module(text(values.itemsize), f"by_lid_{values.itemsize}")
-    places = device.address(values), device.address(place), len(place), device.address(found)
+    places = device.address(values), device.address(place), len(place), device.address(gathered)
     module.set_environment(np.array(places, np.int64))
     module.launch("by_lid", device.blocks * module.resident("by_lid"))
-    return found
+    return gathered

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
 
@@ -31,7 +31,7 @@ WHOLE = -1
 
 def tiles_of(vertices: int) -> int:
     """Return the tiles of ``vertices`` targets."""
-    return -(-vertices // at.TILE)
+    return -(-vertices // control.TILE)
 
 
 def piece_of(edges: int, processors: int) -> int:
@@ -45,7 +45,7 @@ def most_pieces(size: int, edges: int, processors: int) -> tuple[int, int]:
     return tiles + cuts, min(tiles, cuts)
 
 
-def held(size: int, edges: int, processors: int) -> int:
+def held_bytes(size: int, edges: int, processors: int) -> int:
     """Return an upper bound on the bytes of a graph's tiles, including those needed only while they are built."""
     tiles = tiles_of(size) + 1
     pieces, cuts = most_pieces(size, edges, processors)
@@ -74,7 +74,7 @@ class EdgeTiles:
         size, edges = len(rows.offsets) - 1, len(rows.neighbours)
         self.masters = tiles_of(masters)
         tiles = self.masters + tiles_of(size - masters)
-        self._module = device.module(_text(rows.offsets.dtype == np.int64), "tiling")
+        self._module = device.module(_write_kernels(rows.offsets.dtype == np.int64), "tiling")
         self._words = dict.fromkeys(MEMBERS, 0) | {
             "neighbours": device.address(rows.neighbours), "offsets": device.address(rows.offsets),
             "edges": edges, "rows": size, "masters": masters, "master_tiles": self.masters,
@@ -100,11 +100,11 @@ class EdgeTiles:
 
     def _cut(self, many: np.ndarray, starts: np.ndarray, piece: int) -> None:
         """Cut tiles of ``many`` edges that begin at ``starts`` into pieces."""
-        each = -(-many // piece)
-        tile = np.repeat(np.arange(many.size), each)
-        number = np.arange(tile.size) - np.repeat(np.cumsum(each) - each, each)
+        parts = -(-many // piece)
+        tile = np.repeat(np.arange(many.size), parts)
+        number = np.arange(tile.size) - np.repeat(np.cumsum(parts) - parts, parts)
         cut = np.full(many.size, WHOLE, np.int64)
-        several = np.flatnonzero(each > 1)
+        several = np.flatnonzero(parts > 1)
         cut[several] = np.arange(several.size)
         count = np.minimum(many[tile] - number * piece, piece)
         pieces = np.stack([starts[tile] + number * piece, count, tile, cut[tile]], axis=1).astype(np.int64)
@@ -113,8 +113,8 @@ class EdgeTiles:
 
     def _pass(self, kernel: str, tiles: int, **words: int) -> None:
         """Run a kernel whose blocks have a word for each tile, for as many tiles at a time as fit."""
-        for first in range(0, tiles, at.TILES_AT_ONCE):
-            self._run(kernel, first=first, many=min(tiles - first, at.TILES_AT_ONCE), **words)
+        for first in range(0, tiles, control.TILES_AT_ONCE):
+            self._run(kernel, first=first, many=min(tiles - first, control.TILES_AT_ONCE), **words)
 
     def _run(self, kernel: str, **words: int) -> None:
         self._words |= words
@@ -129,6 +129,6 @@ MEMBERS = (
 """Members of ``Env`` in ``tile_building.cuh``, in order."""
 
 
-def _text(wide: bool) -> str:
+def _write_kernels(wide: bool) -> str:
     offsets = f"typedef {TYPES['int64' if wide else 'uint32']} offset_t;"
-    return "\n".join([at.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tile_building")])
+    return "\n".join([control.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tile_building")])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.program.row_reducers import HINDEX, MODE, RowReducer
 
 
@@ -32,7 +32,7 @@ class RowClasses:
         count = len(self.degree)
         if not self.sorted_rows or not count:
             return None, None
-        bits = at.DEGREES_BITS
+        bits = control.DEGREES_BITS
         tiles, whole = count >> bits, count >> bits << bits
         inside, rest = self.degree[:whole].reshape(tiles, 1 << bits), self.device.get(self.degree[whole:])
         most, least = self.device.get(inside.max(axis=1)), self.device.get(inside.min(axis=1))
@@ -44,22 +44,22 @@ class RowClasses:
     @cached_property
     def long_rows(self):
         """Rows of in-edges that a warp reads: uint32."""
-        return self._between(at.SHORT_ROW, at.LONG_ROW)
+        return self._between(control.SHORT_ROW, control.LONG_ROW)
 
     @cached_property
     def chunks(self):
         """Longest rows of in-edges in pieces: (row uint32, first edge), ascending by row."""
-        return self._cut(at.LONG_ROW, at.CHUNK)
+        return self._cut(control.LONG_ROW, control.CHUNK)
 
     @cached_property
     def middle_rows(self):
         """Rows that a block folds by MODE in a small table: uint32."""
-        return self._between(at.FOLD_LONG, at.FOLD_MIDDLE)
+        return self._between(control.FOLD_LONG, control.FOLD_MIDDLE)
 
     @cached_property
     def table_rows(self):
         """Rows that a block folds by MODE in a large table: uint32."""
-        return self._between(at.FOLD_MIDDLE, at.FOLD_TABLES)
+        return self._between(control.FOLD_MIDDLE, control.FOLD_TABLES)
 
     def fold_chunks(self, reducer: RowReducer):
         """Return, as :attr:`chunks`, the rows that a reducer folds by several warps."""
@@ -69,15 +69,15 @@ class RowClasses:
 
     @cached_property
     def _longest_folds(self):
-        return self._cut(at.FOLD_TABLES, at.FOLD_CHUNK)
+        return self._cut(control.FOLD_TABLES, control.FOLD_CHUNK)
 
     @cached_property
     def _hindex_folds(self):
-        return self._cut(at.HINDEX_LONG, at.HINDEX_CHUNK)
+        return self._cut(control.HINDEX_LONG, control.HINDEX_CHUNK)
 
     @cached_property
     def _long_folds(self):
-        return self._cut(at.FOLD_LONG, at.FOLD_CHUNK)
+        return self._cut(control.FOLD_LONG, control.FOLD_CHUNK)
 
     def _cut(self, longest: int, length: int):
         """Return the rows longer than ``longest`` in pieces of ``length`` edges: (row uint32, first edge)."""

@@ -53,17 +53,17 @@ class SmallGraph(DeviceGraph):
         self.original, self.degree = self._put(host.original), self._put(host.degree)
         self.order, self.place = self._put(host.order), self._put(host.place)
 
-    def _put(self, made: Any) -> Any:
+    def _put(self, part: Any) -> Any:
         """Return an array, rows or a tuple of them on the device; numbers as they are."""
-        if isinstance(made, np.ndarray):
-            return self.device.put(made)
-        if isinstance(made, tuple):
-            return tuple(map(self._put, made))
-        if isinstance(made, Rows):
-            if made is self._host.out and "out" in self.__dict__:
+        if isinstance(part, np.ndarray):
+            return self.device.put(part)
+        if isinstance(part, tuple):
+            return tuple(map(self._put, part))
+        if isinstance(part, Rows):
+            if part is self._host.out and "out" in self.__dict__:
                 return self.out
-            return Rows(*map(self._put, (made.offsets, made.neighbours, made.weights)))
-        return made
+            return Rows(*map(self._put, (part.offsets, part.neighbours, part.weights)))
+        return part
 
     def rows_with_edges(self, rows: int) -> int:
         """Return how many of the first ``rows`` rows precede the trailing empty ones."""
@@ -71,9 +71,9 @@ class SmallGraph(DeviceGraph):
 
 
 def _uploaded(name: str) -> cached_property:
-    found = cached_property(lambda graph: graph._put(getattr(graph._host, name)))
-    found.__set_name__(SmallGraph, name)
-    return found
+    cached = cached_property(lambda graph: graph._put(getattr(graph._host, name)))
+    cached.__set_name__(SmallGraph, name)
+    return cached
 
 
 for _name in MADE_ON_HOST:

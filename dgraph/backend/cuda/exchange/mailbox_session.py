@@ -64,7 +64,7 @@ def post_of(graph: DeviceGraph, comm: Comm, links: Links, sizes: Mapping[int, in
 def _role_sizes(graph: DeviceGraph, comm: Comm) -> dict[str, int]:
     roles = ("row", "column", "any")
     spans = [[mirrors.span(role) for mirrors in graph.local.own_mirrors.values()] for role in roles]
-    mine = np.array([sum(high - low for low, high in each) for each in spans], np.int64)
+    mine = np.array([sum(high - low for low, high in ranges) for ranges in spans], np.int64)
     return dict(zip(roles, comm.allreduce(mine).tolist(), strict=True), none=0)
 
 

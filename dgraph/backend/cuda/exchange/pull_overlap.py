@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.message_layout import HEADER
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.round_kernels.machine import Machine
@@ -74,7 +74,7 @@ class PullOverlap:
 
     def pull(self, sync: Exchanges) -> None:
         """Process the next round's edges and reduce mirrors' proposals; collective."""
-        self._part(at.OF_MIRRORS)
+        self._part(control.OF_MIRRORS)
         self.machine.device.raw.record(self._pulled)
         self.exchange.packs = self._send
         sync.reduce()
@@ -96,5 +96,7 @@ class PullOverlap:
         with device.on(self._stream):
             kernels.launch("round_kernels", "announce", asked, fused=False, blocks=self._few)
         raw.record(self._sent, self._stream)
-        self._part(at.OF_MASTERS, max(kernels.grid("round_kernels", kernels.pull_kernel, fused=False) - self._few, 1))
+        self._part(
+            control.OF_MASTERS, max(kernels.grid("round_kernels", kernels.pull_kernel, fused=False) - self._few, 1)
+        )
         raw.hold(self._sent)

@@ -22,12 +22,12 @@ class LightEdgesMachine(EdgeFilter):
         """Return True if the program reads edges of limited weight alone."""
         return options.light_edges_only(traced, pulls)
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init``, with prefix sums of the light rows."""
         graph, heaviest = self.graph, self.traced.program.heaviest
         assert heaviest is not None
-        known, rows = graph.light or (None, None)
-        if known != heaviest:
+        limit, rows = graph.light or (None, None)
+        if limit != heaviest:
             graph.light = None  # free it before the next is allocated
             rows = self._made(heaviest)
             graph.light = heaviest, rows
@@ -39,7 +39,7 @@ class LightEdgesMachine(EdgeFilter):
                 out_weights=address(rows.weights),
                 out_edges=len(rows.neighbours),
             )
-        super().start(given)
+        super().start(initial)
 
     def _made(self, heaviest: float) -> Rows | None:
         """Return rows of the light edges in their original order; None where there are too many."""

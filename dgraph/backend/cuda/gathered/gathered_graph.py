@@ -123,8 +123,8 @@ class GatheredGraph:
             return view.values
         if isinstance(column, FieldColumn):
             column = column.fields[column.name]
-        found = device.put(np.ascontiguousarray(column() if callable(column) else column))
-        return found if vertices.order is None else found[vertices.order]
+        values = device.put(np.ascontiguousarray(column() if callable(column) else column))
+        return values if vertices.order is None else values[vertices.order]
 
 
 def _raw(column: Column) -> Any:

@@ -79,5 +79,5 @@ class Assembly(RowAssembly):
         degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
         vertices = Vertices(n, n, by_position, self.order, self.place)
         arrays = (offsets, self.targets, by_position, degree, self.order, self.place)
-        planned = sum(each.nbytes for each in arrays if each is not None)
+        planned = sum(array.nbytes for array in arrays if array is not None)
         return GatheredLocal(self.whole, built, vertices, degree, device, planned)

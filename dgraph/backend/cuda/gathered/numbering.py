@@ -44,9 +44,9 @@ class Numbering:
         local = self.part.local
         if not self.moves.comm.total(int(not hasattr(local, "built"))):
             return None
-        found = self.collected(np.int64, self.part.original[: local.masters].astype(np.int64))
+        ids_of_peers = self.collected(np.int64, self.part.original[: local.masters].astype(np.int64))
         ids = self.part.device.xp.zeros(local.n, np.int64)
-        for peer, theirs in found.items():
+        for peer, theirs in ids_of_peers.items():
             ids[gids[peer][: len(theirs)]] = theirs
         return ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
 
@@ -77,12 +77,12 @@ class Numbering:
 
     def collected(self, dtype: Any, mine: Any) -> dict[int, Any]:
         """Bring an array of each rank to all; return rank → array, without empty ones."""
-        found: dict[int, list[Any]] = {}
+        received: dict[int, list[Any]] = {}
         leaving = dict.fromkeys(range(self.moves.comm.size), Leaving.of(mine))
-        self.moves.move(dtype, leaving, lambda peer, first, piece: found.setdefault(peer, []).append(piece))
+        self.moves.move(dtype, leaving, lambda peer, first, piece: received.setdefault(peer, []).append(piece))
         join = self.part.device.xp.concatenate
-        pieces = ((peer, found.pop(peer)) for peer in list(found))
-        return {peer: each[0] if len(each) == 1 else join(each) for peer, each in pieces}
+        pieces = ((peer, received.pop(peer)) for peer in list(received))
+        return {peer: parts[0] if len(parts) == 1 else join(parts) for peer, parts in pieces}
 
 
 def numbering_of(part: DeviceGraph, comm: Comm) -> Numbering:

@@ -53,12 +53,12 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
         draft: the graph to build.
         proof: "i64" or "double": the kernels that check distances of this type; None: those that build.
     """
-    known = {name: value for name, value in globals().items() if name.isupper() and type(value) is int}
-    del known["WHOLE"], known["REAL"]
-    known |= {
+    macros = {name: value for name, value in globals().items() if name.isupper() and type(value) is int}
+    del macros["WHOLE"], macros["REAL"]
+    macros |= {
         name: value for name, value in vars(rule_numbers).items() if name.startswith(("BROKEN_", "PLATEAUS", "SETTLED"))
     }
-    named = "".join(f"#define {name} {value}\n" for name, value in known.items())
+    named = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     formula = draft.formula
     named += f"#define EDGE edge_{formula.name}\n"
     named += f"#define WEIGHT weight_{formula.name}\n" if formula.weighted else "#define WEIGHT(u, v) 0\n"
@@ -131,16 +131,18 @@ class BuildKernels:
 
     def _packed(self) -> np.ndarray:
         packed = np.zeros(sum(size for _, size in MEMBERS), np.int64)
-        at = 0
+        offset = 0
         for member, size in MEMBERS:
             kind, _, name = member.partition("[")[0].rpartition(" ")
             value = self._values.get(name, 0)
-            given = value if isinstance(value, tuple) else (value,)
+            elements = value if isinstance(value, tuple) else (value,)
             if kind == "double":
-                packed.view(np.float64)[at : at + len(given)] = given
+                packed.view(np.float64)[offset : offset + len(elements)] = elements
             else:
-                packed.view(np.uint64)[at : at + len(given)] = [int(each) & (1 << 64) - 1 for each in given]
-            at += size
+                packed.view(np.uint64)[offset : offset + len(elements)] = [
+                    int(element) & (1 << 64) - 1 for element in elements
+                ]
+            offset += size
         return packed
 
 

@@ -65,14 +65,14 @@ def building(
     order = 8 * vertices if renumbered else 0
     rows, whole = 8 * (vertices + 2) + 4 * arcs, piece(arcs)
     scratch = max(SORTING * min(arcs, whole + min(longest, whole)), 4 * longest if longest > whole else 0)
-    held = sets(n, vertices, parts) + order + ids * vertices
+    numbering = sets(n, vertices, parts) + order + ids * vertices
     ordering = ORDERING * n if renumbered else 0
     if renumbered and parts > 1:
         here, moved = NUMBERED
         ordering = sets(n, vertices, parts) + (ids + here) * vertices + max(ORDERING * group, moved * vertices)
     # After sorting: weights, degrees, which ranks add up in 64 bits, offsets once more where 32 bits hold them.
     last = 8 if parts == 1 or arcs < WIDE else 12
-    return max(ordering, held + rows + max(scratch, weight * arcs + last * vertices + n // 8))
+    return max(ordering, numbering + rows + max(scratch, weight * arcs + last * vertices + n // 8))
 
 
 def demand(need: int, device, what: str) -> None:

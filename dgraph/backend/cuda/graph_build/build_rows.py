@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.device_graph.graph_size import WIDE
-from dgraph.backend.cuda.graph_build import build_kernels as at
+from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
@@ -48,14 +48,14 @@ class BuiltCsr:
     isolated: int
 
 
-def rows(draft: BuildPlan, vertices: Vertices, made: BuildKernels, comm: Comm) -> BuiltCsr:
+def rows(draft: BuildPlan, vertices: Vertices, kernels: BuildKernels, comm: Comm) -> BuiltCsr:
     """Build the rows of this rank's vertices; collective, so that all ranks raise if one lacks memory."""
-    device, xp, size = made.device, made.device.xp, vertices.size
+    device, xp, size = kernels.device, kernels.device.xp, vertices.size
     with comm.together():
         starts = xp.zeros(size + 2, np.uint64)
-        made.take(starts=starts)
+        kernels.take(starts=starts)
         if vertices.drawn is None:
-            made.launch("count")
+            kernels.launch("count")
         else:
             starts[2 : 2 + vertices.drawn.size], vertices.drawn = vertices.drawn, None
         longest = int(starts.max())
@@ -64,10 +64,10 @@ def rows(draft: BuildPlan, vertices: Vertices, made: BuildKernels, comm: Comm) -
         need = _more(draft, vertices, drawn, longest, comm.size)
         demand(need, device, f"{drawn:,} arcs")
         targets = xp.empty(max(drawn, 1), np.uint32)
-        made.take(targets=targets)
-        made.launch("fill")
-        arcs = _cleaned(made, starts[:-1], targets, size, drawn, longest, draft.keep_parallel)
-        return _finished(draft, vertices, made, starts[:-1], targets, arcs)
+        kernels.take(targets=targets)
+        kernels.launch("fill")
+        arcs = _cleaned(kernels, starts[:-1], targets, size, drawn, longest, draft.keep_parallel)
+        return _finished(draft, vertices, kernels, starts[:-1], targets, arcs)
 
 
 def _more(draft: BuildPlan, vertices: Vertices, drawn: int, longest: int, parts: int) -> int:
@@ -77,9 +77,9 @@ def _more(draft: BuildPlan, vertices: Vertices, drawn: int, longest: int, parts:
     return whole - building(draft.n, vertices.size, 0, parts, ids=ids, weight=0)
 
 
-def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
+def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
     """Sort and merge all rows in place, one piece after the other; return the number of remaining arcs."""
-    device, xp = made.device, made.device.xp
+    device, xp = kernels.device, kernels.device.xp
     if not drawn:
         return 0
     length = piece(drawn)
@@ -89,25 +89,25 @@ def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest
     ends = device.get(starts[device.put(edges)]).astype(np.int64)
     room = min(drawn, length + min(longest, length))
     keys, kept = xp.empty(room + 1, np.uint64), xp.empty(room, np.uint32)
-    made.take(keys=keys[1:], kept=kept)
+    kernels.take(keys=keys[1:], kept=kept)
     to = 0
 
     def take(row: int, row_end: int, begin: int, end: int, last: int = 0, ordered: bool = False) -> None:
         """Sort and merge a piece. ``last``: entries of the same row's piece before it; ``ordered``: already sorted."""
         nonlocal to
-        made.set(row=row, row_end=row_end, begin=begin, end=end, to=to)
+        kernels.set(row=row, row_end=row_end, begin=begin, end=end, to=to)
         if last:
             keys[:1] = keys[last : last + 1]
         else:
             keys[:1] = np.uint64(2**64 - 1)
-        made.launch("load")
+        kernels.launch("load")
         if not ordered:
             device.sort(keys[1 : end - begin + 1])
-        made.launch("choose", int(keep))
+        kernels.launch("choose", int(keep))
         xp.cumsum(kept[: end - begin], dtype=np.uint32, out=kept[: end - begin])
-        made.launch("store")
+        kernels.launch("store")
         if not last:
-            made.launch("shift")
+            kernels.launch("shift")
         to += int(kept[end - begin - 1])
 
     for row, row_end, begin, end in zip(edges[:-1], edges[1:], ends[:-1], ends[1:], strict=True):
@@ -126,39 +126,39 @@ def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest
     return to
 
 
-def _finished(draft: BuildPlan, vertices: Vertices, made: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
+def _finished(draft: BuildPlan, vertices: Vertices, kernels: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
     """Compute weights and the rows' figures, and narrow offsets to 32 bits where they fit."""
-    device, xp, size = made.device, made.device.xp, vertices.size
+    device, xp, size = kernels.device, kernels.device.xp, vertices.size
     neighbours = targets[:arcs]
-    made.set(row=0, row_end=size, begin=0, end=arcs)
+    kernels.set(row=0, row_end=size, begin=0, end=arcs)
     touched = None
     if vertices.isolated is None and not draft.both:  # a row may be empty, and arcs enter the vertex
         touched = xp.zeros((size + 31) // 32, np.uint32)
-    made.take(touched=touched, keys=None, kept=None)
-    made.launch("survey")
+    kernels.take(touched=touched, keys=None, kept=None)
+    kernels.launch("survey")
     weights = None
     if draft.weight_type is not None:
         weights = xp.empty(max(arcs, 1), draft.weight_type)
-        made.take(weights=weights)
-        made.launch("weigh")
+        kernels.take(weights=weights)
+        kernels.launch("weigh")
         weights = weights[:arcs]
-    made.launch("hash")
-    counters = made.counted()
-    isolated = counters[at.EMPTY] if vertices.isolated is None else vertices.isolated
+    kernels.launch("hash")
+    counters = kernels.counted()
+    isolated = counters[build_kernels.EMPTY] if vertices.isolated is None else vertices.isolated
     if touched is not None:
-        isolated = size - at.members(device.get(touched))
+        isolated = size - build_kernels.members(device.get(touched))
     offsets = starts.view(np.int64)
     if arcs < WIDE:
         offsets = offsets.astype(np.uint32)
-    made.take(starts=None, touched=None, targets=None, weights=None)
+    kernels.take(starts=None, touched=None, targets=None, weights=None)
     return BuiltCsr(
         offsets, neighbours, weights,
         spare=targets.nbytes - neighbours.nbytes,
-        longest=int(counters[at.MOST]),
-        loops=int(counters[at.LOOPS]),
-        equal=int(counters[at.EQUAL]),
-        equal_loops=int(counters[at.EQUAL_LOOPS]),
-        kept_loops=int(counters[at.KEPT_LOOPS]),
-        hashed=counters.view(np.uint64)[at.HASH],
+        longest=int(counters[build_kernels.MOST]),
+        loops=int(counters[build_kernels.LOOPS]),
+        equal=int(counters[build_kernels.EQUAL]),
+        equal_loops=int(counters[build_kernels.EQUAL_LOOPS]),
+        kept_loops=int(counters[build_kernels.KEPT_LOOPS]),
+        hashed=counters.view(np.uint64)[build_kernels.HASH],
         isolated=int(isolated),
     )  # fmt: skip

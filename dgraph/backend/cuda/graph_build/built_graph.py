@@ -58,7 +58,7 @@ class BuiltGraph(Graph):
         self.partitions[policy] = self._built(policy)
 
     @classmethod
-    def at(cls, spec: str, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None):
+    def from_spec(cls, spec: str, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None):
         """Build the graph ``NAME:SIZE…`` on these ranks' GPUs; collective.
 
         Raises:
@@ -77,16 +77,16 @@ class BuiltGraph(Graph):
         plan, comm = self.draft, self.comm
         with comm.together():
             self.built_on.use()
-            made = BuildKernels(plan, self.built_on, comm.rank, comm.size)
-        placement = place(policy, plan, made, comm)
+            kernels = BuildKernels(plan, self.built_on, comm.rank, comm.size)
+        placement = place(policy, plan, kernels, comm)
         if isinstance(placement.owner, Blocks):
             self._bounds = placement.owner.bounds
         if comm.size > 1:
-            vertices = spread(plan, placement, made, comm)
-            order(plan, vertices, placement, made, comm, self._renumber)
+            vertices = spread(plan, placement, kernels, comm)
+            order(plan, vertices, placement, kernels, comm, self._renumber)
         else:
-            vertices = self._whole(made)
-        built = rows(plan, vertices, made, comm)
+            vertices = self._whole(kernels)
+        built = rows(plan, vertices, kernels, comm)
         degree = degrees(built, vertices, placement.cut == "outgoing", comm, self.built_on)
         self._set_facts(built, vertices, degree)
         planned = building(
@@ -100,28 +100,28 @@ class BuiltGraph(Graph):
         local = BuiltLocal(self._known, built, vertices, degree, self.built_on, planned)  # type: ignore[arg-type]
         return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
-    def _whole(self, made: BuildKernels) -> Vertices:
+    def _whole(self, kernels: BuildKernels) -> Vertices:
         """Assign lids to all vertices on one rank; by degree if that is wanted and fits."""
         plan, renumber = self.draft, self._renumber
         if renumber is None:
             weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
             need = renumbering(plan.n, plan.n, plan.arcs, 1, weight=weight, ids=gid_dtype(plan.n)[0].itemsize)
             renumber = None if need <= self.built_on.free(need) else False
-        return whole(plan, made, renumber)
+        return whole(plan, kernels, renumber)
 
     def _set_facts(self, built: BuiltCsr, vertices: Vertices, degree) -> None:
         """Set the facts that are known after building, equal under every policy; collective."""
-        known, facts, both = self._known, self._known.facts, self.draft.both
+        graph, facts, both = self._known, self._known.facts, self.draft.both
         here = np.array([built.neighbours.size, built.equal, built.equal_loops, built.kept_loops], np.int64)
         arcs, equal, equal_loops, loops = (int(count) for count in self.comm.allreduce(here))
-        known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
+        graph.arcs, graph.m = arcs, arcs if graph.directed else (arcs - loops) // 2 + loops
         facts.loops, facts.isolated = built.loops, built.isolated
         facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
         most, hub = busiest(degree, vertices, self.built_on)
         candidates = self.comm.allgather(np.array([most, -hub], np.int64))
         most, hub = max(candidates.tolist())
         facts.largest_degree, self._hub = max(most, 0), -hub
-        self._fingerprint = digest(known.n, known.directed, built.hashed, self.comm)
+        self._fingerprint = digest(graph.n, graph.directed, built.hashed, self.comm)
 
     def hub(self) -> int:
         """Return the smallest gid among vertices of the largest degree."""
@@ -156,13 +156,13 @@ class BuiltGraph(Graph):
 
     def _rows_by_gid(self, local: LocalGraph) -> EdgeBlock:
         """Copy the rows of a partition to the host."""
-        alone, known = self.comm.size == 1, self._known
+        alone, graph = self.comm.size == 1, self._known
         with self.comm.together():
             gids = None if alone else local.gids.astype(gid_type(self.n))
             offsets, targets, weights = local.out.rows_by_gid(gids, local.masters)  # type: ignore[attr-defined]
         first = self.comm.before(local.masters)
         return EdgeBlock(
-            self.n, known.m, known.arcs, first, offsets, targets, weights, self.directed, self.ids, self.facts
+            self.n, graph.m, graph.arcs, first, offsets, targets, weights, self.directed, self.ids, self.facts
         )
 
     @property

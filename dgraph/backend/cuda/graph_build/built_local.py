@@ -47,7 +47,7 @@ class BuiltRows(Csr):
         weights = self.built.weights
         if weights is None or not weights.size:
             return 0, 0, 0.0
-        low, high = (self.device.get(found)[()] for found in (weights.min(), weights.max()))
+        low, high = (self.device.get(bound)[()] for bound in (weights.min(), weights.max()))
         return low, high, float(weights.sum(dtype=np.float64))
 
     def row_sums(self) -> np.ndarray:
@@ -90,16 +90,16 @@ class BuiltRows(Csr):
         return targets, None if weights is None else self._by_lid(weights)
 
     def _by_lid(self, column) -> np.ndarray:
-        found = self.device.get(column)
+        values = self.device.get(column)
         if self.place is None:
-            return found
-        out, offsets = np.empty_like(found), self.offsets
+            return values
+        out, offsets = np.empty_like(values), self.offsets
         starts = self.device.get(self.built.offsets).astype(np.int64)[:-1][self.device.get(self.place)]
         for low in range(0, starts.size, SOME):
             ends = offsets[low : low + SOME + 1]
             e = np.arange(ends[0], ends[-1])
             e += np.repeat(starts[low : low + SOME] - ends[:-1], np.diff(ends))
-            out[ends[0] : ends[-1]] = found[e]
+            out[ends[0] : ends[-1]] = values[e]
         return out
 
     def rows_by_gid(self, gids: np.ndarray | None, masters: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -109,10 +109,10 @@ class BuiltRows(Csr):
             gids: gid of each lid; None: lids are gids.
             masters: rows to return.
         """
-        offsets, (found, weights) = self.offsets[: masters + 1], self._copied()
-        targets = found if gids is None else np.empty(self.arcs, gids.dtype)
+        offsets, (neighbours, weights) = self.offsets[: masters + 1], self._copied()
+        targets = neighbours if gids is None else np.empty(self.arcs, gids.dtype)
         for low in range(0, 0 if gids is None else self.arcs, SOME):
-            targets[low : low + SOME] = gids[found[low : low + SOME]]  # type: ignore[index]
+            targets[low : low + SOME] = gids[neighbours[low : low + SOME]]  # type: ignore[index]
         sort_rows(offsets, targets, weights)
         for name in ("offsets", "_ends"):
             self.__dict__.pop(name, None)
@@ -218,10 +218,10 @@ class BuiltLocal(LocalGraph):
             return vertex if 0 <= vertex < self.n else None
         own, order = self.vertices.original[: self.masters], self.vertices.order
         for first in range(0, self.masters if 0 <= vertex < self.n else 0, SOME):
-            found = self.device.xp.flatnonzero(own[first : first + SOME] == vertex)
-            if found.size:
-                at = first + int(found[0])
-                return at if order is None else int(order[at])
+            positions = self.device.xp.flatnonzero(own[first : first + SOME] == vertex)
+            if positions.size:
+                position = first + int(positions[0])
+                return position if order is None else int(order[position])
         return None
 
     def degree_of(self, lid: int) -> int:

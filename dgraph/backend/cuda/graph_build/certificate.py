@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.certificates import plateaus
-from dgraph.backend.cuda.certificates import rule_numbers as at
+from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.graph_build.build_kernels import RULE_UNIT, BuildKernels, words
 from dgraph.backend.cuda.graph_build.build_memory import demand
 from dgraph.graph.block import EdgeBlock
@@ -67,36 +67,36 @@ class EdgeCertificate:
             device.use()
             xp = device.xp
             demand(distance.nbytes * 3 + self.rows // 4, device, "a proof")
-            made = BuildKernels(self.graph.draft, device, comm.rank, comm.size, "double" if real else "i64")
+            kernels = BuildKernels(self.graph.draft, device, comm.rank, comm.size, "double" if real else "i64")
             if not weighted:
-                made.set(rule=RULE_UNIT)
-            broken = device.put(np.array([[0, at.NONE]] * at.PROOFS, np.uint64))
-            made.take(
+                kernels.set(rule=RULE_UNIT)
+            broken = device.put(np.array([[0, rules.NONE]] * rules.PROOFS, np.uint64))
+            kernels.take(
                 broken=broken, claimed=device.put(distance),
                 parents=None if predecessor is None else device.put(predecessor),
                 joined=xp.zeros(words(self.rows) + 1, np.uint32), tight=xp.zeros(words(self.rows) + 1, np.uint32),
             )  # fmt: skip
-            self._limit(made, cutoff, real)
-            made.set(low=self.first, high=self.first + self.rows, source=source)
-            made.launch("prove_vertices", 0)
+            self._limit(kernels, cutoff, real)
+            kernels.set(low=self.first, high=self.first + self.rows, source=source)
+            kernels.launch("prove_vertices", 0)
         starts = np.append(comm.allgather(np.array([self.first], np.int64))[:, 0], self.n)
         for rank in range(comm.size):
             window = distance if comm.size == 1 else self._broadcast_distances(distance, rank)
             with comm.together():
-                made.take(window=made.arrays["claimed"] if comm.rank == rank else device.put(window))
-                made.set(window_low=int(starts[rank]), window_high=int(starts[rank + 1]))
+                kernels.take(window=kernels.arrays["claimed"] if comm.rank == rank else device.put(window))
+                kernels.set(window_low=int(starts[rank]), window_high=int(starts[rank + 1]))
                 if predecessor is not None:
-                    made.launch("prove_predecessors")
-                made.launch("prove_arcs")
+                    kernels.launch("prove_predecessors")
+                kernels.launch("prove_arcs")
                 device.wait()
         with comm.together():
-            followed = comm.size == 1 and int(device.get(broken)[at.PLATEAUS, 0]) > 0
+            followed = comm.size == 1 and int(device.get(broken)[rules.PLATEAUS, 0]) > 0
             if followed:
-                plateaus.follow(made, self.n, predecessor is not None)
-            made.launch("prove_vertices", 2 if predecessor is None else 1)
+                plateaus.follow(kernels, self.n, predecessor is not None)
+            kernels.launch("prove_vertices", 2 if predecessor is None else 1)
             words_found = device.get(broken)
-        found = {name: (int(words_found[rule, 0]), int(words_found[rule, 1])) for name, rule in at.TREE.items()}
-        return found | {"plateaus": (0, 0)} if followed else found
+        violations = {name: (int(words_found[rule, 0]), int(words_found[rule, 1])) for name, rule in rules.TREE.items()}
+        return violations | {"plateaus": (0, 0)} if followed else violations
 
     def count_edges(self, distance: Any) -> int:
         """Return how many of the generator's edges have a reached source, loops and parallel ones included.
@@ -105,29 +105,29 @@ class EdgeCertificate:
             distance: int64 by gid, of all vertices: for one rank.
         """
         device = self.graph.built_on
-        made = BuildKernels(self.graph.draft, device, 0, 1, "i64")
-        made.take(broken=device.xp.zeros(1, np.uint64), claimed=device.put(distance))
-        made.launch("count_reached")
-        return int(device.get(made.arrays["broken"])[0])
+        kernels = BuildKernels(self.graph.draft, device, 0, 1, "i64")
+        kernels.take(broken=device.xp.zeros(1, np.uint64), claimed=device.put(distance))
+        kernels.launch("count_reached")
+        return int(device.get(kernels.arrays["broken"])[0])
 
     def weight(self, u: int, v: int, dtype: np.dtype, weighted: bool) -> np.generic:
         """Return the weight of the arc u → v; not collective."""
         device = self.graph.built_on
-        made = BuildKernels(self.graph.draft, device, 0, 1, "double" if dtype.kind == "f" else "i64")
+        kernels = BuildKernels(self.graph.draft, device, 0, 1, "double" if dtype.kind == "f" else "i64")
         if not weighted:
-            made.set(rule=RULE_UNIT)
+            kernels.set(rule=RULE_UNIT)
         weight = device.xp.zeros(1, dtype)
-        made.take(broken=weight)
-        made.set(low=u, high=v)
-        made.launch("write_weight")
+        kernels.take(broken=weight)
+        kernels.set(low=u, high=v)
+        kernels.launch("write_weight")
         return device.get(weight)[0]
 
-    def _limit(self, made: BuildKernels, cutoff: float | None, real: bool) -> None:
+    def _limit(self, kernels: BuildKernels, cutoff: float | None, real: bool) -> None:
         if real:
-            made.set(real_cutoff=math.inf if cutoff is None else cutoff)
+            kernels.set(real_cutoff=math.inf if cutoff is None else cutoff)
         else:
             most = np.iinfo(np.int64).max
-            made.set(cutoff=most if cutoff is None or cutoff >= most else math.floor(cutoff))
+            kernels.set(cutoff=most if cutoff is None or cutoff >= most else math.floor(cutoff))
 
     def _broadcast_distances(self, distance: np.ndarray, rank: int) -> np.ndarray:
         """Broadcast the distances of rank ``rank``'s vertices; collective."""

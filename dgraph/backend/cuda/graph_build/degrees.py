@@ -38,22 +38,22 @@ def degrees(built: BuiltCsr, vertices: Vertices, whole_rows: bool, comm: Comm, d
     """
     if comm.size == 1:
         return _lengths(built, np.uint32 if built.longest < NARROW else np.int64, device.xp)
-    found = _lengths(built, np.int64, device.xp)
+    degree = _lengths(built, np.int64, device.xp)
     if not whole_rows:
-        _reduce_to_masters(found, vertices, comm, device)
-    _send_to_mirrors(found, vertices, comm, device)
-    narrow = not found.size or int(found.max()) < NARROW
-    return found.astype(np.uint32 if narrow else np.int64, copy=False)
+        _reduce_to_masters(degree, vertices, comm, device)
+    _send_to_mirrors(degree, vertices, comm, device)
+    narrow = not degree.size or int(degree.max()) < NARROW
+    return degree.astype(np.uint32 if narrow else np.int64, copy=False)
 
 
 def _lengths(built: BuiltCsr, dtype: DTypeLike, xp):
     """Return the arcs of every row, without a second array of another dtype."""
     ends = built.offsets
-    found = xp.empty(ends.size - 1, dtype)
-    for first in range(0, found.size, SOME):
-        stop = min(first + SOME, found.size)
-        found[first:stop] = ends[first + 1 : stop + 1] - ends[first:stop]
-    return found
+    lengths = xp.empty(ends.size - 1, dtype)
+    for first in range(0, lengths.size, SOME):
+        stop = min(first + SOME, lengths.size)
+        lengths[first:stop] = ends[first + 1 : stop + 1] - ends[first:stop]
+    return lengths
 
 
 def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
@@ -61,33 +61,33 @@ def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
     if not vertices.masters:
         return -1, 0
     own, gids = degree[: vertices.masters], vertices.original
-    most, found = int(own.max()), []
+    most, smallest = int(own.max()), []
     for first in range(0, own.size, SOME):  # in pieces: mask and positions take bytes a vertex
-        at = device.xp.flatnonzero(own[first : first + SOME] == most)
-        if at.size:
-            found.append(int(gids[first + at].min()))
-    return most, min(found)
+        positions = device.xp.flatnonzero(own[first : first + SOME] == most)
+        if positions.size:
+            smallest.append(int(gids[first + positions].min()))
+    return most, min(smallest)
 
 
-def _reduce_to_masters(found, vertices: Vertices, comm: Comm, device) -> None:
+def _reduce_to_masters(degree, vertices: Vertices, comm: Comm, device) -> None:
     """Add mirrors' values to their masters; int64 by position; collective."""
-    dtype = _sent(found, comm)
+    dtype = _sent(degree, comm)
     leaving = [
-        device.get(found[side.first : side.first + side.count].astype(dtype, copy=False))
+        device.get(degree[side.first : side.first + side.count].astype(dtype, copy=False))
         if (side := vertices.own_mirrors.get(peer))
         else np.zeros(0, dtype)
         for peer in range(comm.size)
     ]
     for peer, values in enumerate(comm.alltoallv(leaving)):
         if values.size:
-            found[vertices.lids[peer]] += device.put(values)
+            degree[vertices.lids[peer]] += device.put(values)
 
 
-def _send_to_mirrors(found, vertices: Vertices, comm: Comm, device) -> None:
+def _send_to_mirrors(degree, vertices: Vertices, comm: Comm, device) -> None:
     """Copy masters' values to their mirrors; int64 by position; collective."""
-    dtype = _sent(found, comm)
+    dtype = _sent(degree, comm)
     leaving = [
-        device.get(found[vertices.lids[peer]].astype(dtype, copy=False))
+        device.get(degree[vertices.lids[peer]].astype(dtype, copy=False))
         if peer in vertices.lids
         else np.zeros(0, dtype)
         for peer in range(comm.size)
@@ -95,16 +95,16 @@ def _send_to_mirrors(found, vertices: Vertices, comm: Comm, device) -> None:
     for peer, values in enumerate(comm.alltoallv(leaving)):
         if values.size:
             first = vertices.own_mirrors[peer].first
-            found[first : first + values.size] = device.put(values)
+            degree[first : first + values.size] = device.put(values)
 
 
-def _sent(found, comm: Comm) -> DTypeLike:
+def _sent(degree, comm: Comm) -> DTypeLike:
     """Return the dtype in which these degrees are sent; collective."""
-    return np.uint32 if comm.largest(int(found.max()) if found.size else 0) < NARROW else np.int64
+    return np.uint32 if comm.largest(int(degree.max()) if degree.size else 0) < NARROW else np.int64
 
 
 def order(
-    draft: BuildPlan, vertices: Vertices, placement: Placement, made: BuildKernels, comm: Comm, renumber: bool | None
+    draft: BuildPlan, vertices: Vertices, placement: Placement, kernels: BuildKernels, comm: Comm, renumber: bool | None
 ) -> None:
     """Renumber the vertices of several ranks by descending degree; collective.
 
@@ -116,44 +116,44 @@ def order(
         draft: the graph to build.
         vertices: this rank's; renumbered in place.
         placement: of arcs and masters.
-        made: the kernels.
+        kernels: the kernels.
         comm: all ranks.
         renumber: None: only if degrees are skewed and every rank has memory for it.
     """
     if renumber is False:
         return
-    device = made.device
+    device = kernels.device
     with comm.together():
-        vertices.drawn = _counted(vertices, made)
-        found, here = vertices.drawn.astype(np.int64), int(vertices.drawn.sum())
+        vertices.drawn = _counted(vertices, kernels)
+        degree, here = vertices.drawn.astype(np.int64), int(vertices.drawn.sum())
     if placement.cut != "outgoing":
-        _reduce_to_masters(found, vertices, comm, device)
+        _reduce_to_masters(degree, vertices, comm, device)
     with comm.together():
-        largest = int(found[: vertices.masters].max()) if vertices.masters else 0
-        cramped = renumber is None and not _fits(draft, vertices, here, made, comm.size)
+        largest = int(degree[: vertices.masters].max()) if vertices.masters else 0
+        cramped = renumber is None and not _fits(draft, vertices, here, kernels, comm.size)
     skewed = comm.largest(largest) > SKEWED * max(comm.total(here), 1) / draft.n
     if comm.total(cramped) or not (renumber or skewed):
         return
-    _send_to_mirrors(found, vertices, comm, device)
+    _send_to_mirrors(degree, vertices, comm, device)
     with comm.together():
-        vertices.order, masters = _by_descending_degree(found, vertices, made)
-        del found
-        _renumber(vertices, masters, made)
+        vertices.order, masters = _by_descending_degree(degree, vertices, kernels)
+        del degree
+        _renumber(vertices, masters, kernels)
 
 
-def _counted(vertices: Vertices, made: BuildKernels):
+def _counted(vertices: Vertices, kernels: BuildKernels):
     """Return the arcs drawn from each vertex that are placed here: uint64 by lid."""
-    starts = made.device.xp.zeros(vertices.size + 2, np.uint64)
+    starts = kernels.device.xp.zeros(vertices.size + 2, np.uint64)
     if vertices.drawn is None:
-        made.take(starts=starts)
-        made.launch("count")
-        made.take(starts=None)
+        kernels.take(starts=starts)
+        kernels.launch("count")
+        kernels.take(starts=None)
     else:
         starts[2 : 2 + vertices.drawn.size] = vertices.drawn
     return starts[2:]
 
 
-def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, made: BuildKernels, parts: int) -> bool:
+def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, kernels: BuildKernels, parts: int) -> bool:
     """Return True if there is memory for renumbering."""
     size, ids = vertices.size, vertices.original.itemsize
     need = renumbering(
@@ -164,7 +164,7 @@ def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, made: BuildKernels, p
         group=largest_group(vertices),
     )  # fmt: skip
     need -= sets(draft.n, size, parts) + (ids + 16) * size
-    return need <= made.device.free(need)
+    return need <= kernels.device.free(need)
 
 
 def largest_group(vertices: Vertices) -> int:
@@ -172,20 +172,20 @@ def largest_group(vertices: Vertices) -> int:
     return max(stop - first for first, stop in pairwise(cuts_of(vertices)))
 
 
-def _by_descending_degree(found, vertices: Vertices, made: BuildKernels) -> tuple[Any, dict[int, Any]]:
-    """Return the lid at each position, and by peer those of the masters that it mirrors; ``found``: degrees."""
-    xp, lids, theirs = made.device.xp, vertices.lids, vertices.peer_mirrors
-    masters = {peer: lids[peer][by_descending_degree(found[lids[peer]], groups_of(theirs[peer]), xp)] for peer in lids}
-    return by_descending_degree(found, cuts_of(vertices), xp), masters
+def _by_descending_degree(degree, vertices: Vertices, kernels: BuildKernels) -> tuple[Any, dict[int, Any]]:
+    """Return the lid at each position, and by peer those of the masters that it mirrors."""
+    xp, lids, theirs = kernels.device.xp, vertices.lids, vertices.peer_mirrors
+    masters = {peer: lids[peer][by_descending_degree(degree[lids[peer]], groups_of(theirs[peer]), xp)] for peer in lids}
+    return by_descending_degree(degree, cuts_of(vertices), xp), masters
 
 
-def _renumber(vertices: Vertices, masters: dict[int, Any], made: BuildKernels) -> None:
-    xp, size = made.device.xp, vertices.size
+def _renumber(vertices: Vertices, masters: dict[int, Any], kernels: BuildKernels) -> None:
+    xp, size = kernels.device.xp, vertices.size
     vertices.place = place = xp.empty(size, np.uint32)
     place[vertices.order] = xp.arange(size, dtype=np.uint32)
     vertices.lids = {peer: place[lids] for peer, lids in masters.items()}
     vertices.original = vertices.original[vertices.order]
     vertices.drawn = vertices.drawn[vertices.order]
-    lids = made.arrays["lids"]
+    lids = kernels.arrays["lids"]
     lids[:size] = place[lids[:size]]
-    made.take(original=vertices.original)
+    kernels.take(original=vertices.original)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import partitioning
-from dgraph.backend.cuda.graph_build import build_kernels as at
+from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.comm import Comm
@@ -59,7 +59,7 @@ def places(policy: str) -> bool:
         return False
 
 
-def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
+def place(policy: str, draft: BuildPlan, kernels: BuildKernels, comm: Comm) -> Placement:
     """Compute the placement of a policy and pass it to the kernels; collective.
 
     Raises:
@@ -77,25 +77,25 @@ def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Plac
             f"take {', '.join(ABLE)}, or --build host"
         )
     if name == "hash":
-        return _set_placement(partitioning.plan(policy, None, comm.size, comm), made, draft)
+        return _set_placement(partitioning.plan(policy, None, comm.size, comm), kernels, draft)
     with comm.together():
         step = 1 if name == "hvc" else max(draft.items // SAMPLE, 1)
-        seen = _outline(draft, made, comm.rank, comm.size, name == "iec", step)
+        seen = _outline(draft, kernels, comm.rank, comm.size, name == "iec", step)
     seen.arcs = comm.total(int(seen.offsets[-1]))
     if name == "auto":
-        return _set_placement(_auto(seen, draft, made, comm), made, draft)
+        return _set_placement(_auto(seen, draft, kernels, comm), kernels, draft)
     try:
-        return _set_placement(partitioning.plan(policy, seen, comm.size, comm), made, draft)
+        return _set_placement(partitioning.plan(policy, seen, comm.size, comm), kernels, draft)
     except partitioning.PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
 
 
-def _auto(seen: Outline, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
+def _auto(seen: Outline, draft: BuildPlan, kernels: BuildKernels, comm: Comm) -> Placement:
     largest = comm.largest(int(np.diff(seen.offsets).max(initial=0)))
     if largest * comm.size > HEAVY * seen.arcs:
         reason = f"one vertex has {largest} of {seen.arcs} arcs: too many for one GPU's share"
         with comm.together():
-            arcs, seen = seen.arcs, _outline(draft, made, comm.rank, comm.size)
+            arcs, seen = seen.arcs, _outline(draft, kernels, comm.rank, comm.size)
         seen.arcs = arcs
         return partitioning.plan("hvc", seen, comm.size, comm).because(reason, reason)
     return partitioning.plan("oec", seen, comm.size, comm).because(
@@ -104,51 +104,55 @@ def _auto(seen: Outline, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Pl
 
 
 def _outline(
-    draft: BuildPlan, made: BuildKernels, rank: int, parts: int, entering: bool = False, step: int = 1
+    draft: BuildPlan, kernels: BuildKernels, rank: int, parts: int, entering: bool = False, step: int = 1
 ) -> Outline:
     """Count the degrees of this rank's equal share of the vertices.
 
     Args:
         draft: the graph to build.
-        made: the kernels.
+        kernels: the kernels.
         rank: index of the share.
         parts: number of shares.
         entering: count in-degrees.
         step: draw every ``step``-th item only, and scale by ``step``.
     """
     first, stop = (draft.n * r // parts for r in (rank, rank + 1))
-    offsets = made.device.xp.zeros(max(stop - first, 1) + 1, np.uint64)
+    offsets = kernels.device.xp.zeros(max(stop - first, 1) + 1, np.uint64)
     counts = offsets[1:]
-    made.take(counts=counts)
-    made.set(low=first, high=stop, step=step)
-    made.launch("degrees_of_slice", int(entering and draft.directed))
-    made.set(step=1)
-    made.take(counts=None)
-    made.device.xp.cumsum(counts, out=counts)
+    kernels.take(counts=counts)
+    kernels.set(low=first, high=stop, step=step)
+    kernels.launch("degrees_of_slice", int(entering and draft.directed))
+    kernels.set(step=1)
+    kernels.take(counts=None)
+    kernels.device.xp.cumsum(counts, out=counts)
     counts *= np.uint64(step)
-    found = made.device.get(offsets).view(np.int64)[: stop - first + 1]
-    return Outline(draft.n, 0, draft.directed, first, found)
+    host_offsets = kernels.device.get(offsets).view(np.int64)[: stop - first + 1]
+    return Outline(draft.n, 0, draft.directed, first, host_offsets)
 
 
-def _set_placement(placement: Placement, made: BuildKernels, draft: BuildPlan) -> Placement:
+def _set_placement(placement: Placement, kernels: BuildKernels, draft: BuildPlan) -> Placement:
     """Pass a placement to the kernels; return it."""
-    device, holder = made.device, placement.holder
-    cut = {"outgoing": at.CUT_OUTGOING, "incoming": at.CUT_INCOMING, "vertex": at.CUT_GRID}[placement.cut]
+    device, holder = kernels.device, placement.holder
+    cut = {
+        "outgoing": build_kernels.CUT_OUTGOING,
+        "incoming": build_kernels.CUT_INCOMING,
+        "vertex": build_kernels.CUT_GRID,
+    }[placement.cut]
     if isinstance(holder, HybridHolder):
-        cut = at.CUT_HUBS
-        made.take(hubs=device.put(_bits(holder.hubs, draft.n)))
+        cut = build_kernels.CUT_HUBS
+        kernels.take(hubs=device.put(_bits(holder.hubs, draft.n)))
     elif isinstance(holder, GridHolder):
-        made.set(columns=holder.columns)
+        kernels.set(columns=holder.columns)
     if isinstance(placement.owner, Blocks):
-        made.take(bounds=device.put(placement.owner.bounds.astype(np.int64)))
+        kernels.take(bounds=device.put(placement.owner.bounds.astype(np.int64)))
     elif not isinstance(placement.owner, Hashed):
         raise UsageError(f"policy {placement.policy!r} has no form that GPUs know; give --build host")
-    made.set(cut=cut)
+    kernels.set(cut=cut)
     return placement
 
 
 def _bits(gids: np.ndarray, n: int) -> np.ndarray:
     """Return a set of gids as a bitmap of 32-bit words."""
-    words = np.zeros(at.words(n), np.uint32)
+    words = np.zeros(build_kernels.words(n), np.uint32)
     np.bitwise_or.at(words, gids >> 5, np.uint32(1) << (gids & 31).astype(np.uint32))
     return words

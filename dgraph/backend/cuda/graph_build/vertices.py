@@ -49,24 +49,24 @@ class Vertices:
     isolated: int | None = None
 
 
-def whole(draft: BuildPlan, made: BuildKernels, renumber: bool | None) -> Vertices:
+def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> Vertices:
     """Assign lids to all vertices on the one rank, by gid or by descending degree.
 
     Args:
         draft: the graph to build.
-        made: the kernels.
+        kernels: the kernels.
         renumber: by degree; None: if degrees are skewed.
     """
     _check(draft.n)
-    xp, (gids, _) = made.device.xp, gid_dtype(draft.n)
-    demand((8 + gids.itemsize) * draft.n, made.device, f"{draft.n:,} rows")
+    xp, (gids, _) = kernels.device.xp, gid_dtype(draft.n)
+    demand((8 + gids.itemsize) * draft.n, kernels.device, f"{draft.n:,} rows")
     drawn = None
     if renumber is not False:
         degrees = xp.zeros(draft.n, np.uint64)
-        made.take(counts=degrees)
-        made.set(low=0, high=draft.n)
-        made.launch("degrees_of_slice")
-        made.take(counts=None)
+        kernels.take(counts=degrees)
+        kernels.set(low=0, high=draft.n)
+        kernels.launch("degrees_of_slice")
+        kernels.take(counts=None)
         largest, arcs = int(degrees.max()), int(degrees.sum())
         drawn = degrees
         if renumber or largest > SKEWED * max(arcs, 1) / draft.n:
@@ -75,34 +75,34 @@ def whole(draft: BuildPlan, made: BuildKernels, renumber: bool | None) -> Vertic
             del degrees
             place = xp.empty(draft.n, np.uint32)
             place[order] = xp.arange(draft.n, dtype=np.uint32)
-            made.take(lids=place, original=order)
+            kernels.take(lids=place, original=order)
             return Vertices(draft.n, draft.n, order, order, place, drawn=drawn)
     return Vertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
 
 
-def spread(draft: BuildPlan, placement: Placement, made: BuildKernels, comm: Comm) -> Vertices:
+def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: Comm) -> Vertices:
     """Find and number this rank's masters and mirrors; kernels then translate gids; collective."""
-    device, xp = made.device, made.device.xp
+    device, xp = kernels.device, kernels.device.xp
     count, parts = words(draft.n), comm.size
     with comm.together():
         demand(sets(draft.n, draft.n // parts, parts), device, "the sets of vertices")
         rows, columns, here = (xp.zeros(count, np.uint32) for _ in range(3))
         before = xp.zeros(count + 1, np.uint32)
-        made.take(rows=rows, columns_here=columns, words=here, before=before)
+        kernels.take(rows=rows, columns_here=columns, words=here, before=before)
         drawn = None
         if placement.cut == "outgoing" and isinstance(placement.owner, Blocks):
             low, high = placement.owner.bounds[comm.rank : comm.rank + 2].tolist()
             drawn = xp.zeros(max(high - low, 1), np.uint64)
-            made.take(counts=drawn)
-            made.set(low=low)
-        made.launch("mark")
-        made.take(counts=None)
-        made.launch("gather")
-        size = int(made.counted()[VERTICES_HERE])
+            kernels.take(counts=drawn)
+            kernels.set(low=low)
+        kernels.launch("mark")
+        kernels.take(counts=None)
+        kernels.launch("gather")
+        size = int(kernels.counted()[VERTICES_HERE])
         _check(size)
         xp.cumsum(before, dtype=np.uint32, out=before)
         ended = device.get(rows | columns)
-    isolated = draft.n - _joined(ended, comm)
+    isolated = draft.n - _count_touched(ended, comm)
     del ended
     with comm.together():
         gids, _ = gid_dtype(draft.n)
@@ -110,36 +110,36 @@ def spread(draft: BuildPlan, placement: Placement, made: BuildKernels, comm: Com
         demand(4 * runs * groups + (4 + gids.itemsize) * size, device, "the numbers of vertices")
         tally = xp.zeros((groups, runs), np.uint32)
         lids, original = xp.empty(max(size, 1), np.uint32), xp.empty(max(size, 1), gids)
-        made.take(tally=tally, lids=None, original=original)
-        made.launch("number_groups", 0)
+        kernels.take(tally=tally, lids=None, original=original)
+        kernels.launch("number_groups", 0)
         sums = xp.cumsum(tally.ravel(), dtype=np.uint32)
         counts = np.diff(device.get(sums[runs - 1 :: runs]).astype(np.int64), prepend=0)
         tally.ravel()[0] = 0
         tally.ravel()[1:] = sums[:-1]
         del sums
-        made.take(lids=lids)
-        made.launch("number_groups", 1)
+        kernels.take(lids=lids)
+        kernels.launch("number_groups", 1)
         device.wait()
-        made.take(rows=None, columns_here=None, tally=None)
+        kernels.take(rows=None, columns_here=None, tally=None)
         del tally, rows, columns
     masters = int(counts[0])
     drawn = None if drawn is None else drawn[:masters]
-    found = Vertices(
+    vertices = Vertices(
         masters, size, original[:size], drawn=drawn, own_mirrors=mirrors_of(masters, counts[1:].reshape(parts, 3))
     )
-    found.isolated = isolated
-    _exchange_mirrors(found, made, comm)
-    return found
+    vertices.isolated = isolated
+    _exchange_mirrors(vertices, kernels, comm)
+    return vertices
 
 
-def _exchange_mirrors(found: Vertices, made: BuildKernels, comm: Comm) -> None:
+def _exchange_mirrors(vertices: Vertices, kernels: BuildKernels, comm: Comm) -> None:
     """Exchange the gids of mirrors, so that each rank knows which of its masters its peers mirror; collective."""
-    device, xp = made.device, made.device.xp
+    device, xp = kernels.device, kernels.device.xp
     mirrored, spans = [], []
     for peer in range(comm.size):
-        mirrors = found.own_mirrors.get(peer)
+        mirrors = vertices.own_mirrors.get(peer)
         first, count = (mirrors.first, mirrors.count) if mirrors else (0, 0)
-        mirrored.append(device.get(found.original[first : first + count]))
+        mirrored.append(device.get(vertices.original[first : first + count]))
         spans.append(np.array([mirrors.columns, mirrors.rows] if mirrors else [0, 0], np.int64))
     requested, peer_spans = comm.alltoallv(mirrored), comm.alltoallv(spans)
     del mirrored
@@ -147,15 +147,15 @@ def _exchange_mirrors(found: Vertices, made: BuildKernels, comm: Comm) -> None:
         for peer, gids in enumerate(requested):
             if gids.size:
                 wanted, lids = device.put(gids), xp.empty(gids.size, np.uint32)
-                made.take(asked=wanted, found=lids)
-                made.launch("look_up", gids.size)
+                kernels.take(asked=wanted, found=lids)
+                kernels.launch("look_up", gids.size)
                 device.wait()
                 columns, rows = peer_spans[peer].tolist()
-                found.peer_mirrors[peer] = Mirrors(gids.size, columns=columns, rows=rows, lids=device.get(lids))
-                found.lids[peer] = lids
+                vertices.peer_mirrors[peer] = Mirrors(gids.size, columns=columns, rows=rows, lids=device.get(lids))
+                vertices.lids[peer] = lids
 
 
-def _joined(ended: np.ndarray, comm: Comm) -> int:
+def _count_touched(ended: np.ndarray, comm: Comm) -> int:
     """Count the vertices that have an arc on any rank; every rank counts a share of the words; collective."""
     cuts = np.arange(comm.size + 1) * ended.size // comm.size
     parts = comm.alltoallv([ended[low:high] for low, high in pairwise(cuts)])

@@ -26,6 +26,6 @@ def memory_figures(device: Any, graph: DeviceGraph | None, planned: int, taken: 
         "peak_bytes": device.peak,
         "planned_bytes": planned,
         "messages_bytes": graph.post.boxes.bytes if graph and graph.post else 0,
-        "held_bytes": device.held(),
+        "held_bytes": device.held_bytes(),
         "taken_bytes": taken,
     }

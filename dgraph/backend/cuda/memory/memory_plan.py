@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.message_layout import bound
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
 from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceGraph, Rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import STORED, held, wanted
+from dgraph.backend.cuda.memory.work_arrays import STORED, bytes_of, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of
 from dgraph.errors import OutOfMemory
 from dgraph.program import HINDEX, MODE, Traced
@@ -102,22 +102,24 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: GpuPlan,
     tiled = options.bins_edges(traced, x, pulls)
     longest = pieces(x) if traced.all and pulls and not tiled else 0
     if traced.row_reducer:
-        limits = {MODE: (at.FOLD_TABLES, at.FOLD_CHUNK), HINDEX: (at.HINDEX_LONG, at.HINDEX_CHUNK)}
-        longest = sum(x.edges // most for most in limits.get(traced.row_reducer, (at.FOLD_LONG, at.FOLD_CHUNK)))
-    arrays = held(wanted(traced, x, longest, pulls, options, blocks))
-    given = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
+        limits = {MODE: (control.FOLD_TABLES, control.FOLD_CHUNK), HINDEX: (control.HINDEX_LONG, control.HINDEX_CHUNK)}
+        longest = sum(
+            x.edges // most for most in limits.get(traced.row_reducer, (control.FOLD_LONG, control.FOLD_CHUNK))
+        )
+    arrays = bytes_of(wanted(traced, x, longest, pulls, options, blocks))
+    dtypes = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
     widths = [np.dtype(STORED.get(field.dtype, field.dtype)).itemsize for field in traced.fields.values()]
-    put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
+    put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in dtypes), default=0)
     need = _plan(x, x.directed and pulls and not tiled, arrays, RESULT if x.renumbered else put)
-    each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
+    message_bytes = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
     tests_heads, reads_heads = uses_row_heads(traced, pulls), kernel_of(traced.program.kernel).row_heads
     heads = 4 * x.size * (x.renumbered and (tests_heads or reads_heads))
     heads += _bits(x.size) if x.renumbered and tests_heads else 0
     if options.tests_id_heads(traced, x, pulls):
-        need = replace(need, id_heads=4 * at.ID_HEADS * x.size)
-    need = replace(need, messages=2 * x.peers * each, heads=heads)  # two buffers, by parity of the exchange
+        need = replace(need, id_heads=4 * control.ID_HEADS * x.size)
+    need = replace(need, messages=2 * x.peers * message_bytes, heads=heads)  # two buffers, by parity of the exchange
     if tiled:
-        need = replace(need, tiles=tiles.held(x.size, x.edges, blocks))
+        need = replace(need, tiles=tiles.held_bytes(x.size, x.edges, blocks))
         if x.mirrored and not x.directed:
             bare = replace(x, weight=0)
             need = replace(need, transpose=max(_transpose_peak(bare), bare.rows + need.tiles))
@@ -219,14 +221,14 @@ def uses_row_heads(traced: Traced, pulls: bool) -> bool:
 
 def pieces(extent: GraphSize) -> int:
     """Return the most chunks of rows longer than LONG_ROW."""
-    return extent.edges // at.CHUNK + extent.edges // at.LONG_ROW
+    return extent.edges // control.CHUNK + extent.edges // control.LONG_ROW
 
 
 def beside(device) -> str:
     """Return the end of an error message about a limit, and about other graphs of this process; "" if there is none."""
-    held, limit = device.elsewhere(), device.limit
+    others, limit = device.elsewhere(), device.limit
     allowed = f" within the limit of {limit:,} (memory=, --gpu-memory: give more)" if limit is not None else ""
-    return allowed + (f", where other graphs of this process hold {held:,}: let go of them" if held else "")
+    return allowed + (f", where other graphs of this process hold {others:,}: let go of them" if others else "")
 
 
 def refusal(name: str, extent: GraphSize, need: MemoryPlan, messages: int, wanted: int, free: int, device: Any) -> str:

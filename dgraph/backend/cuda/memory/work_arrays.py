@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.codegen.module_text import own_arrays
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
@@ -23,7 +23,7 @@ from dgraph.errors import OutOfMemory
 from dgraph.program import MODE, Traced
 from dgraph.program.analysis import falls_below_ceiling
 
-MOST_RESIDENT = 2048 // at.BLOCK
+MOST_RESIDENT = 2048 // control.BLOCK
 """Most blocks that a multiprocessor of any GPU so far holds at once."""
 
 KEPT = 5
@@ -67,7 +67,7 @@ class WorkArrays:
         self.device, self.pulls = device, pulls
         size, t = graph.local.size, traced
         self._size = size
-        self.integers_at = at.CONTROLS + at.MOST_SUMS
+        self.integers_at = control.CONTROLS + control.MOST_SUMS
         self.floats_at = self.integers_at + max(len(t.globals), 1)
         self.gate_at = self.floats_at + max(len(t.globals), 1)
         self.post_at = self.gate_at + 1
@@ -87,7 +87,7 @@ class WorkArrays:
         if self.heads_by_id:
             _ = graph.id_heads
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
-        self.bytes = held(arrays)
+        self.bytes = bytes_of(arrays)
         free = device.free(self.bytes)
         if self.bytes > free:
             raise OutOfMemory(
@@ -109,10 +109,10 @@ class WorkArrays:
             self.all[name] = memory[start : start + length].view(dtype)
             first += size
         self.all["words"] = self.all["board"][: self.post_at]
-        self.ring_at = self.board.size - at.RING * at.FIGURES
+        self.ring_at = self.board.size - control.RING * control.FIGURES
         self.all["post"] = self.board[self.post_at : self.ring_at]
         self.all["ring"] = self.board[self.ring_at :]
-        self.read = self.board[: self.ring_at + READ_ROUNDS * at.FIGURES]
+        self.read = self.board[: self.ring_at + READ_ROUNDS * control.FIGURES]
         self.kept_bytes = self.bytes - sum(count * np.dtype(dtype).itemsize for count, dtype in self._fields.values())
         self.fields: dict[str, Any] = {}
         for name, of in self._fields.items():
@@ -167,7 +167,7 @@ def wanted(
     pulls: bool,
     options: GpuPlan,
     processors: int,
-    threads: int = at.BLOCK,
+    threads: int = control.BLOCK,
 ) -> Wanted:
     """Return the arrays of a program: name → (length, dtype).
 
@@ -201,10 +201,11 @@ def wanted(
     return {
         **{f"f_{name}": _field(size, STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
         "board": (
-            at.CONTROLS + at.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post + at.RING * at.FIGURES, np.int64
+            control.CONTROLS + control.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post
+            + control.RING * control.FIGURES, np.int64,
         ),
-        "counters": (4 * at.SLOT, np.int64), "totals": (2 + at.MOST_SUMS, np.int64),
-        "parts": (at.PARTS * max(len(t.float_sums), 1), np.float64),
+        "counters": (4 * control.SLOT, np.int64), "totals": (2 + control.MOST_SUMS, np.int64),
+        "parts": (control.PARTS * max(len(t.float_sums), 1), np.float64),
         "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
@@ -225,10 +226,10 @@ def wanted(
         "kept": (extent.edges // KEPT if sifted else 0, np.uint32),
         "kept_offsets": (size + 1 if sifted else 0, prefix),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
-        "tile_parts": (cut * at.TILE, np.uint64), "tile_words": (4 if tiled else 0, np.uint32),
+        "tile_parts": (cut * control.TILE, np.uint64), "tile_words": (4 if tiled else 0, np.uint32),
         "chunk_parts": (0 if t.row_reducer else 8 * len(t.proposes) * pieces, np.uint8),
         **_tables(t, pieces, size, extent.mirrored),
-        "record": (blocks * at.BLOCK if options.record else 0, np.int64),
+        "record": (blocks * control.BLOCK if options.record else 0, np.int64),
         **(arrays.wanted(t, extent) if (arrays := own_arrays(t)) else {}),
     }  # fmt: skip
 
@@ -237,7 +238,7 @@ def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
     """Return the arrays in which rows of a row reducer are folded in chunks, and those that say which rows to fold."""
     if not t.row_reducer:
         return {}
-    slots = getattr(at, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
+    slots = getattr(control, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
     keys = slots if t.row_reducer is MODE else 0
     counted = size if falls_below_ceiling(t) and not mirrored else 0
     return {
@@ -247,7 +248,7 @@ def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
     }  # fmt: skip
 
 
-def held(arrays: Wanted) -> int:
+def bytes_of(arrays: Wanted) -> int:
     """Return the bytes of arrays."""
     return sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in arrays.values())
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.exchange.pull_overlap import PullOverlap
@@ -79,7 +79,7 @@ class DeviceBsp:
     def __init__(self, exchange: Exchange, machine: Machine, sync: Exchanges):
         self.exchange, self.machine, self.sync = exchange, machine, sync
         self.copies = PullOverlap(exchange, machine)
-        flips = int(machine.words[at.FORCED]) == at.FLIP
+        flips = int(machine.words[control.FORCED]) == control.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
         self.ahead = ROUNDS_AHEAD if self.steady else 1
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
@@ -91,7 +91,7 @@ class DeviceBsp:
 
         All ranks return at the same round. A rank that fails notifies the others, which then give up too.
         """
-        began, end = time.perf_counter(), min(limit, self.machine.round + at.RING)
+        began, end = time.perf_counter(), min(limit, self.machine.round + control.RING)
         try:
             self.machine.prepare()
             with self.exchange.timed_outside():
@@ -111,8 +111,10 @@ class DeviceBsp:
         machine, before = self.machine, self.machine.round
         if self.exchange.runs_persistent_bfs and (before == 0 or not self.exchange.is_small()):
             name = "persistent"
-            ahead = at.NEXT_SMALL if self.exchange.ends_only else at.NEXT_ANY
-            machine.launch(("persistent_bfs", "persistent_bfs", end), self._conclude(at.NO_PHASE, end, stops, ahead))
+            ahead = control.NEXT_SMALL if self.exchange.ends_only else control.NEXT_ANY
+            machine.launch(
+                ("persistent_bfs", "persistent_bfs", end), self._conclude(control.NO_PHASE, end, stops, ahead)
+            )
             if ahead:
                 self._small_rounds(end, stops)
         elif self.exchange.is_small():
@@ -125,18 +127,18 @@ class DeviceBsp:
         else:
             ahead = self._likely()
             name = self._large_round(end, stops, ahead)
-            if ahead == at.NEXT_LARGE:
+            if ahead == control.NEXT_LARGE:
                 self._large_round(end, stops)
-            elif ahead == at.NEXT_SMALL:
+            elif ahead == control.NEXT_SMALL:
                 self._small_rounds(end, stops)
         machine.read()
-        if machine.words[at.RETURN_STATE] == at.NEEDS_BUCKET:
-            lowest, opened = (self._conclude(phase, end, stops) for phase in (at.LOWEST_FOUND, at.OPENED))
+        if machine.words[control.RETURN_STATE] == control.NEEDS_BUCKET:
+            lowest, opened = (self._conclude(phase, end, stops) for phase in (control.LOWEST_FOUND, control.OPENED))
             machine.launch(("round_kernels", "lowest_bucket"), lowest, ("round_kernels", "open_bucket"), opened)
             machine.read()
-        if machine.words[at.RETURN_STATE] == at.NEEDS_LAUNCH:
-            machine.arrays.words[at.RETURN_STATE] = machine.words[at.RETURN_STATE] = 0
-        returns = bool(machine.words[at.RETURN_STATE])
+        if machine.words[control.RETURN_STATE] == control.NEEDS_LAUNCH:
+            machine.arrays.words[control.RETURN_STATE] = machine.words[control.RETURN_STATE] = 0
+        returns = bool(machine.words[control.RETURN_STATE])
         machine.note(name, machine.round - before + returns)
         if not returns and not self.steady:
             self.sync.broadcast()
@@ -144,9 +146,9 @@ class DeviceBsp:
 
     def _small_rounds(self, end: int, stops: bool) -> None:
         """Launch the persistent multi-GPU kernel."""
-        self.machine.launch(("multi_gpu_rounds", "multi_gpu_rounds", end), self._conclude(at.NO_PHASE, end, stops))
+        self.machine.launch(("multi_gpu_rounds", "multi_gpu_rounds", end), self._conclude(control.NO_PHASE, end, stops))
 
-    def _large_round(self, end: int, stops: bool, ahead: int = at.NEXT_ANY) -> str:
+    def _large_round(self, end: int, stops: bool, ahead: int = control.NEXT_ANY) -> str:
         """Launch one round kernel by kernel; return the name of its edge traversal."""
         machine = self.machine
         if self.copies.cuts():
@@ -156,16 +158,18 @@ class DeviceBsp:
             name, calls = machine.edge_launches()
             machine.launch(*calls)
             self.sync.reduce()
-        machine.launch(*machine.vertex_launches(), self._conclude(at.APPLIED, end, stops, ahead))
+        machine.launch(*machine.vertex_launches(), self._conclude(control.APPLIED, end, stops, ahead))
         return name
 
     def _likely(self) -> int:
         """Return the kind of round that probably follows the next one, to launch it ahead."""
         if not self.follows or self.machine.direction != "push":
-            return at.NEXT_ANY
-        return at.NEXT_LARGE if self.machine.total_edges >= SHRINK_FACTOR * self.exchange.most else at.NEXT_SMALL
+            return control.NEXT_ANY
+        return (
+            control.NEXT_LARGE if self.machine.total_edges >= SHRINK_FACTOR * self.exchange.most else control.NEXT_SMALL
+        )
 
-    def _conclude(self, phase: int, end: int, stops: bool, ahead: int = at.NEXT_ANY) -> tuple:
+    def _conclude(self, phase: int, end: int, stops: bool, ahead: int = control.NEXT_ANY) -> tuple:
         """Return the launch of ``end_round`` after a phase."""
-        asked = phase << at.END_PHASE_BIT | stops << at.END_STOP_BIT | ahead << at.END_NEXT_BIT
+        asked = phase << control.END_PHASE_BIT | stops << control.END_STOP_BIT | ahead << control.END_NEXT_BIT
         return "round_kernels", "end_round", end | asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.schedules import SCHEDULES
 
@@ -27,7 +27,7 @@ def schedule(options: GpuPlan, words: np.ndarray, wide: bool, whole: bool = Fals
         return _bfs_4k(options, words)
     if wide or whole:
         return "alb" if wide else "warp_search"
-    return _auto(int(words[at.QUEUED]), int(words[at.LOCAL_EDGES]), int(words[at.LARGEST]))
+    return _auto(int(words[control.QUEUED]), int(words[control.LOCAL_EDGES]), int(words[control.LARGEST]))
 
 
 def ahead(options: GpuPlan, wide: bool) -> list[str]:
@@ -56,8 +56,8 @@ def _bfs_4k(options: GpuPlan, words: np.ndarray) -> str:
     A grid for each huge vertex; 32 vertices a warp where frontiers have few edges a vertex; else virtual warps.
     """
     on = options.features
-    if "dynamic-parallelism" in on and words[at.LARGEST] > options["grid_threshold"]:
+    if "dynamic-parallelism" in on and words[control.LARGEST] > options["grid_threshold"]:
         return "dynamic_parallelism"
-    if "edge-discover" in on and words[at.LOCAL_EDGES] < 32 * words[at.QUEUED]:
+    if "edge-discover" in on and words[control.LOCAL_EDGES] < 32 * words[control.QUEUED]:
         return "edge_discover"
     return "dynamic_warp" if "dynamic-warps" in on else "vertex"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import WorkArrays
@@ -65,14 +65,14 @@ class EdgePhase:
         t, words = self.traced, self.words
         if self._unread and not t.all:
             return 0  # the persistent kernel does nothing if the first round is not for it
-        pulls, small = words[at.MODE] == at.PULL, words[at.SMALL_EDGES]
-        broad = words[at.QUEUED] > words[at.SMALL_QUEUE] or words[at.LOCAL_EDGES] > small
-        if not (t.all or pulls or (broad and words[at.QUEUED] > 0)):
+        pulls, small = words[control.MODE] == control.PULL, words[control.SMALL_EDGES]
+        broad = words[control.QUEUED] > words[control.SMALL_QUEUE] or words[control.LOCAL_EDGES] > small
+        if not (t.all or pulls or (broad and words[control.QUEUED] > 0)):
             return 0
         marked = bool(pulls) and self._marked(fused=True)
         listed = marked and falls_below_ceiling(t)
         if pulls and self._pulls_rows:
-            number = at.PULLED
+            number = control.PULLED
             calls = self._pull(marked, listed)
             if not (t.all or listed) and (t.apply is not None or t.priority is not None):
                 calls += [("round_kernels", "expand")]
@@ -97,9 +97,9 @@ class EdgePhase:
         if t.row_reducer is None or t.all or self.local.mirrors:
             return False
         if fused and falls_below_ceiling(t):
-            self._supported |= bool(words[at.ROUND] == 0)
-            return self._supported and bool(words[at.ROUND] > 0)
-        return bool(MARKED * words[at.LOCAL_EDGES] < self.graph.edges)
+            self._supported |= bool(words[control.ROUND] == 0)
+            return self._supported and bool(words[control.ROUND] > 0)
+        return bool(MARKED * words[control.LOCAL_EDGES] < self.graph.edges)
 
     def _pull(self, marked: bool, listed: bool = False) -> list[tuple]:
         """Return the launches of a pull over whole rows.
@@ -109,7 +109,7 @@ class EdgePhase:
         t, words, kernels = self.traced, self.words, self.kernels
         if t.row_reducer is None:
             return [*kernels.pull_launches(), *kernels.join_launches * t.all]
-        distinct = t.program.distinct and words[at.ROUND] == 0 and not self.local.repeats
+        distinct = t.program.distinct and words[control.ROUND] == 0 and not self.local.repeats
         return kernels.fold_launches(marked, bool(distinct), listed)
 
     @property
@@ -120,11 +120,11 @@ class EdgePhase:
     @property
     def _pulls_all(self) -> bool:
         """True if the first round of a program over all vertices pulls, as ``round_end.cuh`` chooses."""
-        return bool(self._first_words[at.FORCED] != at.FORCE_PUSH)
+        return bool(self._first_words[control.FORCED] != control.FORCE_PUSH)
 
     def _bits(self) -> None:
         """Make the frontier's bitmap, unless the last pull returned one."""
-        if self.words[at.BITS]:
+        if self.words[control.BITS]:
             return
-        self.device.clear(self.arrays.bits[int(self.words[at.BITS_SWAPPED])])
+        self.device.clear(self.arrays.bits[int(self.words[control.BITS_SWAPPED])])
         self.kernels.launch("round_kernels", "set_bits", fused=self.local.mirrors == 0)

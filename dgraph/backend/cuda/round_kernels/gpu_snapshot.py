@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.memory.work_arrays import WorkArrays
 from dgraph.backend.program_machine import ProgramMachine
@@ -16,7 +16,7 @@ from dgraph.backend.program_machine import ProgramMachine
 class GpuSnapshot(ProgramMachine):
     """Snapshots of a machine whose arrays are on a GPU, by position where vertices are renumbered."""
 
-    layout = at
+    layout = control
     graph: DeviceGraph
     arrays: WorkArrays
     device: Any
@@ -25,10 +25,10 @@ class GpuSnapshot(ProgramMachine):
     read: Callable[[], None]
 
     def _active(self) -> np.ndarray:
-        if not self.words[at.BITS]:
-            queue = self.arrays.queues[int(self.words[at.SWAPPED])]
-            return self._lids(self.device.get(queue[: self.words[at.ACTIVE]]))
-        return self._lids(self._set(self.arrays.bits[int(self.words[at.BITS_SWAPPED])]))
+        if not self.words[control.BITS]:
+            queue = self.arrays.queues[int(self.words[control.SWAPPED])]
+            return self._lids(self.device.get(queue[: self.words[control.ACTIVE]]))
+        return self._lids(self._set(self.arrays.bits[int(self.words[control.BITS_SWAPPED])]))
 
     def _waiting(self) -> np.ndarray:
         return self._lids(self._set(self.arrays.waiting))
@@ -42,8 +42,8 @@ class GpuSnapshot(ProgramMachine):
         if self.traced.priority is not None:
             places = self._places(waiting)
             arrays.waiting[...] = self._bits_of(places, arrays.waiting.size)
-            (arrays.far1 if now[at.FAR_SWAPPED] else arrays.far0)[: places.size] = self.device.put(places)
-            now[at.FAR] = places.size
+            (arrays.far1 if now[control.FAR_SWAPPED] else arrays.far0)[: places.size] = self.device.put(places)
+            now[control.FAR] = places.size
         if self.traced.once:
             (name,) = self.traced.proposes
             values = np.asarray(self.state[name][: self.local.masters])
@@ -53,13 +53,17 @@ class GpuSnapshot(ProgramMachine):
         self.read()
 
     def _set_frontier(self, lids: np.ndarray) -> None:
-        slot = (int(self.words[at.TICK]) - 1 & 3) * at.SLOT
-        self.device.clear(self.arrays.counters[slot : slot + at.SLOT])
-        for word, value in ((at.ACTIVE, lids.size), (at.EDGES, self.local.out_degree[lids].sum()), (at.BITS, 0)):
+        slot = (int(self.words[control.TICK]) - 1 & 3) * control.SLOT
+        self.device.clear(self.arrays.counters[slot : slot + control.SLOT])
+        for word, value in (
+            (control.ACTIVE, lids.size),
+            (control.EDGES, self.local.out_degree[lids].sum()),
+            (control.BITS, 0),
+        ):
             self.arrays.words[word] = int(value)
         self.join(lids)
         if not lids.size:
-            self._phase(at.JOINED)
+            self._phase(control.JOINED)
 
     def _set(self, bits) -> np.ndarray:
         """Return the masters' positions whose bits are set in a bitmap on the device."""

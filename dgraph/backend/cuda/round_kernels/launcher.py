@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.memory.memory_plan import uses_row_heads
 from dgraph.backend.cuda.memory.work_arrays import WorkArrays
@@ -24,7 +24,7 @@ ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_vis
 COOPERATIVE = ("rounds", "multi_gpu_rounds", "persistent_bfs", "pack", "unpack")
 """Kernels with grid barriers, which need all blocks to be resident at once; algorithms register further ones."""
 
-HUGE_LEAST = 8 * at.BLOCK
+HUGE_LEAST = 8 * control.BLOCK
 """Least degree of a vertex for a launch of its own; below it a block walks the edges."""
 
 MOST_RESIDENT = 4
@@ -80,22 +80,22 @@ class Launcher:
             fused: True for the module of graphs without mirrors.
             blocks: size of the grid; None: as :meth:`blocks` has it.
         """
-        found = self._bound_module(module, fused)
+        compiled = self._bound_module(module, fused)
         key = module, kernel, fused
-        cooperative, grid = self._grids.get(key) or self._grids.setdefault(key, self._grid(found, module, kernel))
+        cooperative, grid = self._grids.get(key) or self._grids.setdefault(key, self._grid(compiled, module, kernel))
         blocks = grid if blocks is None else blocks
         if self.record is None:
-            found.launch(kernel, blocks, argument, cooperative)
+            compiled.launch(kernel, blocks, argument, cooperative)
         else:
-            self.record.launch(found, module, kernel, blocks, argument, cooperative)
+            self.record.launch(compiled, module, kernel, blocks, argument, cooperative)
 
-    def _grid(self, found, module: str, kernel: str) -> tuple[bool, int]:
+    def _grid(self, compiled, module: str, kernel: str) -> tuple[bool, int]:
         """Return True if a kernel has grid barriers, and how many blocks of it are started."""
         if kernel in ONE_BLOCK:
             return kernel in self._cooperative, 1
         schedule = SCHEDULES.get(module.partition(":")[0])
         return kernel in self._cooperative, self.blocks(
-            found, "edges" if schedule and kernel in schedule.before else kernel
+            compiled, "edges" if schedule and kernel in schedule.before else kernel
         )
 
     def blocks(self, module, kernel: str) -> int:
@@ -109,9 +109,9 @@ class Launcher:
             return 1
         if kernel in ("rounds", "multi_gpu_rounds"):
             return self.device.blocks
-        each = module.resident(kernel)
+        resident = module.resident(kernel)
         most = self.options.persistent_bfs_blocks(self.graph.extent) if kernel == "persistent_bfs" else MOST_RESIDENT
-        return self.device.blocks * (min(each, most) if kernel in self._cooperative else each)
+        return self.device.blocks * (min(resident, most) if kernel in self._cooperative else resident)
 
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
         """Return the grid of a module's kernel; by default of the one that walks edges by a schedule."""
@@ -127,12 +127,12 @@ class Launcher:
         hubs = self.traced.all and small and self.graph.place is not None and not self.options.record
         return "pull_hubs" if hubs else "pull"
 
-    def pull_launches(self, of: int = at.OF_ALL) -> list[tuple]:
+    def pull_launches(self, of: int = control.OF_ALL) -> list[tuple]:
         """Return the launches of a pull over all vertices without a schedule, or over a part of the rows.
 
         Partial results of long rows are combined by :attr:`join_launches`.
         """
-        before = [("round_kernels", "find_largest_term")] if self.arrays.tiled and of != at.OF_MASTERS else []
+        before = [("round_kernels", "find_largest_term")] if self.arrays.tiled and of != control.OF_MASTERS else []
         if self.arrays.heads_by_id:
             before = [("round_kernels", "pull_id_heads")]
         return [*before, ("round_kernels", self.pull_kernel, of)]
@@ -160,8 +160,8 @@ class Launcher:
         )
         tables = ["open_rows"] * (not distinct)
         long = ["vote"] * (reducer in (MODE, HINDEX) and not distinct) + [*tables, "fold_long", "join_rows"]
-        scan = [("round_kernels", name, at.TAIL) for name in ("scan_parts", "scan_fill")] * self.graph.wide
-        pull = "pull" + "_listed" * listed + "_short" * (self.graph.longest(True) <= at.FOLD_ALONE)
+        scan = [("round_kernels", name, control.TAIL) for name in ("scan_parts", "scan_fill")] * self.graph.wide
+        pull = "pull" + "_listed" * listed + "_short" * (self.graph.longest(True) <= control.FOLD_ALONE)
         return [
             *[*scan, ("round_kernels", "mark_rows")] * marked,
             ("round_kernels", pull, how),
@@ -171,15 +171,18 @@ class Launcher:
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """Return the launches that walk a round's edges by a schedule."""
-        row, traversal = SCHEDULES[schedule], self._direction_of(schedule, pulling, fused, int(words[at.LOCAL_EDGES]))
+        row, traversal = (
+            SCHEDULES[schedule],
+            self._direction_of(schedule, pulling, fused, int(words[control.LOCAL_EDGES])),
+        )
         name, whole = f"{schedule}:{traversal}", pulling or self.traced.all or self.options.sweeps
         calls: list[tuple] = []
         if self.graph.wide and row.sums and not whole:
-            calls += [(name, "scan_parts", at.TAIL), (name, "scan_fill", at.TAIL)]
-        edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
+            calls += [(name, "scan_parts", control.TAIL), (name, "scan_fill", control.TAIL)]
+        edges = self.graph.edges if whole else int(words[control.LOCAL_EDGES])
         number = self._option_value(row.option, edges, self._module(name, fused))
-        largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
-        aside = bool(row.huge) and (whole or largest > number or number < at.LOW_DEGREE)
+        largest = self.graph.longest(pulling) if whole else max(int(words[control.LARGEST]), control.LOW_DEGREE)
+        aside = bool(row.huge) and (whole or largest > number or number < control.LOW_DEGREE)
         if row.plain and not aside and self.record is None:
             return [(f"{row.plain}:{traversal}", "edges", 0)]
         if not (traversal == "emit" and self.edges_emitted) and (number or not row.optional):
@@ -188,12 +191,12 @@ class Launcher:
         if row.sweeps:
             few = 4 * self.device.threads
             sweeps = min(-(-largest // number), edges // (few * number) + 2)
-            calls += [(name, "edges", number + (sweep << at.SWEEP_BIT)) for sweep in range(max(sweeps, 1))]
+            calls += [(name, "edges", number + (sweep << control.SWEEP_BIT)) for sweep in range(max(sweeps, 1))]
         else:
             calls.append((name, "edges", number))
         if aside:
             if self.graph.wide:
-                calls += [(name, "scan_parts", at.HUGE_TAIL), (name, "scan_fill", at.HUGE_TAIL)]
+                calls += [(name, "scan_parts", control.HUGE_TAIL), (name, "scan_fill", control.HUGE_TAIL)]
             calls.append((name, "edges_huge"))
         return calls
 
@@ -215,7 +218,7 @@ class Launcher:
         if option in ("edge_chunk", "merge_by"):
             return int(value in ("on", "memory"))
         blocks = self.blocks(module, "edges")
-        threads = blocks * at.BLOCK
+        threads = blocks * control.BLOCK
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
 
     def set_members(self, **values: int) -> None:
@@ -241,11 +244,11 @@ class Launcher:
 
     def _bound_module(self, name: str, fused: bool):
         """Return a module whose ``env`` holds this machine's values."""
-        found = self._module(name, fused)
-        if found.owner is not self._token:
-            found.set_environment(self._packed())
-            found.owner = self._token
-        return found
+        compiled = self._module(name, fused)
+        if compiled.owner is not self._token:
+            compiled.set_environment(self._packed())
+            compiled.owner = self._token
+        return compiled
 
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:
@@ -259,14 +262,14 @@ class Launcher:
         out = graph.out
         pulls = arrays.pulls and not arrays.tiled
         back = graph.incoming if pulls else out
-        known: dict[str, int | float] = {
+        environment: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
             "pulled": graph.rows_pulled if pulls else 0, "leaving": graph.masters_with_edges if arrays.pulls else 0,
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
             "original": address(graph.original), "degree": address(graph.degree),
-            "control": address(arrays.words), "float_sums": address(arrays.words) + 8 * at.CONTROLS,
+            "control": address(arrays.words), "float_sums": address(arrays.words) + 8 * control.CONTROLS,
             "integers": address(arrays.words) + 8 * arrays.integers_at,
             "floats": address(arrays.words) + 8 * arrays.floats_at,
             "gate": address(arrays.words) + 8 * arrays.gate_at,
@@ -274,16 +277,16 @@ class Launcher:
             "ends_on_empty": ends_on_empty_frontier(self.traced) and not self.sources.kcore_peel,
         }  # fmt: skip
         if self.traced.weighted:
-            known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
+            environment |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if uses_row_heads(self.traced, arrays.pulls) and graph.incoming_heads is not None:
-            known |= {"in_heads": address(graph.incoming_heads), "in_multiple": address(graph.incoming_many)}
+            environment |= {"in_heads": address(graph.incoming_heads), "in_multiple": address(graph.incoming_many)}
         if arrays.heads_by_id:
-            known["id_heads"] = address(graph.id_heads)
+            environment["id_heads"] = address(graph.id_heads)
         if pulls and local.directed:
-            known["in_nonempty"] = address(graph.incoming_some)
+            environment["in_nonempty"] = address(graph.incoming_some)
         if arrays.tiled:
             tiles = graph.tiles
-            known |= {
+            environment |= {
                 "tile_sources": address(tiles.sources), "tile_targets": address(tiles.targets),
                 "tile_pieces": address(tiles.pieces), "piece_count": len(tiles.pieces),
                 "mirror_pieces": tiles.mirrored, "tile_bounds": address(tiles.bounds), "master_tiles": tiles.masters,
@@ -291,24 +294,24 @@ class Launcher:
             }  # fmt: skip
         elif self.traced.row_reducer:
             rows, first = graph.fold_chunks(self.traced.row_reducer)
-            known |= {"fold_rows": address(rows), "fold_first": address(first), "fold_count": len(rows)}
+            environment |= {"fold_rows": address(rows), "fold_first": address(first), "fold_count": len(rows)}
             if falls_below_ceiling(self.traced) and graph.degree_bounds[0] is not None:
-                known["degree_bounds"] = address(graph.degree_bounds[0])
+                environment["degree_bounds"] = address(graph.degree_bounds[0])
             if self.traced.row_reducer is MODE:
                 middle, long = graph.middle_rows, graph.table_rows
-                known |= {"middle_rows": address(middle), "middle_count": len(middle)}
-                known |= {"table_rows": address(long), "table_count": len(long)}
+                environment |= {"middle_rows": address(middle), "middle_count": len(middle)}
+                environment |= {"table_rows": address(long), "table_count": len(long)}
         elif pulls and self.traced.all:
             rows, first = graph.chunks
             long_mirrors, chunk_mirrors = graph.mirrors_at
-            known |= {
+            environment |= {
                 "long_rows": address(graph.long_rows), "long_count": len(graph.long_rows),
                 "chunk_rows": address(rows), "chunk_first": address(first), "chunk_count": len(rows),
                 "long_mirrors": long_mirrors, "chunk_mirrors": chunk_mirrors,
             }  # fmt: skip
         for name, value in self.traced.program.parameters.items():
-            known[f"p_{name}"] = value
-        return known
+            environment[f"p_{name}"] = value
+        return environment
 
     def _packed(self) -> np.ndarray:
         """Return ``env`` as 64-bit words, the same for every module."""

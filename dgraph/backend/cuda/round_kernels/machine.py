@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dgraph.backend.compile_flags import TOP
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
@@ -77,9 +77,9 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         return True
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: GpuPlan):
-        if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
+        if len(traced.integer_sums) > control.MOST_SUMS or len(traced.float_sums) > control.MOST_SUMS:
             raise UsageError(
-                f"{len(traced.sums)} summed globals in one program; the limit is {at.MOST_SUMS}; declare fewer"
+                f"{len(traced.sums)} summed globals in one program; the limit is {control.MOST_SUMS}; declare fewer"
             )
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.local = graph.local
@@ -124,7 +124,7 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     def read(self) -> None:
         """Copy the control block to the host; waits for all launched kernels."""
         self.all_words = self.device.read(self.arrays.read)
-        self.words = self.all_words[: at.CONTROLS]
+        self.words = self.all_words[: control.CONTROLS]
         self._unread = False
 
     # interface of the engine
@@ -164,24 +164,24 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """Modules that every run launches."""
         return self.sources.names
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init`` on masters and set mirrors to identities.
 
         Args:
-            given: masters' initial values of fields declared ``given``.
+            initial: masters' initial values of fields declared ``given``.
         """
         if self.graph.links is not None:
             self.kernels.set_environments(self._names)
         if self.device_exchange is not None and self.device_exchange.direct:
             self.launch(("round_kernels", "wake"))
-        self._fill_given(given)
+        self._fill_given(initial)
         self.kernels.edges_emitted = False
         self.started = self.sources.whole and not self._buckets_at_start
         self.kernels.launch("round_kernels", "start", int(self.started), fused=self.sources.whole)
         if self.started:
             self._unread = not self.options.record  # every launch of a recorded run belongs to a round
         else:
-            self.launch(("round_kernels", "end_phase", at.STARTED))
+            self.launch(("round_kernels", "end_phase", control.STARTED))
         if not self._unread:
             self.read()
 
@@ -195,14 +195,14 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """Run one edge phase; :meth:`take_mirrors` then lists the mirrors that got proposals."""
         name, calls = self.edge_launches()
         if self.device_exchange is None:
-            self._phase(at.EDGES_VISITED, *calls)
+            self._phase(control.EDGES_VISITED, *calls)
         else:
             self.launch(*calls)
         self._notes.append(RoundStats(name, self._walked()))
 
     def vertex(self) -> None:
         """Run one vertex phase; the new frontier of masters is :meth:`frontier`."""
-        self._phase(at.APPLIED, *self.vertex_launches())
+        self._phase(control.APPLIED, *self.vertex_launches())
         if self.device_exchange is not None:
             self.device_exchange.check()
 
@@ -216,12 +216,12 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             The number of rounds.
         """
         first, counted = self.round, self.options.record
-        end = first + min(limit, COUNTED if counted else at.RING)
+        end = first + min(limit, COUNTED if counted else control.RING)
         if self._unread_from is None:
             self._unread_from = first
         if self._unread and self.traced.all:
-            self.words[at.MODE] = at.PULL if self._pulls_all else at.PUSH
-            self.words[at.QUEUED], self.words[at.LOCAL_EDGES] = self.local.masters, self.local.arcs
+            self.words[control.MODE] = control.PULL if self._pulls_all else control.PUSH
+            self.words[control.QUEUED], self.words[control.LOCAL_EDGES] = self.local.masters, self.local.arcs
         while self._unread or (self.round < end and not self.done):
             until = self.round + 1 if counted else end
             ahead = min(ROUNDS_AHEAD if self._supported and self.round > 0 else self._ahead, until - self.round)
@@ -229,7 +229,9 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
                 self.device.push(f"from round {self.round + 1}")
             for _ in range(ahead):
                 walked_by = self._large_round()
-                self.kernels.launch("persistent_rounds", "rounds", until + (walked_by << at.SCHEDULE_BIT), fused=True)
+                self.kernels.launch(
+                    "persistent_rounds", "rounds", until + (walked_by << control.SCHEDULE_BIT), fused=True
+                )
             self.read()
             if self.device.ranged:
                 self.device.pop()
@@ -251,20 +253,20 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         if self._unread:
             self.read()
         words, integers, floats = self.all_words, len(self.traced.integer_sums), len(self.traced.float_sums)
-        totals = np.array([self.active, self.edges, *words[at.SUMS : at.SUMS + integers].tolist()], np.int64)
+        totals = np.array([self.active, self.edges, *words[control.SUMS : control.SUMS + integers].tolist()], np.int64)
         if self.minima:
             totals[-self.minima :] ^= TOP
-        return totals, words[at.CONTROLS : at.CONTROLS + floats].view(np.float64).copy()
+        return totals, words[control.CONTROLS : control.CONTROLS + floats].view(np.float64).copy()
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Apply the totals of all ranks: ``step``, the end, the next direction."""
         arrays, words = self.arrays, self.words
         if self.started and starting:
             return
-        if words[at.PROGRAM_ENDS] and not starting:
-            words[at.TOTAL_ACTIVE], words[at.TOTAL_EDGES] = integers[:2]
-            words[at.ROUND] += 1
-            words[at.DONE] = 1
+        if words[control.PROGRAM_ENDS] and not starting:
+            words[control.TOTAL_ACTIVE], words[control.TOTAL_EDGES] = integers[:2]
+            words[control.ROUND] += 1
+            words[control.DONE] = 1
             return
         mine, my_floats = self.totals()
         own = np.array_equal(mine, integers) and np.array_equal(my_floats, floats)
@@ -274,7 +276,7 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             message[integers.size - self.minima : integers.size] ^= TOP
             self.device.write(arrays.totals, message)
             if floats.size:
-                self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)
+                self.device.write(arrays.words[control.CONTROLS : control.CONTROLS + floats.size], floats)
         self.kernels.launch("round_kernels", "apply_totals", int(starting) + 2 * own, fused=self._buckets_at_start)
         self.read()
 
@@ -290,8 +292,8 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     def lowest_bucket(self) -> int:
         """Return the lowest bucket of waiting vertices; a number past every bucket if there are none."""
-        self._phase(at.LOWEST_FOUND, ("round_kernels", "lowest_bucket"))
-        return int(self.words[at.LOWEST_BUCKET])
+        self._phase(control.LOWEST_FOUND, ("round_kernels", "lowest_bucket"))
+        return int(self.words[control.LOWEST_BUCKET])
 
     def restore(self, kept: Snapshot) -> None:
         """Resume from a snapshot, in a direction that this run allows."""
@@ -301,24 +303,26 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     def open_bucket(self, bucket: int) -> None:
         """Move vertices of a bucket to the frontier."""
-        self.arrays.words[at.LOWEST_BUCKET] = bucket
-        self._phase(at.OPENED, ("round_kernels", "open_bucket"))
+        self.arrays.words[control.LOWEST_BUCKET] = bucket
+        self._phase(control.OPENED, ("round_kernels", "open_bucket"))
 
     # interface of the synchronisation
 
     def frontier(self) -> np.ndarray:
         """Return lids of active masters, uint32."""
-        return self._lids(self.device.get(self.arrays.queues[int(self.words[at.SWAPPED])][: self.words[at.ACTIVE]]))
+        return self._lids(
+            self.device.get(self.arrays.queues[int(self.words[control.SWAPPED])][: self.words[control.ACTIVE]])
+        )
 
     def dirty(self) -> np.ndarray:
         """Return lids of masters to broadcast: active, or with a changed field that edges read."""
         if not self.dirties:
             return self.frontier()
-        return self._lids(self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]))
+        return self._lids(self.device.get(self.arrays.dirty[: self.words[control.DIRTIED]]))
 
     def take_mirrors(self) -> np.ndarray:
         """Return lids of mirrors that got a proposal in this round."""
-        return self._lids(self.device.get(self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]]))
+        return self._lids(self.device.get(self.arrays.mirrors[: self.words[control.MIRRORS_TOUCHED]]))
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """Combine mirrors' proposals into masters ``lids[positions]``."""
@@ -331,18 +335,18 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         if len(lids):
             self.kernels.send(self._places(lids))
             self.kernels.launch("round_kernels", "join", len(lids), fused=False)
-            self._phase(at.JOINED)
+            self._phase(control.JOINED)
 
     def run_device_rounds(self, limit: int) -> None:
         """Run rounds of all ranks' GPUs, up to the allreduce after the last one or before round ``limit``."""
         first = self.round
         self.prepare()
-        self.kernels.launch("multi_gpu_rounds", "multi_gpu_rounds", min(limit, first + at.RING), fused=False)
+        self.kernels.launch("multi_gpu_rounds", "multi_gpu_rounds", min(limit, first + control.RING), fused=False)
         self.read()
         self.note("persistent", self.round - first + 1)
 
     def end_join(self) -> None:
         """End the phase in which mirrors joined the frontier; only a push needs their count at once."""
-        self.launch(("round_kernels", "end_phase", at.JOINED))
+        self.launch(("round_kernels", "end_phase", control.JOINED))
         if self.direction == "push":
             self.read()

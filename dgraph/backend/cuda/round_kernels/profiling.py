@@ -34,10 +34,10 @@ class LaunchRecord:
         self._open: list[tuple[str, str, Any, Any]] = []
         self._spent: dict[tuple[str, str], tuple[int, float]] = {}
 
-    def launch(self, found: Any, module: str, kernel: str, blocks: int, argument: int, cooperative: bool) -> None:
-        """Start kernel ``kernel`` of the module ``found``, called ``module``."""
+    def launch(self, compiled: Any, module: str, kernel: str, blocks: int, argument: int, cooperative: bool) -> None:
+        """Start kernel ``kernel`` of the module ``compiled``, called ``module``."""
         before = self.device.mark() if self.timed else None
-        found.launch(kernel, blocks, argument, cooperative)
+        compiled.launch(kernel, blocks, argument, cooperative)
         if self.timed:
             self._open.append((module.partition(":")[0], kernel, before, self.device.mark()))
             if len(self._open) >= MOST_OPEN:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -82,13 +82,13 @@ class Renewal(ProgramMachine):
     def _controls(self, forced: str) -> np.ndarray:
         """Return the control block before the first round."""
         words = np.zeros(self.arrays.words.size, np.int64)
-        words[at.UNEXPLORED], words[at.TOTAL_LIVE] = self.local.arcs, self.local.n
-        words[at.FORCED] = _rule(self.traced, forced)
-        words[at.WHOLE] = int("whole" in (self.traced.step or {}))
-        words[at.WIDTH] = int(self.traced.program.widens)
+        words[control.UNEXPLORED], words[control.TOTAL_LIVE] = self.local.arcs, self.local.n
+        words[control.FORCED] = _rule(self.traced, forced)
+        words[control.WHOLE] = int("whole" in (self.traced.step or {}))
+        words[control.WIDTH] = int(self.traced.program.widens)
         chosen = self.options.schedule
         small = -1 if chosen in SCHEDULES else 2**62 if chosen == "persistent" else self.options.alone
-        words[[at.SMALL_EDGES, at.SMALL_QUEUE]] = small
+        words[[control.SMALL_EDGES, control.SMALL_QUEUE]] = small
         for i, g in enumerate(self.traced.globals.values()):
             if g.dtype == "float64":
                 words.view(np.float64)[self.arrays.floats_at + i] = g.init
@@ -99,7 +99,7 @@ class Renewal(ProgramMachine):
     def _write_controls(self) -> None:
         self.device.copy(self.arrays.words, self._first)
         self.all_words = self._first_words.copy()  # valid even if start fails
-        self.words = self.all_words[: at.CONTROLS]
+        self.words = self.all_words[: control.CONTROLS]
 
     def _fill(self, name: str, values: Any) -> None:
         """Write a field.
@@ -110,8 +110,8 @@ class Renewal(ProgramMachine):
         if name in self._read_only:
             shared = isinstance(values, FieldView) and values.is_whole(self.local.size, self.graph.place)
             shared = shared and values.dtype == self.arrays.dtype(name)
-            known, array = self._uploaded.get(name, (None, None))
-            again = known is not None and known() is values
+            reference, array = self._uploaded.get(name, (None, None))
+            again = reference is not None and reference() is values
             if shared or again:
                 self.arrays.set_field(name, array if again else values.values)
             elif name not in self.state:
@@ -130,9 +130,9 @@ def _rule(t: Traced, forced: str) -> int:
     """Return the value of FORCED for a program and the user's choice of direction."""
     directions = t.program.directions
     if "pull" not in directions:
-        return at.FORCE_PUSH
+        return control.FORCE_PUSH
     if "push" not in directions:
-        return at.FORCE_PULL
+        return control.FORCE_PULL
     if forced == "auto":
-        return at.FORCE_PULL if t.all else at.GATHER if t.program.gathers else at.AUTO
-    return {"push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
+        return control.FORCE_PULL if t.all else control.GATHER if t.program.gathers else control.AUTO
+    return {"push": control.FORCE_PUSH, "pull": control.FORCE_PULL, "flip": control.FLIP}[forced]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -84,16 +84,16 @@ class RoundLog:
 
     def _ring(self, first: int) -> np.ndarray:
         end = self.round
-        first = max(first, end - at.RING)
+        first = max(first, end - control.RING)
         if self._ring_read != (first, end):
             self._ring_read = first, end
-            if end <= READ_ROUNDS <= at.RING:
-                known = self.all_words[self.arrays.ring_at :].reshape(READ_ROUNDS, at.FIGURES)
-                self._ring_words = known[first:end].copy()
+            if end <= READ_ROUNDS <= control.RING:
+                recent = self.all_words[self.arrays.ring_at :].reshape(READ_ROUNDS, control.FIGURES)
+                self._ring_words = recent[first:end].copy()
                 return self._ring_words
-            rows, low = self.arrays.ring.reshape(at.RING, at.FIGURES), first % at.RING
+            rows, low = self.arrays.ring.reshape(control.RING, control.FIGURES), first % control.RING
             high = low + end - first
-            parts = [rows[low:high]] + [rows[: high - at.RING]] * (high > at.RING)
+            parts = [rows[low:high]] + [rows[: high - control.RING]] * (high > control.RING)
             self._ring_words = np.concatenate([self.device.get(part) for part in parts])
         return self._ring_words
 
@@ -110,4 +110,4 @@ def _runs(numbers: np.ndarray) -> list[RoundStats]:
 
 def _schedule(number: int) -> str:
     """Return the name of a schedule from the number that a kernel recorded."""
-    return "pull" if number == at.PULLED else NAMES[number]
+    return "pull" if number == control.PULLED else NAMES[number]

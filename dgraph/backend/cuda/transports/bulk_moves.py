@@ -67,10 +67,13 @@ class BulkMoves:
         counts = [np.array([leaving[peer].count if peer in leaving else 0]) for peer in range(self.comm.size)]
         self._boxes.wait()  # inboxes must have been read before any rank sends again
         arriving = {peer: int(got[0]) for peer, got in enumerate(self.comm.alltoallv(counts))}
-        own, peers = arriving.pop(rank), {peer: each for peer, each in leaving.items() if peer != rank and each.count}
+        own, peers = (
+            arriving.pop(rank),
+            {peer: share for peer, share in leaving.items() if peer != rank and share.count},
+        )
         for first in range(0, own, step):
             placed(rank, first, leaving[rank].piece(first, min(first + step, own)))
-        longest = max([each.count for each in peers.values()] + list(arriving.values()), default=0)
+        longest = max([share.count for share in peers.values()] + list(arriving.values()), default=0)
         for turn in range(-(-self.comm.largest(longest) // step)):
             first = turn * step
             self._pass(peers, first, step, turn % 2)
@@ -80,11 +83,11 @@ class BulkMoves:
 
     def _pass(self, peers: Mapping[int, Leaving], first: int, step: int, parity: int) -> None:
         """Bring one piece to the inbox of every peer; return when all ranks have theirs."""
-        made, sizes = [], {}
+        arrays, sizes = [], {}
         for peer, items in peers.items():
             if first < items.count:
                 array = items.piece(first, min(first + step, items.count))
-                made.append(array)
+                arrays.append(array)
                 sizes[peer] = array.nbytes
                 self.device.raw.copy(self._boxes.outbox(peer, parity), self.device.address(array), array.nbytes)
         self._boxes.deliver(parity, sizes)
@@ -110,7 +113,7 @@ class BulkMoves:
             part = mine[first : first + len(piece)]
             function(part, piece, out=part)
 
-        others = {rank: Leaving.of(each) for rank, each in enumerate(slices) if rank != self.comm.rank}
+        others = {rank: Leaving.of(part) for rank, part in enumerate(slices) if rank != self.comm.rank}
         self.move(array.dtype, others, combined)
         self.spread(array)
 

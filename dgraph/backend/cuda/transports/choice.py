@@ -57,11 +57,11 @@ _known: WeakKeyDictionary[Comm, dict[tuple, Links]] = WeakKeyDictionary()
 
 def joined(device: Any, comm: Comm, transport: str = AUTO) -> Links:
     """Return the links of these ranks on their GPUs, connected on the first call as by :func:`connect`; collective."""
-    known = _known.setdefault(comm, {})
+    links = _known.setdefault(comm, {})
     key = device.raw.uuid(), transport, os.environ.get(FAKE)
-    if comm.total(key not in known):
-        known[key] = connect(device, comm, transport)
-    return known[key]
+    if comm.total(key not in links):
+        links[key] = connect(device, comm, transport)
+    return links[key]
 
 
 class _Choice:

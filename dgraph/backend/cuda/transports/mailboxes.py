@@ -77,15 +77,15 @@ class Mailboxes:
         self.bytes = end + own
         self._base = self.raw.malloc(end)
         self._own = self.raw.malloc(own) if own else 0
-        self._outboxes = {peer: self._own + at for peer, at in own_at.items()}
+        self._outboxes = {peer: self._own + offset for peer, offset in own_at.items()}
         self._opened: dict[int, int] = {}
         self._release = weakref.finalize(self, _release, self.raw, [self._base, self._own], self._opened)
 
     def _open(self) -> None:
         """Map the memory of p2p peers and find this rank's inbox in it; collective."""
-        at = np.zeros(self.size, np.int64)
-        at[list(self._inbox_at)] = list(self._inbox_at.values())
-        at = self.comm.allgather(at)
+        offsets = np.zeros(self.size, np.int64)
+        offsets[list(self._inbox_at)] = list(self._inbox_at.values())
+        offsets = self.comm.allgather(offsets)
         mapped = [peer for peer, name in self.chosen.items() if name == "p2p"]
         with self.comm.together():
             handle = self.raw.share(self._base) if mapped else b""
@@ -94,7 +94,7 @@ class Mailboxes:
             for peer in mapped:
                 self._opened[peer] = self.raw.open(handles[peer].tobytes())
                 if peer in self._leaving:
-                    self._outboxes[peer] = self._opened[peer] + int(at[peer, self.rank])
+                    self._outboxes[peer] = self._opened[peer] + int(offsets[peer, self.rank])
 
     def _start_staged(self) -> None:
         peers = sorted({*self._leaving, *self._arriving})
@@ -222,11 +222,11 @@ def _aligned(size: int) -> int:
 
 def _places(sizes: Mapping[int, int], start: int) -> tuple[dict[int, int], int]:
     """Return the offset of each peer's pair of mailboxes, and the end of the last."""
-    at, end = {}, _aligned(start)
+    places, end = {}, _aligned(start)
     for peer, size in sizes.items():
-        at[peer] = end
+        places[peer] = end
         end += 2 * _aligned(size)
-    return at, end
+    return places, end
 
 
 def _release(raw: Any, owned: list[int], opened: dict[int, int]) -> None:

@@ -37,7 +37,7 @@ class MpiDevice:
 
     def moved(self) -> bool:
         """Advance all messages as far as possible now; return True if nothing remains for the host."""
-        self._work = [each for each in self._work if next(each, self) is not self]
+        self._work = [work for work in self._work if next(work, self) is not self]
         return not self._work
 
     def end(self) -> dict[int, int]:
@@ -50,8 +50,8 @@ class MpiDevice:
         requests = [self.comm.send(peer, size.ctypes.data, 8)]
         while not self.raw.reached(after):  # MPI does not order its copies after our streams
             yield
-        for at in range(0, total, CHUNK):
-            requests.append(self.comm.send(peer, source + at, min(CHUNK, total - at)))
+        for offset in range(0, total, CHUNK):
+            requests.append(self.comm.send(peer, source + offset, min(CHUNK, total - offset)))
         while not all(request.done() for request in requests):
             yield
 
@@ -64,6 +64,8 @@ class MpiDevice:
         if total > self._most[peer]:
             raise InternalError(f"a message from rank {peer} has {total} bytes, of at most {self._most[peer]}")
         self._received[peer] = total
-        requests = [self.comm.receive(peer, to + at, min(CHUNK, total - at)) for at in range(0, total, CHUNK)]
+        requests = [
+            self.comm.receive(peer, to + offset, min(CHUNK, total - offset)) for offset in range(0, total, CHUNK)
+        ]
         while not all(request.done() for request in requests):
             yield

@@ -64,7 +64,7 @@ class MpiHost:
 
     def moved(self) -> bool:
         """Advance all messages as far as possible now; return True if nothing remains for the host."""
-        self._work = [each for each in self._work if next(each, self) is not self]
+        self._work = [work for work in self._work if next(work, self) is not self]
         return not self._work
 
     def end(self) -> dict[int, int]:
@@ -83,17 +83,17 @@ class MpiHost:
 
     def _send(self, peer: int, source: int, total: int) -> Generator:
         free, copying, sent = deque(self._leaving[peer]), deque[tuple](), deque[tuple]()
-        at, first = 0, True
-        while first or at < total or copying or sent:
-            if (first or at < total) and free:
+        offset, first = 0, True
+        while first or offset < total or copying or sent:
+            if (first or offset < total) and free:
                 slot, start = free.popleft(), PREFIX if first else 0
-                size = min(total - at, slot.size - start)
+                size = min(total - offset, slot.size - start)
                 slot.total[0], first = total, False
                 if size:
-                    self.raw.copy(slot.address + start, source + at, size, self._down)
+                    self.raw.copy(slot.address + start, source + offset, size, self._down)
                     self.raw.record(slot.event, self._down)
                 copying.append((slot, start + size))
-                at += size
+                offset += size
             if copying and self.raw.reached(copying[0][0].event):
                 slot, size = copying.popleft()
                 sent.append((slot, self.comm.send(peer, slot.address, size)))
@@ -110,17 +110,17 @@ class MpiHost:
         while not request.done():
             yield
         total = int(slot.total[0])
-        at = min(total, slot.size - PREFIX)
-        if total > self._most[peer] or request.size != PREFIX + at:
+        received = min(total, slot.size - PREFIX)
+        if total > self._most[peer] or request.size != PREFIX + received:
             raise InternalError(
                 f"a message from rank {peer} has {request.size} bytes of {total}, of at most {self._most[peer]}"
             )
         self._received[peer] = total
-        if at:
-            self._copy_up(to, slot, PREFIX, at)
+        if received:
+            self._copy_up(to, slot, PREFIX, received)
         free.append(slot)
-        asked, coming = at, deque[tuple]()
-        while at < total:
+        asked, coming = received, deque[tuple]()
+        while received < total:
             if asked < total and free and self.raw.reached(free[0].event):
                 slot = free.popleft()
                 size = min(slot.size, total - asked)
@@ -128,7 +128,7 @@ class MpiHost:
                 asked += size
             if coming and coming[0][2].done():
                 slot, size, _ = coming.popleft()
-                self._copy_up(to + at, slot, 0, size)
-                at += size
+                self._copy_up(to + received, slot, 0, size)
+                received += size
                 free.append(slot)
             yield

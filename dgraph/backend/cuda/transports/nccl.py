@@ -30,9 +30,9 @@ class Group:
             name = module.get_unique_id() if comm.rank == 0 else b""
         signed = np.frombuffer(name, np.int8) if isinstance(name, bytes) else np.array(name, np.int8)
         signed = comm.allgatherv(signed)[0]
-        known = signed.tobytes() if raw.names_are_bytes else tuple(signed.tolist())
+        group_id = signed.tobytes() if raw.names_are_bytes else tuple(signed.tolist())
         self.start, self.end = module.groupStart, module.groupEnd
-        self.comm, failure = _within_patience(raw, lambda: module.NcclCommunicator(comm.size, known, comm.rank))
+        self.comm, failure = _within_patience(raw, lambda: module.NcclCommunicator(comm.size, group_id, comm.rank))
         faults = [text for text in comm.allgather_json(failure) if text]
         if faults:
             raise InternalError(min(faults, key=lambda text: text == LATE))  # the failed rank knows the cause
@@ -53,19 +53,19 @@ def _within_patience(raw: Any, start: Callable[[], Any]) -> tuple[Any, str]:
 
     NCCL waits for all ranks and cannot be cancelled, so a thread that waits too long is abandoned.
     """
-    given: list[tuple[Any, str]] = []
+    outcomes: list[tuple[Any, str]] = []
 
     def work() -> None:
         try:
             raw.use()
-            given.append((start(), ""))
+            outcomes.append((start(), ""))
         except Exception as error:
-            given.append((None, f"{type(error).__name__}: {error}"))
+            outcomes.append((None, f"{type(error).__name__}: {error}"))
 
     thread = threading.Thread(target=work, name="dgraph-nccl", daemon=True)
     thread.start()
     thread.join(PATIENCE)
-    return given[0] if given else (None, LATE)
+    return outcomes[0] if outcomes else (None, LATE)
 
 
 class Nccl:
@@ -95,14 +95,14 @@ class Nccl:
             if size[0] > self._most[peer]:
                 raise InternalError(f"a message from rank {peer} has {size[0]} bytes, of at most {self._most[peer]}")
         self.raw.hold(after, self._stream)
-        at = self._stream.ptr
+        stream = self._stream.ptr
         self.group.start()
         for peer, size in self._send_sizes.items():
             if size[0]:
-                self.group.comm.send(outboxes[peer], int(size[0]), CHAR, peer, at)
+                self.group.comm.send(outboxes[peer], int(size[0]), CHAR, peer, stream)
         for peer, size in self._receive_sizes.items():
             if size[0]:
-                self.group.comm.recv(inboxes[peer], int(size[0]), CHAR, peer, at)
+                self.group.comm.recv(inboxes[peer], int(size[0]), CHAR, peer, stream)
         self.group.end()
 
     def moved(self) -> bool:

@@ -63,8 +63,8 @@ def selftest(
 def _gathered(comm: Comm, faults: dict[int, str]) -> dict[tuple[int, int], str]:
     """Return the first fault of every pair, from the faults that each receiver found; collective."""
     wrong: dict[tuple[int, int], str] = {}
-    for receiver, found in enumerate(comm.allgather_json(sorted(faults.items()))):
-        for sender, what in found:
+    for receiver, reports in enumerate(comm.allgather_json(sorted(faults.items()))):
+        for sender, what in reports:
             pair = min(sender, receiver), max(sender, receiver)
             wrong.setdefault(pair, f"from rank {sender} to {receiver}: {what}")
     return wrong
@@ -80,7 +80,7 @@ class Trial:
         chosen = dict.fromkeys(self.peers, name)
         self.boxes = Mailboxes(device, comm, most, most, replace(links, chosen=chosen, not_direct=""))
         self.module = device.module(text(), "probe")
-        self.found = device.xp.zeros(FOUND, np.uint64)
+        self.counts = device.xp.zeros(FOUND, np.uint64)
         self.figures = np.full((2, comm.size), np.nan)
         self.faults: dict[int, str] = {}
         self.sequence = 0
@@ -125,7 +125,7 @@ class Trial:
             box, signal = self.boxes.inbox(self.since, parity), self.boxes.signals(self.since) if p2p else 0
             self._prepare(box, size, self._seed(self.since, self.comm.rank, salt), signal)
             self._launch("check")
-            wrong, first, _, late = self.device.get(self.found).tolist()
+            wrong, first, _, late = self.device.get(self.counts).tolist()
             if late:
                 fault = f"no signal within {PATIENCE:,} looks"
             elif wrong:
@@ -170,7 +170,7 @@ class Trial:
             self.device.wait()
             seconds = (time.perf_counter() - began) / TURNS
             self.sequence += TURNS
-            if self.since is not None and self.device.get(self.found)[3]:
+            if self.since is not None and self.device.get(self.counts)[3]:
                 self._blame(f"no signal within {PATIENCE:,} looks")
         return seconds
 
@@ -183,9 +183,11 @@ class Trial:
         self, box: int = 0, size: int = 0, seed: int = 0, signal: int = 0, echo: int = 0, answer: int = 0
     ) -> None:  # fmt: skip
         """Set the next kernel's ``Env`` (``transport_selftest.cuh``)."""
-        self.found[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
-        found = self.device.address(self.found)
-        words = np.array([box, size // 8, seed, signal, self.sequence, found, echo, answer, TURNS, PATIENCE], np.uint64)
+        self.counts[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
+        address = self.device.address(self.counts)
+        words = np.array(
+            [box, size // 8, seed, signal, self.sequence, address, echo, answer, TURNS, PATIENCE], np.uint64
+        )
         self.module.set_environment(words)
 
     def _launch(self, kernel: str) -> None:
