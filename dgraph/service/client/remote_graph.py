@@ -72,8 +72,8 @@ class RemoteGraph:
     @property
     def weight_type(self) -> np.dtype | None:
         """The dtype of the weights; None: every edge weighs 1."""
-        found = self._figure("weight_type")
-        return None if found is None else np.dtype(found)
+        weight_type = self._figure("weight_type")
+        return None if weight_type is None else np.dtype(weight_type)
 
     @property
     def state(self) -> str:
@@ -230,8 +230,8 @@ class RemoteGraph:
         if weights is not None:
             added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
         batch = {"add": added, "remove": removed}
-        made = self._link.call("POST", place("graphs", self.name, "edges"), batch, wait=CHANGE_S)
-        return RemoteGraph(self._link, self._record, made["version"]).refresh()
+        change = self._link.call("POST", place("graphs", self.name, "edges"), batch, wait=CHANGE_S)
+        return RemoteGraph(self._link, self._record, change["version"]).refresh()
 
     def pin(self, pinned: bool = True) -> RemoteGraph:
         """Make :meth:`drop` and other clients' removals of the graph fail, or allow them again."""
@@ -261,7 +261,7 @@ def _chosen(options: Any) -> dict[str, Any] | None:
     """Return the fields of options that are not the defaults."""
     if options is None or isinstance(options, Mapping):
         return options if options is None else dict(options)
-    return {each.name: value for each in fields(options) if (value := getattr(options, each.name)) != each.default}
+    return {field.name: value for field in fields(options) if (value := getattr(options, field.name)) != field.default}
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,9 +269,9 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            out[name] = {str(_scalar(key)): _scalar(each) for key, each in value.items()}
+            out[name] = {str(_scalar(key)): _scalar(element) for key, element in value.items()}
         elif isinstance(value, (list, tuple, np.ndarray)):
-            out[name] = [_scalar(each) for each in value]
+            out[name] = [_scalar(element) for element in value]
         elif value is not None:
             out[name] = _scalar(value)
     return out

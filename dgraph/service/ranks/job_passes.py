@@ -107,7 +107,7 @@ def _passed(state: RankState, requests: Sequence[Request], shared: SharedObserve
     began, answers = time.perf_counter(), []
     try:
         graph = state.graph(requests[0])
-        works = [algorithm_of(each["algorithm"], each.get("parameters") or {}, graph) for each in requests]
+        works = [algorithm_of(asked["algorithm"], asked.get("parameters") or {}, graph) for asked in requests]
         results = run_together(works, graph, Unreported(state.comm, []), shared)
         if results is None:
             return None

@@ -46,16 +46,18 @@ def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progres
             graph = graph.fit_for(backend.put is not None)
             local = local_graph(graph, trace, progress)
             ctx = Context(local, comm, backend, trace, progress, place=place, names=names)
-            search = next((each for each in (bfs_pass, sssp_pass) if each.shares(works, ctx)), None)
+            search = next((module for module in (bfs_pass, sssp_pass) if module.shares(works, ctx)), None)
             if search is None:
                 return None
             numbered = [work.numbered(names, comm) for work in works]
             with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
                 progress.phase("solve", works[0].name)
                 answers = search.search_together(ctx, numbered)
-            for given, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
+            for work_given, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
                 ctx.rounds = rounds
-                results.append(Outcome.of(given, work, answer, ctx, Start(False)).result(graph.version, lazily=False))
+                results.append(
+                    Outcome.of(work_given, work, answer, ctx, Start(False)).result(graph.version, lazily=False)
+                )
         finally:
             backend.leave()
     return results

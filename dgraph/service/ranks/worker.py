@@ -136,10 +136,10 @@ def _next(link: FrontLink, waiting: deque[Request], state: RankState) -> Request
             waiting.extend(grouped(link.next(state.rest) or [STOP]))
         request = waiting.popleft()
         members = request.get("requests") or [request]
-        kept = [each for each in members if "id" not in each or not link.cancelled(each["id"])]
-        for each in members:
-            if each not in kept and not link.gone:
-                link.refuse(each["id"], "Cancelled", "the request was cancelled before it started")
+        kept = [member for member in members if "id" not in member or not link.cancelled(member["id"])]
+        for queued in members:
+            if queued not in kept and not link.gone:
+                link.refuse(queued["id"], "Cancelled", "the request was cancelled before it started")
         if kept:
             return kept[0] if len(kept) == 1 else {"op": SHARED, "requests": kept}
 

@@ -53,7 +53,11 @@ def _algorithm(name: str, algorithm: type[Algorithm]) -> dict[str, Any]:
         "undirected": algorithm.undirected,
         "parameters": {
             "type": "object",
-            "properties": {each.name: _parameter(each) for each in algorithm.parameters.values() if not each.on_host},
+            "properties": {
+                parameter.name: _parameter(parameter)
+                for parameter in algorithm.parameters.values()
+                if not parameter.on_host
+            },
             "required": ["source"] if algorithm.needs_source else [],
             "additionalProperties": False,
         },
