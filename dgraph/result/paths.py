@@ -32,19 +32,19 @@ def followed(columns: Mapping[str, np.ndarray], end: int, comm: Comm) -> list[in
     first = int(vertex[0]) if vertex.size else 0
     dense = vertex.size > 0 and int(vertex[-1]) - first + 1 == vertex.size
     path: list[int] = []
-    at = int(end)
-    while at != NONE:
+    v = int(end)
+    while v != NONE:
         segment = []
-        row = _row(vertex, at, first, dense)
+        row = _row(vertex, v, first, dense)
         while row is not None:
-            segment.append(at)
-            at = int(predecessor[row])
-            row = None if at == NONE else _row(vertex, at, first, dense)
+            segment.append(v)
+            v = int(predecessor[row])
+            row = None if v == NONE else _row(vertex, v, first, dense)
         if comm.size > 1:
-            parts = comm.allgatherv(np.array([*segment, at] if segment else [], np.int64))
+            parts = comm.allgatherv(np.array([*segment, v] if segment else [], np.int64))
             segment = np.concatenate(parts).tolist()
             if segment:
-                at = segment.pop()
+                v = segment.pop()
         if not segment:
             break
         path += segment
