@@ -28,9 +28,12 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
     comm = dgraph.communicator()
     rows = [_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
     if comm.rank == 0:
-        known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-        known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {rows[0]['gpu']}"}
-        keep(folder, comm.size, [{"circumstances": known, "rows": rows}])
+        circumstances = record.circumstances(("cupy-cuda13x", "mpi4py"))
+        circumstances |= {
+            "command": f"mpirun -n {comm.size} {circumstances['command']}",
+            "gpu": f"{comm.size} × {rows[0]['gpu']}",
+        }
+        keep(folder, comm.size, [{"circumstances": circumstances, "rows": rows}])
         print(_table(rows))
 
 

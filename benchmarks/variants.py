@@ -58,12 +58,12 @@ def _row(graph: dgraph.Graph, source: int, variant: str, repeat: int) -> dict:
     def call(validate: bool = False):
         return dgraph.run("sssp", graph, source=source, variant=variant, return_predecessors=False, validate=validate)
 
-    found, seconds = call(validate=True), []
+    first, seconds = call(validate=True), []
     for _ in range(repeat):
         began = time.perf_counter()
         call()
         seconds.append(time.perf_counter() - began)
-    rounds, summary = found.report["rounds"], found.summary
+    rounds, summary = first.report["rounds"], first.summary
     row = {
         "variant": variant,
         "n": graph.n,
@@ -82,9 +82,9 @@ def _table(rows: list[dict]) -> str:
     sizes = {row["shape"]: f"{row['n']:,} vertices, {row['arcs']:,} edges" for row in rows}
     lines = [f"On {rows[0]['device']}. " + "; ".join(f"{shape}: {sizes[shape]}" for shape in shapes) + ".", ""]
     lines += [f"| ms / rounds / edges walked | {' | '.join(shapes)} |", "|-|" + "-|" * len(shapes)]
-    found = {(row["variant"], row["shape"]): row for row in rows}
+    row_of = {(row["variant"], row["shape"]): row for row in rows}
     for variant in dict.fromkeys(row["variant"] for row in rows):
-        cells = [_cell(found.get((variant, shape))) for shape in shapes]
+        cells = [_cell(row_of.get((variant, shape))) for shape in shapes]
         lines.append(f"| {variant} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
