@@ -85,7 +85,7 @@ def graph(name: str) -> Drawn:
 def drawn(recipe: Recipe) -> Drawn:
     """Return the graph of any recipe."""
     n, src, dst = _DRAW[recipe.kind](*recipe.numbers)
-    return Drawn(_rows(n, src, dst, recipe), directed=not recipe.symmetric)
+    return Drawn(_sort_rows(n, src, dst, recipe), directed=not recipe.symmetric)
 
 
 def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.Graph, list[int]]:
@@ -156,7 +156,7 @@ def _road(rows, columns, kept, seed):
 _DRAW = {"rmat": _rmat, "uniform": _uniform, "road": _road}
 
 
-def _rows(n: int, src, dst, recipe: Recipe):
+def _sort_rows(n: int, src, dst, recipe: Recipe):
     """Return sorted rows (offsets, targets, weights).
 
     Symmetric: both arcs of every edge, without loops or parallel arcs. Weights: a hash of the two ends.

@@ -38,13 +38,13 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     if set(graphs) - set(LARGE):
         peers.install(("networkit", "igraph"))
     for file, graphs_of_file in (("centrality", GRAPHS | LARGE), ("weighted_centrality", weighted_centrality.GRAPHS)):
-        rows = _rows([name for name in graphs if name in graphs_of_file], repeat)
+        rows = _measure_graphs([name for name in graphs if name in graphs_of_file], repeat)
         if rows:
             where = record.circumstances(("networkit", "igraph", "networkx"))
             record.write(folder, file, {"circumstances": where, "rows": rows}, _table(rows))
 
 
-def _rows(graphs: list[str], repeat: int) -> list[dict]:
+def _measure_graphs(graphs: list[str], repeat: int) -> list[dict]:
     """Measure the tasks of each graph."""
     rows = []
     for name in graphs:

@@ -66,7 +66,7 @@ def _info(comm: Comm, args: dict[str, Any]) -> int:
     if "representations" in args:
         facts["representations"] = [vars(cost) for cost in costs(graph.block)]
     if comm.rank == 0:
-        print(json.dumps(facts, indent=1) if "json" in args else _text(facts))
+        print(json.dumps(facts, indent=1) if "json" in args else _format_facts(facts))
     return 0
 
 
@@ -102,7 +102,7 @@ def structure(graph: Graph) -> dict[str, Any]:
     return {"components": components, "diameter_at_least": max(first.summary["depth"], second.summary["depth"])}
 
 
-def _text(facts: dict[str, Any]) -> str:
+def _format_facts(facts: dict[str, Any]) -> str:
     degree = facts["degrees"]
     lines = [facts["summary"]]
     if "format" in facts:

@@ -35,11 +35,11 @@ def followed(columns: Mapping[str, np.ndarray], end: int, comm: Comm) -> list[in
     v = int(end)
     while v != NONE:
         segment = []
-        row = _row(vertex, v, first, dense)
+        row = _find_row(vertex, v, first, dense)
         while row is not None:
             segment.append(v)
             v = int(predecessor[row])
-            row = None if v == NONE else _row(vertex, v, first, dense)
+            row = None if v == NONE else _find_row(vertex, v, first, dense)
         if comm.size > 1:
             parts = comm.allgatherv(np.array([*segment, v] if segment else [], np.int64))
             segment = np.concatenate(parts).tolist()
@@ -51,7 +51,7 @@ def followed(columns: Mapping[str, np.ndarray], end: int, comm: Comm) -> list[in
     return path[::-1] or None
 
 
-def _row(vertex: np.ndarray, wanted: int, first: int, dense: bool) -> int | None:
+def _find_row(vertex: np.ndarray, wanted: int, first: int, dense: bool) -> int | None:
     """Return the row of a vertex on this rank; None if another rank holds it."""
     if dense:
         row = wanted - first

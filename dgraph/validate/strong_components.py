@@ -88,7 +88,7 @@ def _left(distributed: DistributedColumns, source: np.ndarray, target: np.ndarra
         Arcs that each row lacks: int64, positive for rows that are not found.
     """
     comm, first, rows = distributed.comm, distributed.block.first, distributed.block.rows
-    offsets, target = _rows(distributed, source, target)
+    offsets, target = _send_arcs(distributed, source, target)
     lacking = needed.astype(np.int64)
     reached = lacking == 0
     new = np.flatnonzero(reached)
@@ -103,7 +103,9 @@ def _left(distributed: DistributedColumns, source: np.ndarray, target: np.ndarra
         reached[new] = True
 
 
-def _rows(distributed: DistributedColumns, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _send_arcs(
+    distributed: DistributedColumns, source: np.ndarray, target: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Send arcs to the owners of their sources; return offsets and targets of this rank's rows, int64; collective."""
     comm, first, rows = distributed.comm, distributed.block.first, distributed.block.rows
     if comm.size > 1:

@@ -86,7 +86,7 @@ def _counted(distributed: DistributedColumns, arcs: bool = False) -> tuple[np.nd
         edge = np.searchsorted(ends, pair, side="right")
         second = edge + 1 + pair - (ends[edge] - behind[edge])
         v, w = targets[edge], targets[second]
-        third = _joined(distributed, offsets, targets, listed, v, w)
+        third = _count_edges(distributed, offsets, targets, listed, v, w)
         closed = third > 0
         counts += np.bincount(rows[edge], third, block.rows).astype(np.int64)
         for corner, opposite in ((v, second), (w, edge)):
@@ -94,7 +94,7 @@ def _counted(distributed: DistributedColumns, arcs: bool = False) -> tuple[np.nd
     return counts, degree
 
 
-def _joined(distributed: DistributedColumns, offsets, targets, listed, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _count_edges(distributed: DistributedColumns, offsets, targets, listed, v: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return how often the edge v, w is listed in the oriented row of one of them; collective."""
 
     def among(rows: np.ndarray, sought: np.ndarray) -> np.ndarray:

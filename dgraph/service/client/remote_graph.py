@@ -226,7 +226,7 @@ class RemoteGraph:
             remove: as ``add``.
             weights: of the edges to add, shape (k,), if the graph has weights.
         """
-        added, removed = _rows(add), _rows(remove)
+        added, removed = _list_edges(add), _list_edges(remove)
         if weights is not None:
             added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
         batch = {"add": added, "remove": removed}
@@ -277,7 +277,7 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _rows(edges: Any) -> list[list]:
+def _list_edges(edges: Any) -> list[list]:
     if edges is None:
         return []
     return edges.tolist() if isinstance(edges, np.ndarray) else [list(map(_scalar, row)) for row in edges]

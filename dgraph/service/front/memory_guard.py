@@ -31,7 +31,7 @@ class MemoryGuard:
         self.estimates: OrderedDict[Kind, tuple[float, dict[str, Any]]] = OrderedDict()
 
     @staticmethod
-    def _kind(job: Job, version: int) -> Kind:
+    def _kind_of_job(job: Job, version: int) -> Kind:
         rest = sorted((name, str(value)) for name, value in job.parameters.items() if name != "source")
         return job.graph_id, version, job.algorithm, str(rest)
 
@@ -41,7 +41,7 @@ class MemoryGuard:
         Raises:
             Problem: 507 with the figures.
         """
-        entry = self.estimates.get(self._kind(job, version))
+        entry = self.estimates.get(self._kind_of_job(job, version))
         if entry is not None and time.monotonic() - entry[0] < FRESH_S and not entry[1]["fits"]:
             raise of_error(_error(job, entry[1]))
 
@@ -51,7 +51,7 @@ class MemoryGuard:
         Raises:
             RanksDied: they died before they answered.
         """
-        kind = self._kind(job, version)
+        kind = self._kind_of_job(job, version)
         entry = self.estimates.get(kind)
         if entry is None or time.monotonic() - entry[0] > FRESH_S:
             fields = {"algorithm": job.algorithm, "parameters": job.parameters}

@@ -154,7 +154,7 @@ def _carried_out(state: RankState, request: Request, observer: RunObserver) -> t
     except Cancelled as error:
         return observer.reason(), observer.explained(error)
     except DgraphError as error:
-        return _kind(error), str(error)
+        return _name_kind(error), str(error)
     except Exception as error:  # of the only rank: guarded() ends several
         with contextlib.suppress(OSError):  # the disk under the log is full
             print(traceback.format_exc(), file=sys.stderr, flush=True)
@@ -178,7 +178,7 @@ def _operation(request: Request) -> Operation:
     return operation
 
 
-def _kind(error: DgraphError) -> str:
+def _name_kind(error: DgraphError) -> str:
     """Return the kind of an error, a word of ``messages.KINDS``."""
     if isinstance(error, InternalError) and OUT_OF_MEMORY.search(str(error).rpartition("\n")[2]):
         return "OutOfMemory"
