@@ -99,12 +99,9 @@ def measure(
     comm = dgraph.communicator()
     gpu = benchmarking.Gpu(comm)
     rows: list[dict] = []
-    circumstances = record.circumstances(("cupy-cuda13x", "mpi4py"))
-    circumstances |= {
-        "command": f"mpirun -n {comm.size} {circumstances['command']}",
-        "gpu": f"{comm.size} × {gpu.name}",
-    }
-    document = {"circumstances": circumstances, "chosen": [], "rows": rows}
+    facts = record.circumstances(("cupy-cuda13x", "mpi4py"))
+    facts |= {"command": f"mpirun -n {comm.size} {facts['command']}", "gpu": f"{comm.size} × {gpu.name}"}
+    document = {"circumstances": facts, "chosen": [], "rows": rows}
     for name in graphs:
         weights = "1..255" if any(work.startswith(WEIGHTED) for work in works) else None
         graph, sources = _graph(name, policies[0], count, gpu, comm, weights)

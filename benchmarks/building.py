@@ -28,12 +28,9 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
     comm = dgraph.communicator()
     rows = [_measure_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
     if comm.rank == 0:
-        circumstances = record.circumstances(("cupy-cuda13x", "mpi4py"))
-        circumstances |= {
-            "command": f"mpirun -n {comm.size} {circumstances['command']}",
-            "gpu": f"{comm.size} × {rows[0]['gpu']}",
-        }
-        keep(folder, comm.size, [{"circumstances": circumstances, "rows": rows}])
+        facts = record.circumstances(("cupy-cuda13x", "mpi4py"))
+        facts |= {"command": f"mpirun -n {comm.size} {facts['command']}", "gpu": f"{comm.size} × {rows[0]['gpu']}"}
+        keep(folder, comm.size, [{"circumstances": facts, "rows": rows}])
         print(_table(rows))
 
 

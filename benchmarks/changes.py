@@ -83,25 +83,17 @@ def _rank(name: str, repeat: int, told: Path) -> None:
         rebuilt = [timed(_built, graph, *listed)[1] for _ in range(repeat + 1)]
         rows.append({"what": f"{what}, to the first run", "before": rebuilt[1:], "after": started[1:]})
         rows.append({"what": f"{what}, with_edges alone", "before": rebuilt[1:], "after": alone[1:]})
-    answers = {algorithm: dgraph.run(algorithm, graph, **settings) for algorithm, settings in ALGORITHMS.items()}
+    answers = {work: dgraph.run(work, graph, **settings) for work, settings in ALGORITHMS.items()}
     changed = _changed(comm, graph, add, None, weights)
-    for algorithm, settings in ALGORITHMS.items():
+    for work, settings in ALGORITHMS.items():
         pairs, runs = [], []
         for _ in range(repeat + 1):
-            runs = [
-                timed(dgraph.run, algorithm, changed, previous=old, **settings) for old in (None, answers[algorithm])
-            ]
+            runs = [timed(dgraph.run, work, changed, previous=old, **settings) for old in (None, answers[work])]
             pairs.append([spent for _, spent in runs])
         cold, warm = zip(*pairs[1:], strict=True)
         results = [result for result, _ in runs]
         edges = [result.report["rounds"]["frontier_edges"] for result in results]
-        row = {
-            "what": algorithm,
-            "before": cold,
-            "after": warm,
-            "edges": edges,
-            "started": results[1].summary["started"],
-        }
+        row = {"what": work, "before": cold, "after": warm, "edges": edges, "started": results[1].summary["started"]}
         rows.append(row | {"rounds": [result.rounds for result in results]})
     if comm.rank == 0:
         told.write_text(json.dumps([{"graph": name, "ranks": comm.size, "edges_changed": size, **row} for row in rows]))

@@ -38,9 +38,7 @@ def measure(shapes: list[str], scale: int, device: str, repeat: int, folder: Pat
         circumstances["gpu"] = gpu["name"]
     for shape in shapes:
         graph, source = _loaded(shape, scale, device)
-        rows += [
-            _measure_row(graph, source, variant, repeat) | {"shape": shape, "device": device} for variant in VARIANTS
-        ]
+        rows += [_measure(graph, source, variant, repeat) | {"shape": shape, "device": device} for variant in VARIANTS]
         run = {"circumstances": circumstances, "rows": rows}
         if device == "cpu" and circumstances["load_before"] > circumstances["cores"]:
             run["note"] = "Other processes held the cores: compare rounds and edges; milliseconds are upper bounds."
@@ -56,7 +54,7 @@ def _loaded(shape: str, scale: int, device: str) -> tuple[dgraph.Graph, int]:
     return graph.on(None, device), int(graph.block.targets[0])
 
 
-def _measure_row(graph: dgraph.Graph, source: int, variant: str, repeat: int) -> dict:
+def _measure(graph: dgraph.Graph, source: int, variant: str, repeat: int) -> dict:
     def call(validate: bool = False):
         return dgraph.run("sssp", graph, source=source, variant=variant, return_predecessors=False, validate=validate)
 

@@ -74,9 +74,7 @@ def user_algorithm(word: str) -> type[Algorithm]:
     except DgraphError:
         raise
     except (Exception, SystemExit) as failed:
-        raise UsageError(
-            f"{word}: the import of {place} failed{_where(failed, place)}: {_cause_of(failed)}"
-        ) from failed
+        raise UsageError(f"{word}: the import of {place} failed{_where(failed, place)}: {_why(failed)}") from failed
     named_object = getattr(module, name, None)
     if named_object is None:
         raise unknown(f"class of {place}", name, _classes(module))
@@ -218,7 +216,7 @@ def _where(failed: BaseException, place: str) -> str:
     return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
-def _cause_of(failed: BaseException) -> str:
+def _why(failed: BaseException) -> str:
     if isinstance(failed, SystemExit):
         return "it ends Python (sys.exit); let it do so only under if __name__ == '__main__'"
     return f"{type(failed).__name__}: {failed}"

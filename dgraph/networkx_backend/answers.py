@@ -99,9 +99,7 @@ def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 def _parameters(function: Callable) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the parameters of a NetworkX function, and the defaults of those that have one."""
     theirs = inspect.signature(function).parameters
-    return tuple(theirs), {
-        key: parameter.default for key, parameter in theirs.items() if parameter.default is not parameter.empty
-    }
+    return tuple(theirs), {key: p.default for key, p in theirs.items() if p.default is not p.empty}
 
 
 def _reason(name: str, arguments: Mapping[str, Any]) -> str | None:

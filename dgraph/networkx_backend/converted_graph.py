@@ -199,16 +199,16 @@ class ConvertedGraph:
             return self.source
         kinds = {(False, False): nx.Graph, (True, False): nx.DiGraph,
                  (False, True): nx.MultiGraph, (True, True): nx.MultiDiGraph}  # fmt: skip
-        networkx_graph = kinds[self._directed, self._multigraph]()
-        networkx_graph.add_nodes_from(self.nodes)
+        nx_graph = kinds[self._directed, self._multigraph]()
+        nx_graph.add_nodes_from(self.nodes)
         once = np.ones(len(self.targets), bool) if self._directed else self._once()
         ends = self.names(self.sources[once]), self.names(self.targets[once])
         names = list(self.values)
         data = zip(*(self.values[name][once].tolist() for name in names), strict=True) if names else repeat(())
-        networkx_graph.add_edges_from(
+        nx_graph.add_edges_from(
             (u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, data, strict=False)
         )
-        return networkx_graph
+        return nx_graph
 
     def original(self) -> nx.Graph:
         """Return the graph that was converted, or :meth:`as_networkx` if it no longer exists."""

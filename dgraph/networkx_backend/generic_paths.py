@@ -31,8 +31,8 @@ from dgraph.networkx_backend.weighted_paths import (
 )
 
 
-def _no_pred_of_bellman_ford(arguments) -> str | None:
-    if arguments.get("weight") is not None and arguments.get("method") == "bellman-ford":
+def _no_pred_of_bellman_ford(args) -> str | None:
+    if args.get("weight") is not None and args.get("method") == "bellman-ford":
         return "Bellman-Ford's lists of predecessors depend on its order of relaxations"
     return None
 
@@ -93,7 +93,7 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
     return (dijkstra_path_length if method == "dijkstra" else bellman_ford_path_length)(G, source, target, weight)
 
 
-@answers(declines=lambda arguments: "Floyd-Warshall" if str(arguments.get("method")).startswith("floyd") else None)
+@answers(declines=lambda args: "Floyd-Warshall" if str(args.get("method")).startswith("floyd") else None)
 def average_shortest_path_length(G: ConvertedGraph, weight=None, method=None) -> float:
     """Return the mean distance of all pairs."""
     if method not in (None, "unweighted", "dijkstra", "bellman-ford"):

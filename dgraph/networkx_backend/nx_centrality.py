@@ -28,11 +28,11 @@ def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=T
     return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
 
 
-def _betweenness_given(arguments, scaled_since=(3, 5)) -> str | None:
-    k = arguments.get("k")
+def _betweenness_given(args, scaled_since=(3, 5)) -> str | None:
+    k = args.get("k")
     if k is not None and scaled_since > NETWORKX:
         return f"k={k} is given, and this version of NetworkX scales the values otherwise"
-    return None if k is None or 1 <= k <= len(arguments["G"]) else f"k={k} nodes cannot be drawn"
+    return None if k is None or 1 <= k <= len(args["G"]) else f"k={k} nodes cannot be drawn"
 
 
 @answers(declines=_betweenness_given)
@@ -45,10 +45,10 @@ def betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=No
     return dict(zip(G.nodes, answer.columns["bc"].tolist(), strict=True))
 
 
-def _edges_given(arguments) -> str | None:
-    if arguments["G"].is_multigraph():
+def _edges_given(args) -> str | None:
+    if args["G"].is_multigraph():
         return "a multigraph divides values among parallel edges, which the engine merges"
-    return _betweenness_given(arguments, scaled_since=(3, 6))
+    return _betweenness_given(args, scaled_since=(3, 6))
 
 
 @answers(declines=_edges_given)

@@ -71,9 +71,7 @@ def strongly_connected_components(G: ConvertedGraph) -> Iterator[set]:
     return iter(_strong(G))
 
 
-@answers(
-    declines=lambda arguments: "source= changes the order only" if arguments.get("source") in arguments["G"] else None
-)
+@answers(declines=lambda args: "source= changes the order only" if args.get("source") in args["G"] else None)
 def kosaraju_strongly_connected_components(G: ConvertedGraph, source=None) -> Iterator[set]:
     """Return what :func:`strongly_connected_components` returns."""
     if source is not None:
@@ -97,7 +95,7 @@ def is_strongly_connected(G: ConvertedGraph) -> bool:
     return all(hops(G, [0], backwards=way).reached.size == len(G) for way in (False, True))
 
 
-@answers(declines=lambda arguments: None if arguments.get("scc") is None else "scc= leaves nothing to compute")
+@answers(declines=lambda args: None if args.get("scc") is None else "scc= leaves nothing to compute")
 def condensation(G: ConvertedGraph, scc=None) -> nx.DiGraph:
     """Return the graph of the strong components, numbered in NetworkX's order, with its attribute ``mapping``."""
     condensed, members = nx.DiGraph(), _strong(G)
@@ -188,8 +186,8 @@ def is_bipartite(G: ConvertedGraph) -> bool:
     return True
 
 
-def _sets_given(arguments) -> str | None:
-    return "top_nodes= leaves nothing to compute" if are_nodes(arguments["G"], arguments.get("top_nodes")) else None
+def _sets_given(args) -> str | None:
+    return "top_nodes= leaves nothing to compute" if are_nodes(args["G"], args.get("top_nodes")) else None
 
 
 @answers(declines=_sets_given)

@@ -18,7 +18,7 @@ from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, posi
 def _on_nodes(*names: str):
     """Return the check of :func:`not_given`, which also declines the null graph: NetworkX's versions differ for it."""
     check = not_given(*names)
-    return lambda arguments: check(arguments) or (None if len(arguments["G"]) else "the graph has no nodes")
+    return lambda args: check(args) or (None if len(args["G"]) else "the graph has no nodes")
 
 
 @answers(declines=_on_nodes("sp"))
@@ -67,11 +67,11 @@ def barycenter(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
     return _where(G, sums, min)
 
 
-def _of_trees(arguments) -> str | None:
+def _of_trees(args) -> str | None:
     return None if hasattr(nx, "centroid") else "NetworkX before 3.7 means the centroid of a tree"
 
 
-@answers(declines=lambda arguments: _of_trees(arguments) or _on_nodes("sp", "attr")(arguments))
+@answers(declines=lambda args: _of_trees(args) or _on_nodes("sp", "attr")(args))
 def centroid(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
     """Return the nodes with the smallest sum of distances: NetworkX's name of :func:`barycenter` since 3.7."""
     return barycenter(G, weight)
@@ -137,9 +137,9 @@ def floyd_warshall_numpy(G: ConvertedGraph, nodelist=None, weight="weight") -> n
     return all_distances(G, weight)[np.ix_(order, order)]
 
 
-def _sources_given(arguments) -> str | None:
-    nodes, graph = arguments.get("sources"), arguments["G"]
-    return not_given("sources")(arguments) if nodes in graph or are_nodes(graph, nodes) else None
+def _sources_given(args) -> str | None:
+    nodes, graph = args.get("sources"), args["G"]
+    return not_given("sources")(args) if nodes in graph or are_nodes(graph, nodes) else None
 
 
 @answers(declines=_sources_given)

@@ -17,11 +17,11 @@ LANCZOS = 100
 """Iterations of the engine for each of NetworkX's with ``"svd"``, whose Lanczos method takes far fewer."""
 
 
-def _declined(arguments) -> str | None:
-    if arguments.get("nstart") is not None:
+def _declined(args) -> str | None:
+    if args.get("nstart") is not None:
         return "nstart= is given; the engine starts from equal ranks"
-    dangling = arguments.get("dangling")
-    if dangling is not None and dangling != arguments.get("personalization"):
+    dangling = args.get("dangling")
+    if dangling is not None and dangling != args.get("personalization"):
         return "dangling= differs from personalization=, which the engine uses for both"
     return None
 
@@ -68,10 +68,10 @@ def pagerank(
     return dict(zip(G.nodes, answer.columns["pagerank"].tolist(), strict=True))
 
 
-def _declined_hits(arguments) -> str | None:
-    if arguments.get("nstart") is not None:
+def _declined_hits(args) -> str | None:
+    if args.get("nstart") is not None:
         return "nstart= is given; the engine starts from equal hubs"
-    if not arguments.get("normalized", True):
+    if not args.get("normalized", True):
         return "normalized=False is given; the engine's scores sum to 1"
     return None
 

@@ -13,16 +13,16 @@ from dgraph.networkx_backend.engine_runs import depth, hops, reached_from_each, 
 from dgraph.networkx_backend.nodes_given import position, positions
 
 
-def _unordered(arguments) -> str | None:
-    if arguments.get("sort_neighbors") is not None:
+def _unordered(args) -> str | None:
+    if args.get("sort_neighbors") is not None:
         return "sort_neighbors= is a function"
-    if arguments.get("reverse") and arguments["G"].is_directed():
+    if args.get("reverse") and args["G"].is_directed():
         return "the order of predecessors is not converted"
     return None
 
 
-def _neighbors(arguments) -> str | None:
-    return None if arguments.get("neighbors") is None else "neighbors= is a function"
+def _neighbors(args) -> str | None:
+    return None if args.get("neighbors") is None else "neighbors= is a function"
 
 
 @answers(declines=_neighbors)

@@ -17,22 +17,20 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph, engine_graph
 from dgraph.networkx_backend.engine_runs import solve
 
 
-def _undirected(arguments) -> str | None:
-    if arguments["G"].is_directed():
+def _undirected(args) -> str | None:
+    if args["G"].is_directed():
         raise nx.NetworkXNotImplemented("not implemented for directed type")
-    if arguments["G"].is_multigraph() and arguments.get("algorithm") in ("boruvka", "borůvka"):
+    if args["G"].is_multigraph() and args.get("algorithm") in ("boruvka", "borůvka"):
         raise nx.NetworkXNotImplemented("not implemented for multigraph type")
     return None
 
 
-def _without_keys(arguments) -> str | None:
+def _without_keys(args) -> str | None:
     """Decline keys that were not converted; NetworkX keeps them where it keeps attributes."""
-    converted = (
-        arguments["G"].is_multigraph() and isinstance(arguments["G"], ConvertedGraph) and arguments["G"].source is None
-    )
-    if converted and arguments.get("keys", True):
+    converted = args["G"].is_multigraph() and isinstance(args["G"], ConvertedGraph) and args["G"].source is None
+    if converted and args.get("keys", True):
         return "keys of parallel edges are converted together with attributes only; give keys=False, or data=True"
-    return _undirected(arguments)
+    return _undirected(args)
 
 
 @answers(declines=_without_keys)

@@ -11,12 +11,10 @@ from dgraph.networkx_backend.engine_runs import solve
 from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, position
 
 
-def _closed_given(arguments) -> str | None:
-    if arguments["G"].is_directed() or arguments["G"].is_multigraph():
+def _closed_given(args) -> str | None:
+    if args["G"].is_directed() or args["G"].is_multigraph():
         return "the engine counts triangles of undirected graphs without parallel edges"
-    return (
-        None if arguments.get("weight") is None else "weight= is given, and the engine counts triangles without weights"
-    )
+    return None if args.get("weight") is None else "weight= is given, and the engine counts triangles without weights"
 
 
 @answers(declines=_closed_given)
@@ -48,10 +46,10 @@ def transitivity(G: ConvertedGraph) -> float:
     return closed / int(_pairs(G).sum()) if closed else 0
 
 
-def _set_given(arguments) -> str | None:
-    if arguments.get("nodes") and are_nodes(arguments["G"], arguments["nodes"]):
+def _set_given(args) -> str | None:
+    if args.get("nodes") and are_nodes(args["G"], args["nodes"]):
         return "nodes= are given, which the engine's set need not contain"
-    graph = arguments["G"]
+    graph = args["G"]
     if graph.is_directed():
         raise nx.NetworkXNotImplemented("not implemented for directed type")
     return None if len(graph) else "the graph has no node to begin with"

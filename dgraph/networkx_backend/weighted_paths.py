@@ -78,10 +78,10 @@ def bidirectional_dijkstra(G: ConvertedGraph, source, target, weight="weight") -
     return _pair(G, [first], target, None, weight, f"No path between {source} and {{}}.")
 
 
-def _guided(arguments) -> str | None:
-    if arguments.get("heuristic") is not None:
+def _guided(args) -> str | None:
+    if args.get("heuristic") is not None:
         return "heuristic= is a function"
-    return "cutoff= of A* bounds distances with the heuristic" if arguments.get("cutoff") else None
+    return "cutoff= of A* bounds distances with the heuristic" if args.get("cutoff") else None
 
 
 @answers(declines=_guided)

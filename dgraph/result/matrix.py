@@ -213,11 +213,9 @@ class DistanceMatrix:
     def _places(self, argument: str, vertices: Sequence[int | str]) -> np.ndarray:
         """Return the rows of vertices; collective."""
         wanted = np.array([vertex_number(argument, vertex, self.names, self.comm) for vertex in vertices], np.int64)
-        places = np.searchsorted(self.ids, wanted)
-        present = (
-            self.ids[np.minimum(places, max(len(self.ids) - 1, 0))] == wanted if len(self.ids) else wanted != wanted
-        )
-        if not present.all():
-            first = vertices[int(np.argmin(present))]
+        rows = np.searchsorted(self.ids, wanted)
+        match = self.ids[np.minimum(rows, max(len(self.ids) - 1, 0))] == wanted if len(self.ids) else wanted != wanted
+        if not match.all():
+            first = vertices[int(np.argmin(match))]
             raise UsageError(f"{argument}: {first!r} is not a vertex of the graph; pass one of its ids")
-        return places
+        return rows

@@ -239,9 +239,7 @@ class Rounds:
         """Return the frontier's ``vertices``, ``edges`` and ``largest`` degree (0 if the schedule does not use it)."""
         words = self._machine.words
         numbers = control_block.QUEUED, control_block.LOCAL_EDGES, control_block.LARGEST
-        return {
-            name: int(words[position]) for name, position in zip(("vertices", "edges", "largest"), numbers, strict=True)
-        }
+        return {name: int(words[i]) for name, i in zip(("vertices", "edges", "largest"), numbers, strict=True)}
 
     def edges_by_block(self) -> np.ndarray:
         """Return the edges that each thread block has visited so far, int64; needs ``record``."""

@@ -121,10 +121,7 @@ def reachability(
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
     named, limit = _named(distributed, columns, parameters), parameters["depth_limit"]
-    gids, columns_of_sources = (
-        distributed.block.ids.to_gid(np.array(named, np.int64), distributed.comm),
-        list(columns.values()),
-    )
+    gids, claims = (distributed.block.ids.to_gid(np.array(named, np.int64), distributed.comm), list(columns.values()))
     arcs, rule = Arcs(distributed), Rule("a path leads where the answer says", "vertex {v} has {x} from {s}")
     for first in range(0, len(gids), 64):
         seen = np.zeros(len(distributed.gids), np.uint64)
@@ -133,7 +130,7 @@ def reachability(
                 break
             seen |= new
         for i, gid in enumerate(gids[first : first + 64].tolist()):
-            column, source = columns_of_sources[first + i], np.full(len(seen), gid)
+            column, source = claims[first + i], np.full(len(seen), gid)
             rule.test(
                 column != (seen >> np.uint64(i) & np.uint64(1)), {"v": distributed.gids, "s": source}, {"x": column}
             )
@@ -165,13 +162,13 @@ def bc(
     sources, arcs = chosen_sources(distributed, parameters), Arcs(distributed)
     n, directed, endpoints = int(distributed.starts[-1]), distributed.block.directed, parameters["endpoints"]
     scale = np.where(np.isin(gids, sources), *_scales(n, len(sources), directed, parameters))
-    known_scale = ~np.isnan(scale)
-    sums = np.where(known_scale, claimed / np.where(known_scale, scale, 1.0), 0.0)
+    scaled = ~np.isnan(scale)
+    sums = np.where(scaled, claimed / np.where(scaled, scale, 1.0), 0.0)
     least = Rule("betweenness is at least 0", "vertex {v} has {x}")
-    least.test((np.isnan(claimed) == known_scale) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": claimed})
+    least.test((np.isnan(claimed) == scaled) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": claimed})
     distributed.judge(least)
     if parameters["weighted"]:
-        return _by_weights(arcs, sources, endpoints, sums, claimed, known_scale, scale)
+        return _by_weights(arcs, sources, endpoints, sums, claimed, scaled, scale)
     again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
     part, counted = np.zeros(len(gids)), 0
     for source in again.tolist():
@@ -181,15 +178,13 @@ def bc(
             counted += 1
     if counted == len(sources):
         equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
-        equal.test(
-            known_scale & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale}
-        )
+        equal.test(scaled & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
         distributed.judge(equal)
         return [f"dependencies of all {counted} sources were computed again"]
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
-    bound.test(known_scale & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
+    bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
     distributed.judge(bound)
-    wanted = float(sum(arcs.inner(sources[first : first + 64], 2 * endpoints) for first in range(0, len(sources), 64)))
+    wanted = float(sum(arcs.inner(sources[i : i + 64], 2 * endpoints) for i in range(0, len(sources), 64)))
     total = distributed.sum(sums)
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and distributed.comm.rank == 0])
     whole = Rule("the total is that of the distances", "dependencies sum to {x}, and distances to {y}")

@@ -139,11 +139,7 @@ def edge_bc(
         return [f"dependencies of all {counted} sources were computed again"]
     if weighted and distributed.block.weights is not None:
         return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
-    wanted = (
-        scale
-        * (1 + undirected)
-        * sum(arcs.inner(sources[first : first + 64], 1) for first in range(0, len(sources), 64))
-    )
+    wanted = scale * (1 + undirected) * sum(arcs.inner(sources[i : i + 64], 1) for i in range(0, len(sources), 64))
     total = distributed.sum(values)
     whole = Rule("the total is that of the distances", "values sum to {x}, and distances to {y}")
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and comm.rank == 0])

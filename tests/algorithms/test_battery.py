@@ -91,11 +91,7 @@ def combinations(name, thorough=THOROUGH, step=0):
     """Return a graph's combinations; four consecutive numbers of ranks, or steps, cover every direction."""
     if name in thorough:
         turn = THOROUGH.index(name) + world().size
-        return [
-            combination
-            for i, combination in enumerate(COMBINATIONS)
-            if EVERYTHING or (i + i // len(DIRECTIONS) + turn) % 2 == 0
-        ]
+        return [c for i, c in enumerate(COMBINATIONS) if EVERYTHING or (i + i // len(DIRECTIONS) + turn) % 2 == 0]
     turn = 5 * list(CASES).index(name) + 11 * world().size + 7 * step
     return [COMBINATIONS[turn % len(COMBINATIONS)]]
 

@@ -34,12 +34,8 @@ def path(tmp_path_factory):
 
 
 def distances(result):
-    columns = result.gather()
-    return (
-        dict(zip(columns["vertex"].tolist(), columns["distance"].tolist(), strict=True))
-        if columns is not None
-        else None
-    )
+    table = result.gather()
+    return dict(zip(table["vertex"].tolist(), table["distance"].tolist(), strict=True)) if table is not None else None
 
 
 @pytest.mark.mpi

@@ -175,11 +175,7 @@ def cases():
         function = next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
         if function is not None:
             parameters = inspect.signature(function).parameters.keys()
-            answered = [
-                variant
-                for variant in variants
-                if variant.keys() <= parameters and ("seed" not in variant or VERSION >= (3, 6))
-            ]
+            answered = [v for v in variants if v.keys() <= parameters and ("seed" not in v or VERSION >= (3, 6))]
             yield pytest.param(name, kinds, answered, id=name)
 
 

@@ -211,9 +211,7 @@ def test_threads_convert_pieces_from_a_few_slots(dtype, monkeypatch):
         return some.astype(np.int64) + 1
 
     for _ in range(2):
-        fetched = copier.fetch(
-            (values[first : first + rows] for first in range(0, values.size, rows)), slowly, values.size
-        )
+        fetched = copier.fetch((values[i : i + rows] for i in range(0, values.size, rows)), slowly, values.size)
         assert fetched.dtype == np.int64
         assert np.array_equal(fetched, values.astype(np.int64) + 1)
     assert gpu.bytes == downloads.SLOTS * 80

@@ -36,11 +36,7 @@ GET /metrics
 @serving
 async def test_the_document_has_every_route_with_its_problems(one):
     document = (await one.http.get("/openapi.json")).json()
-    routes = {
-        (method.upper(), path): documented
-        for path, one in document["paths"].items()
-        for method, documented in one.items()
-    }
+    routes = {(method.upper(), path): row for path, one in document["paths"].items() for method, row in one.items()}
     assert set(map(tuple, (line.split() for line in ROUTES.strip().splitlines()))) <= set(routes)
     for (method, path), operation in routes.items():
         assert operation.get("summary"), path
@@ -79,9 +75,7 @@ async def test_the_schemas_of_algorithms_are_those_of_the_register(one):
     for entry in schemas:
         Draft202012Validator.check_schema(entry["parameters"])
         parameters = ALGORITHMS[entry["name"]].parameters.values()
-        assert set(entry["parameters"]["properties"]) == {
-            parameter.name for parameter in parameters if not parameter.on_host
-        }
+        assert set(entry["parameters"]["properties"]) == {p.name for p in parameters if not p.on_host}
         assert "vertex" in entry["columns"]["properties"]
     bfs = next(schema for schema in schemas if schema["name"] == "bfs")
     check = Draft202012Validator(bfs["parameters"]).is_valid

@@ -84,10 +84,8 @@ def test_lookup_keeps_the_order_asked_and_shows_missing_values_as_none(served, l
     served.run("web", "bfs", job="look", parameters={"source": 1}, keep=True)
     here = dgraph.bfs(local, source=1).to_arrow().to_pylist()
     asked = [200, 1, 3, 200, 0]
-    columns = served.call("lookup", job="look", vertices=asked)["columns"]
-    assert [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] == [
-        here[v] for v in asked
-    ]
+    table = served.call("lookup", job="look", vertices=asked)["columns"]
+    assert [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)] == [here[v] for v in asked]
     refused(served, "UsageError", "256", op="lookup", job="look", vertices=[1, 256])
     refused(served, "UsageError", "'a'", op="lookup", job="look", vertices=["a"])
     assert served.call("release", job="look") == {}

@@ -206,9 +206,7 @@ def lollipop():
 
 @case("cores inside cores: removals cascade, and k jumps over empty levels", directed=False)
 def nested_cores():
-    cliques = [
-        (offset + u, offset + v) for offset, size in ((0, 3), (10, 7), (20, 14)) for u in range(size) for v in range(u)
-    ]
+    cliques = [(low + u, low + v) for low, size in ((0, 3), (10, 7), (20, 14)) for u in range(size) for v in range(u)]
     return 40, [*cliques, (2, 10), (16, 20)]
 
 

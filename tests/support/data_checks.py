@@ -70,9 +70,7 @@ def _loaded(file: Path, comm: Comm, follows: bool, asked) -> dict[str, dgraph.Gr
         "ranks": dgraph.Graph.load(str(file), comm=comm, device=device),
         "alone": dgraph.Graph.load(str(file), comm=SerialComm(), device="cpu"),
     }
-    return {
-        name: graph if follows or not graph.directed else graph.undirected() for name, graph in graphs_by_name.items()
-    }
+    return {name: g if follows or not g.directed else g.undirected() for name, g in graphs_by_name.items()}
 
 
 def _is_right(algorithm: str, settings: dict, graph: dgraph.Graph, wanted: dict[str, np.ndarray], comm: Comm) -> bool:

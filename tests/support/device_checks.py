@@ -99,12 +99,10 @@ def check(size: tuple[int, int], algorithms, chosen, grids, runs: int) -> int:
             print(name, *options.values(), flush=True)
             for blocks in grids:
                 for run in range(runs):
-                    answer = solved(device_graph, name, Options(blocks=blocks, **options))
+                    ours = solved(device_graph, name, Options(blocks=blocks, **options))
                     wanted = right[name.partition(" ")[0]]
                     count += 1
-                    if not (
-                        np.allclose(answer, wanted, rtol=1e-12) if name == "pagerank" else (answer == wanted).all()
-                    ):
+                    if not (np.allclose(ours, wanted, rtol=1e-12) if name == "pagerank" else (ours == wanted).all()):
                         wrong += 1
                         print(f"wrong: {name} {options} on {blocks} blocks, run {run}", flush=True)
     print(f"{count} answers of {len(algorithms)} algorithms × {len(chosen)} schedules, {n} vertices: {wrong} wrong")

@@ -46,9 +46,7 @@ def judged(evidence, algorithm, columns, graph, result, parameters):
 def hosts(monkeypatch):
     """List that grows whenever a certificate runs on the CPU."""
     provers, init = [], HostProver.__init__
-    monkeypatch.setattr(
-        HostProver, "__init__", lambda self, *arguments: (provers.append(self), init(self, *arguments))[1]
-    )
+    monkeypatch.setattr(HostProver, "__init__", lambda self, *args: (provers.append(self), init(self, *args))[1])
     return provers
 
 

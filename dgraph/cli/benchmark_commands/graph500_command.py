@@ -68,24 +68,19 @@ def _do(comm: Comm, args: dict[str, Any]) -> int:
         searches = Searches(graph, spec, args.get("roots", ROOTS), seed, not args.get("skip_validation", False))
         trace = Trace(comm, ["graph500"])
         run(searches, graph, trace=trace, progress=progress)
-    measured = searches.measured
-    here = sum(trace.seconds.get(name, 0.0) for name in ("partition", "build")) + measured.prepared
+    runs = searches.measured
+    here = sum(trace.seconds.get(name, 0.0) for name in ("partition", "build")) + runs.prepared
     construction = comm.largest(int(1e9 * (construction + here))) / 1e9
     if comm.rank == 0:
-        head: dict[str, float] = {
-            "SCALE": scale,
-            "edgefactor": factor,
-            "NBFS": len(measured.roots),
-            "graph_generation": 0,
-        }
+        head: dict[str, float] = {"SCALE": scale, "edgefactor": factor, "NBFS": len(runs.roots), "graph_generation": 0}
         head["num_mpi_processes"] = comm.size
         head["construction_time"] = float(f"{construction:g}")
         if "json" in args:
-            pairs = zip(measured.seconds, measured.edges, strict=True)
+            pairs = zip(runs.seconds, runs.edges, strict=True)
             pace = statistics([seconds / edges for seconds, edges in pairs])["mean"]
-            print(json.dumps(head | {"harmonic_mean_TEPS": 1 / pace} | vars(measured)))
+            print(json.dumps(head | {"harmonic_mean_TEPS": 1 / pace} | vars(runs)))
         else:
-            lines = [*head.items(), *figures("bfs", measured.seconds, measured.edges, measured.validating)]
+            lines = [*head.items(), *figures("bfs", runs.seconds, runs.edges, runs.validating)]
             print(*(formatted(*line) for line in lines), sep="\n")
     return 0
 

@@ -55,23 +55,17 @@ def save_text(file: SharedFile, rows: Rows) -> None:
     """Write LDBC Graphalytics' ``vertex value`` lines of the first column, or ``source target value`` lines."""
     if "vertex" not in rows.columns:
         every = rows.columns.items()
-        _write_text(
-            file,
-            rows,
-            lambda rows_of_block: csv_text.rows({name: values[rows_of_block] for name, values in every}, (), b" "),
-        )
+        _write_text(file, rows, lambda part: csv_text.rows({name: v[part] for name, v in every}, (), b" "))
         return
     vertex, values, *_ = rows.columns.values()
-    _write_text(file, rows, lambda block: vertex_text.lines(vertex[block], values[block], rows.infinity))
+    _write_text(file, rows, lambda part: vertex_text.lines(vertex[part], values[part], rows.infinity))
 
 
 def save_csv(file: SharedFile, rows: Rows) -> None:
     """Write every column as CSV below a line of column names; names are quoted if needed, missing values empty."""
     head = csv_text.header(rows.columns) if file.comm.rank == 0 else b""
     columns = rows.columns.items()
-    _write_text(
-        file, rows, lambda block: csv_text.rows({name: values[block] for name, values in columns}, rows.nullable), head
-    )
+    _write_text(file, rows, lambda part: csv_text.rows({name: v[part] for name, v in columns}, rows.nullable), head)
 
 
 def _write_text(file: SharedFile, rows: Rows, text: Callable[[slice], bytes], head: bytes = b"") -> None:

@@ -184,9 +184,7 @@ class Catalogue(Entries):
         op, fields = ("open", {}) if version.stored else (version.op, dict(version.fields))
         base = version.number
         if op == "change":
-            before = [
-                other.number for other in graph.versions.values() if other.stored and other.number < version.number
-            ]
+            before = [v.number for v in graph.versions.values() if v.stored and v.number < version.number]
             if not before:
                 return self._failed(graph, version, "UsageError", "the version that it changes does not exist")
             base, fields["new_version"] = before[-1], version.number

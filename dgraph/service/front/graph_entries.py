@@ -176,16 +176,12 @@ class Entries:
             Problem: 404 for a version that does not exist, 422 if the graph failed to load.
         """
         if number is not None:
-            version_found = graph.versions.get(number)
-            if version_found is None or version_found.state == "failed":
+            match = graph.versions.get(number)
+            if match is None or match.state == "failed":
                 have = ", ".join(str(n) for n, one in graph.versions.items() if one.state != "failed")
-                why = (
-                    f"; it failed: {version_found.error['message']}"
-                    if version_found is not None and version_found.error
-                    else ""
-                )
+                why = f"; it failed: {match.error['message']}" if match is not None and match.error else ""
                 raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", "NotFound")
-            return version_found
+            return match
         if graph.current is None and graph.state == "failed":
             raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
         return graph.current
@@ -196,9 +192,9 @@ class Entries:
         Raises:
             Problem: as of :meth:`version`.
         """
-        version_found = self.version(graph, number)
+        match = self.version(graph, number)
         newer = number is None and any(other.state == "loading" for other in graph.versions.values())
-        return None if newer else version_found
+        return None if newer else match
 
     def of_job(self, job: Job) -> Version | None:
         """Return the version of a job, by default the newest; None while the first load is under way.

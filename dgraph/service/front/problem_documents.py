@@ -181,12 +181,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         problems = [
-            {
-                "where": ".".join(map(str, problem["loc"])),
-                "message": problem["msg"],
-                "got": str(problem.get("input"))[:80],
-            }
-            for problem in error.errors()[:20]
+            {"where": ".".join(map(str, fault["loc"])), "message": fault["msg"], "got": str(fault.get("input"))[:80]}
+            for fault in error.errors()[:20]
         ]
         unparsed = any(problem["type"] == "json_invalid" for problem in error.errors())
         first = problems[0]

@@ -57,7 +57,7 @@ class HeldGraphs:
             NotFound: the ranks do not hold it.
         """
         if (name, version) not in self._graphs:
-            versions = sorted(number for owner, number in self._graphs if owner == name)
+            versions = sorted(number for graph_name, number in self._graphs if graph_name == name)
             there = f"its versions here are {', '.join(map(str, versions))}" if versions else "load it first"
             raise NotFound(f"the ranks do not hold version {version} of the graph {name!r}; {there}")
         graph = self._graphs[name, version]

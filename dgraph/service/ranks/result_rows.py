@@ -82,10 +82,8 @@ def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
     comm, numbers = result.comm, _numbers(result)
     asked = _asked(result, vertices)
     ids = numbers["vertex"]
-    rows_asked = np.searchsorted(ids, asked)
-    here = np.flatnonzero(
-        (rows_asked < ids.size) & (ids[np.minimum(rows_asked, max(ids.size - 1, 0))] == asked) if ids.size else []
-    )
+    row = np.searchsorted(ids, asked)
+    here = np.flatnonzero((row < ids.size) & (ids[np.minimum(row, max(ids.size - 1, 0))] == asked) if ids.size else [])
     here = here.astype(np.int64)
     places = np.concatenate(comm.allgatherv(here))
     if places.size < asked.size:
@@ -93,7 +91,7 @@ def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
         raise UsageError(f"{vertices[int(lost)]!r} is not a vertex of the graph; leave it out")
     columns = {}
     for name in numbers:
-        whole = np.concatenate(comm.allgatherv(np.ascontiguousarray(rows_at(numbers, name, rows_asked[here]))))
+        whole = np.concatenate(comm.allgatherv(np.ascontiguousarray(rows_at(numbers, name, row[here]))))
         columns[name] = np.empty_like(whole)
         columns[name][places] = whole
     if result.named is not None:

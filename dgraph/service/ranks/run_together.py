@@ -53,11 +53,9 @@ def run_together(works: Sequence[Algorithm], graph: Graph, trace: Trace, progres
             with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
                 progress.phase("solve", works[0].name)
                 answers = search.search_together(ctx, numbered)
-            for work_given, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
+            for named, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
                 ctx.rounds = rounds
-                results.append(
-                    Outcome.of(work_given, work, answer, ctx, Start(False)).result(graph.version, lazily=False)
-                )
+                results.append(Outcome.of(named, work, answer, ctx, Start(False)).result(graph.version, lazily=False))
         finally:
             backend.leave()
     return results

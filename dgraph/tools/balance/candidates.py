@@ -79,9 +79,7 @@ def candidates(schedules: str, largest: int) -> list[Candidate]:
     listed: list[Candidate] = []
     for name, values in named:
         combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
-        listed += [
-            candidate for candidate in (Candidate(name, options) for options in combinations) if candidate not in listed
-        ]
+        listed += [c for c in (Candidate(name, options) for options in combinations) if c not in listed]
     return listed
 
 

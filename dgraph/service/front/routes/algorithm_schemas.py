@@ -53,11 +53,7 @@ def _algorithm(name: str, algorithm: type[Algorithm]) -> dict[str, Any]:
         "undirected": algorithm.undirected,
         "parameters": {
             "type": "object",
-            "properties": {
-                parameter.name: _parameter(parameter)
-                for parameter in algorithm.parameters.values()
-                if not parameter.on_host
-            },
+            "properties": {p.name: _parameter(p) for p in algorithm.parameters.values() if not p.on_host},
             "required": ["source"] if algorithm.needs_source else [],
             "additionalProperties": False,
         },
