@@ -202,8 +202,8 @@ ALONE = {"gpu": gpu.keep, "pipeline": pipeline.keep}
 """Benchmarks with one file, likewise."""
 
 
-def _named(asked: str | None, known) -> list[str]:
-    return asked.split(",") if asked else list(known)
+def _named(asked: str | None, names) -> list[str]:
+    return asked.split(",") if asked else list(names)
 
 
 def _merge(measured: Path | None, results: Path) -> None:
@@ -214,8 +214,8 @@ def _merge(measured: Path | None, results: Path) -> None:
     for file in sorted(measured.glob("*.json")):
         what, _, ranks = file.stem.partition("-")
         if file.stem not in ALONE and not (what in KEPT and ranks.isdecimal()):
-            known = ", ".join([*(f"{each}-P.json" for each in KEPT), *(f"{each}.json" for each in ALONE)])
-            raise SystemExit(f"{file}: merge knows {known}; leave other files out, or rename them")
+            files = ", ".join([*(f"{stem}-P.json" for stem in KEPT), *(f"{stem}.json" for stem in ALONE)])
+            raise SystemExit(f"{file}: merge knows {files}; leave other files out, or rename them")
         runs = json.loads(file.read_text())["runs"]
         if what in KEPT:
             KEPT[what](results, int(ranks), runs)

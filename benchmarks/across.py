@@ -99,9 +99,9 @@ def measure(
     comm = dgraph.communicator()
     gpu = benchmarking.Gpu(comm)
     rows: list[dict] = []
-    known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-    known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.name}"}
-    document = {"circumstances": known, "chosen": [], "rows": rows}
+    facts = record.circumstances(("cupy-cuda13x", "mpi4py"))
+    facts |= {"command": f"mpirun -n {comm.size} {facts['command']}", "gpu": f"{comm.size} × {gpu.name}"}
+    document = {"circumstances": facts, "chosen": [], "rows": rows}
     for name in graphs:
         weights = "1..255" if any(work.startswith(WEIGHTED) for work in works) else None
         graph, sources = _graph(name, policies[0], count, gpu, comm, weights)
@@ -115,9 +115,9 @@ def measure(
                 more = SETTINGS.get(algorithm, {}) | VARIANTS.get(variant, {"variant": variant})
                 more = {} if work in PROGRAMS else more
                 more["device"] = gpu.backend(**WAYS[traversal])
-                each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
+                starts = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
                 row = {"graph": name, "policy": policy, "algorithm": work, "way": traversal}
-                row |= _measured(graph, PROGRAMS.get(work, algorithm), policy, more, each, repeat)
+                row |= _measured(graph, PROGRAMS.get(work, algorithm), policy, more, starts, repeat)
                 document["chosen"] = row.pop("chosen")
                 rows.append(row)
                 if comm.rank == 0:
@@ -141,12 +141,12 @@ def _graph(name: str, policy: str, count: int, gpu, comm, weights: str | None) -
     return graph, [graph.hub()]
 
 
-def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
+def _measured(graph, algorithm: str | Program, policy: str, more: dict, starts: list[dict], repeat: int) -> dict:
     """Return the medians of every source, the figures of the slowest source, and a digest of the answers."""
-    found, digest = [], 0
+    figures, digest = [], 0
     more = dict(more)
     placed = graph.on(policy=policy, device=more.pop("device"))
-    for source in each:
+    for source in starts:
         runs, calls = [], []
         for _ in range(repeat + 1):
             graph.comm.barrier()
@@ -155,10 +155,10 @@ def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: li
             calls.append(time.perf_counter() - began)
         call = float(graph.comm.allreduce(np.array([statistics.median(calls[1:])]), "max")[0])
         digest = (31 * digest + _digest(runs[0])) % 2**64
-        found.append(_figures(runs[1:]) | {"rounds": runs[-1].rounds, "call": call})
+        figures.append(_figures(runs[1:]) | {"rounds": runs[-1].rounds, "call": call})
     choices = [choice for choice in runs[-1].report["choices"] if choice["what"] in ("gpus", "transport")]
-    medians = [one["seconds"] for one in found]
-    slowest = found[medians.index(max(medians))]
+    medians = [one["seconds"] for one in figures]
+    slowest = figures[medians.index(max(medians))]
     return slowest | {"each": medians, "answer": f"{digest:016x}", "chosen": choices}
 
 

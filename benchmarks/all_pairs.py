@@ -104,7 +104,7 @@ def _sum(distances: Any) -> float:
 def _table(rows: list[dict]) -> str:
     lines = ["| graph | n | m | method | s (least–most) | pairs / s |", "|-|-|-|-|-|-|"]
     for row in rows:
-        median, least, most = (found(row["seconds"]) for found in (statistics.median, min, max))
+        median, least, most = (statistic(row["seconds"]) for statistic in (statistics.median, min, max))
         lines.append(
             f"| {row['shape']} | {row['n']:,} | {row['m']:,} | {row['method']} | {median:.4f} ({least:.4f}–{most:.4f}) "
             f"| {row['n'] ** 2 / median:.3g} |"

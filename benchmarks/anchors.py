@@ -76,16 +76,16 @@ def graph(name: str) -> Drawn:
         SystemExit: its edges differ from those that the peers were measured on.
     """
     recipe = RECIPES[name]
-    made = drawn(recipe)
-    if (made.arcs, _checksum(*made.rows[1:])) != (recipe.arcs, recipe.checksum):
+    built = drawn(recipe)
+    if (built.arcs, _checksum(*built.rows[1:])) != (recipe.arcs, recipe.checksum):
         raise SystemExit(f"{name}: other edges than the peers ran on; nothing was measured")
-    return made
+    return built
 
 
 def drawn(recipe: Recipe) -> Drawn:
     """Return the graph of any recipe."""
     n, src, dst = _DRAW[recipe.kind](*recipe.numbers)
-    return Drawn(_rows(n, src, dst, recipe), directed=not recipe.symmetric)
+    return Drawn(_sort_rows(n, src, dst, recipe), directed=not recipe.symmetric)
 
 
 def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.Graph, list[int]]:
@@ -93,14 +93,14 @@ def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.G
     import cupy as cp
 
     gpu.free_unused()  # of the graph before
-    made = graph(name)
-    chosen, (offsets, targets, weights) = sources(made, count), made.rows
-    cuts = cp.searchsorted(offsets, cp.arange(1, comm.size) * (made.arcs / comm.size)).tolist()
-    first, last = [0, *cuts, made.n][comm.rank : comm.rank + 2]
+    built = graph(name)
+    chosen, (offsets, targets, weights) = sources(built, count), built.rows
+    cuts = cp.searchsorted(offsets, cp.arange(1, comm.size) * (built.arcs / comm.size)).tolist()
+    first, last = [0, *cuts, built.n][comm.rank : comm.rank + 2]
     low, high = int(offsets[first]), int(offsets[last])
     mine = [(offsets[first : last + 1] - low).get(), targets[low:high].get(), weights[low:high].get()]
-    directed = made.directed
-    del made, offsets, targets, weights
+    directed = built.directed
+    del built, offsets, targets, weights
     gpu.free_unused()
     return dgraph.Graph.from_csr(*mine, directed=directed, comm=comm, keep_loops=True, keep_parallel=True), chosen
 
@@ -146,9 +146,9 @@ def _road(rows, columns, kept, seed):
     import cupy as cp
 
     cp.random.seed(seed)
-    at = cp.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
-    src = cp.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    dst = cp.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    ids = cp.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    src = cp.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    dst = cp.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
     stays = cp.random.random(src.size, dtype=np.float32) < kept
     return rows * columns, src[stays], dst[stays]
 
@@ -156,7 +156,7 @@ def _road(rows, columns, kept, seed):
 _DRAW = {"rmat": _rmat, "uniform": _uniform, "road": _road}
 
 
-def _rows(n: int, src, dst, recipe: Recipe):
+def _sort_rows(n: int, src, dst, recipe: Recipe):
     """Return sorted rows (offsets, targets, weights).
 
     Symmetric: both arcs of every edge, without loops or parallel arcs. Weights: a hash of the two ends.

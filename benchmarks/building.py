@@ -26,11 +26,11 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
             predecessors, as in ``rmat:29/push``.
     """
     comm = dgraph.communicator()
-    rows = [_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
+    rows = [_measure_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
     if comm.rank == 0:
-        known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-        known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {rows[0]['gpu']}"}
-        keep(folder, comm.size, [{"circumstances": known, "rows": rows}])
+        facts = record.circumstances(("cupy-cuda13x", "mpi4py"))
+        facts |= {"command": f"mpirun -n {comm.size} {facts['command']}", "gpu": f"{comm.size} × {rows[0]['gpu']}"}
+        keep(folder, comm.size, [{"circumstances": facts, "rows": rows}])
         print(_table(rows))
 
 
@@ -39,7 +39,7 @@ def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
     record.add(folder, f"building-{ranks}", runs, KEY, TOLD, _table)
 
 
-def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None, repeat: int, comm) -> dict:
+def _measure_row(spec: str, words: str, algorithm: str, policy: str, weights: str | None, repeat: int, comm) -> dict:
     gc.collect()  # free the GPU memory of the previous graph
     asked = words.split("/") if words else []
     more: dict = {"direction": "push"} if "push" in asked else {}

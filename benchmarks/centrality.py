@@ -37,14 +37,14 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Write ``centrality.json`` and ``.md``, and ``weighted_centrality`` for graphs with weights."""
     if set(graphs) - set(LARGE):
         peers.install(("networkit", "igraph"))
-    for file, known in (("centrality", GRAPHS | LARGE), ("weighted_centrality", weighted_centrality.GRAPHS)):
-        rows = _rows([name for name in graphs if name in known], repeat)
+    for file, graphs_of_file in (("centrality", GRAPHS | LARGE), ("weighted_centrality", weighted_centrality.GRAPHS)):
+        rows = _measure_graphs([name for name in graphs if name in graphs_of_file], repeat)
         if rows:
             where = record.circumstances(("networkit", "igraph", "networkx"))
             record.write(folder, file, {"circumstances": where, "rows": rows}, _table(rows))
 
 
-def _rows(graphs: list[str], repeat: int) -> list[dict]:
+def _measure_graphs(graphs: list[str], repeat: int) -> list[dict]:
     """Measure the tasks of each graph."""
     rows = []
     for name in graphs:
@@ -65,10 +65,10 @@ def _timed(name: str, graph: dgraph.Graph, repeat: int) -> Iterator[tuple[str, s
     weighted = name in weighted_centrality.GRAPHS
     for task, sides in (weighted_centrality.tasks if weighted else _tasks)(name, graph).items():
         answers, seconds = peers.alternating(sides, repeat)
-        known = answers["dgraph"]
-        for library, found in answers.items():
-            if found is not None:
-                np.testing.assert_allclose(found, known, 1e-9, 1e-12, err_msg=f"{task} of {name}: {library}")
+        right = answers["dgraph"]
+        for library, values in answers.items():
+            if values is not None:
+                np.testing.assert_allclose(values, right, 1e-9, 1e-12, err_msg=f"{task} of {name}: {library}")
         yield from ((task, library, seconds[library]) for library in sides)
 
 
@@ -108,8 +108,8 @@ def _tasks(name: str, graph: dgraph.Graph) -> dict[str, dict[str, Task]]:
         return np.array(algorithm.scores()) if column else None
 
     def searches():
-        found = dgraph.run("multi_source_bfs", graph, sources=list(range(SEARCHES)))
-        return found.columns[f"distance_{SEARCHES - 1}"]
+        result = dgraph.run("multi_source_bfs", graph, sources=list(range(SEARCHES)))
+        return result.columns[f"distance_{SEARCHES - 1}"]
 
     def one_by_one():
         for source in range(SEARCHES):
@@ -142,8 +142,8 @@ def _tasks(name: str, graph: dgraph.Graph) -> dict[str, dict[str, Task]]:
         other.add_nodes_from(range(graph.n))
 
         def networkx_closeness():
-            found = nx.closeness_centrality(other)
-            return np.array([found[v] for v in range(graph.n)])
+            scores = nx.closeness_centrality(other)
+            return np.array([scores[v] for v in range(graph.n)])
 
         closeness["networkx"] = networkx_closeness
     tasks: dict[str, dict[str, Task]] = {
@@ -161,5 +161,5 @@ def _table(rows: list[dict]) -> str:
 
 
 def _line(row: dict) -> str:
-    median, least, most = (found(row["seconds"]) for found in (statistics.median, min, max))
+    median, least, most = (statistic(row["seconds"]) for statistic in (statistics.median, min, max))
     return f"| {row['graph']} | {row['task']} | {row['library']} | {median:.3f} ({least:.3f}–{most:.3f}) |"

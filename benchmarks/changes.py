@@ -72,28 +72,28 @@ def _rank(name: str, repeat: int, told: Path) -> None:
     add, weights = rng.integers(0, graph.n, (size, 2)), rng.integers(1, 256, size)
     first = np.stack([block.sources()[: size // comm.size], block.targets[: size // comm.size]], axis=1)
     for what, gone in (("insertions", None), ("insertions and deletions", first.astype(np.int64))):
-        rebuilt, started, alone, made = [], [], [], graph
+        rebuilt, started, alone, changed = [], [], [], graph
         for _ in range(repeat + 1):
-            made, spent = timed(_changed, comm, graph, add, gone, weights)
-            _, rest = timed(dgraph.bfs, made, **START)
+            changed, spent = timed(_changed, comm, graph, add, gone, weights)
+            _, rest = timed(dgraph.bfs, changed, **START)
             alone.append(spent)
             started.append([one + other for one, other in zip(spent, rest, strict=True)])
-        order = rng.permutation(made.block.targets.size)
-        listed = [each[order] for each in (made.block.sources(), made.block.targets, made.block.weights)]
+        order = rng.permutation(changed.block.targets.size)
+        listed = [values[order] for values in (changed.block.sources(), changed.block.targets, changed.block.weights)]
         rebuilt = [timed(_built, graph, *listed)[1] for _ in range(repeat + 1)]
         rows.append({"what": f"{what}, to the first run", "before": rebuilt[1:], "after": started[1:]})
         rows.append({"what": f"{what}, with_edges alone", "before": rebuilt[1:], "after": alone[1:]})
-    answers = {each: dgraph.run(each, graph, **settings) for each, settings in ALGORITHMS.items()}
-    made = _changed(comm, graph, add, None, weights)
-    for each, settings in ALGORITHMS.items():
+    answers = {work: dgraph.run(work, graph, **settings) for work, settings in ALGORITHMS.items()}
+    changed = _changed(comm, graph, add, None, weights)
+    for work, settings in ALGORITHMS.items():
         pairs, runs = [], []
         for _ in range(repeat + 1):
-            runs = [timed(dgraph.run, each, made, previous=old, **settings) for old in (None, answers[each])]
+            runs = [timed(dgraph.run, work, changed, previous=old, **settings) for old in (None, answers[work])]
             pairs.append([spent for _, spent in runs])
         cold, warm = zip(*pairs[1:], strict=True)
         results = [result for result, _ in runs]
         edges = [result.report["rounds"]["frontier_edges"] for result in results]
-        row = {"what": each, "before": cold, "after": warm, "edges": edges, "started": results[1].summary["started"]}
+        row = {"what": work, "before": cold, "after": warm, "edges": edges, "started": results[1].summary["started"]}
         rows.append(row | {"rounds": [result.rounds for result in results]})
     if comm.rank == 0:
         told.write_text(json.dumps([{"graph": name, "ranks": comm.size, "edges_changed": size, **row} for row in rows]))
@@ -107,12 +107,12 @@ def _changed(comm, graph, add, remove, weights):
 
 def _built(graph, src, dst, weights):
     """Build a graph of each rank's arcs, which are in no order; partition it and start a run."""
-    made = dgraph.Graph.from_edges(src, dst, weights, n=graph.n, directed=True)
-    dgraph.bfs(made, **START)
+    graph_anew = dgraph.Graph.from_edges(src, dst, weights, n=graph.n, directed=True)
+    dgraph.bfs(graph_anew, **START)
 
 
 def _least(times: list[list[float]]) -> tuple[float, float]:
-    return tuple(min(each[i] for each in times) for i in (0, 1))  # type: ignore[return-value]
+    return tuple(min(time[i] for time in times) for i in (0, 1))  # type: ignore[return-value]
 
 
 def _table(rows: list[dict]) -> str:
@@ -123,7 +123,7 @@ def _table(rows: list[dict]) -> str:
     ]
     for row in rows:
         (wall, cpu), (wall2, cpu2) = _least(row["before"]), _least(row["after"])
-        edges, rounds = (" → ".join(f"{each:,}" for each in row.get(key, ())) for key in ("edges", "rounds"))
+        edges, rounds = (" → ".join(f"{count:,}" for count in row.get(key, ())) for key in ("edges", "rounds"))
         lines.append(
             f"| {row['graph']} | {row['ranks']} | {row['what']} | {wall:.3f} | {cpu:.3f} | {wall2:.3f} | {cpu2:.3f} | "
             f"{100 * cpu2 / cpu:.1f} % | {edges} | {rounds} |"

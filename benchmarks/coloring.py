@@ -54,7 +54,7 @@ def _table(rows: list[dict]) -> str:
 def _line(row: dict) -> str:
     words = [row["way"]["variant"]]
     words += [f"--{name.replace('_', '-')} {value}" for name, value in row["way"].items() if name != "variant"]
-    median, least, most = (1e3 * found(row["seconds"]) for found in (statistics.median, min, max))
+    median, least, most = (1e3 * statistic(row["seconds"]) for statistic in (statistics.median, min, max))
     return (
         f"| {row['graph']} | {' '.join(words)} | {row['colors']:,} | {row['rounds']:,} "
         f"| {median:,.2f} ({least:,.2f}–{most:,.2f}) |"

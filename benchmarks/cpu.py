@@ -29,13 +29,13 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         tasks = {"dgraph": peers.ours(arrays)} | {peer: make(arrays) for peer, make in peers.PEERS.items()}
         print(f"{name}: {arrays.n:,} vertices, {arrays.targets.size:,} arcs", flush=True)
         for algorithm in ALGORITHMS:
-            row = _row(arrays, algorithm, {k: t[algorithm] for k, t in tasks.items() if algorithm in t}, repeat)
+            row = _measure_row(arrays, algorithm, {k: t[algorithm] for k, t in tasks.items() if algorithm in t}, repeat)
             document["rows"].append(row)
             print(f"  {algorithm}: {row['ratio']:.2f} × {row['fastest']}", flush=True)
     record.write(folder, "cpu", document, _table(document["rows"]))
 
 
-def _row(arrays: Arrays, algorithm: str, tasks: dict[str, peers.Task], repeat: int) -> dict:
+def _measure_row(arrays: Arrays, algorithm: str, tasks: dict[str, peers.Task], repeat: int) -> dict:
     """Return one row: every library runs once per round, each in turn first; a search is the mean over sources."""
     sources = arrays.sources if algorithm in SEARCHES else arrays.sources[:1]
     _check(algorithm, {name: task(sources[0]) for name, task in tasks.items()})

@@ -53,14 +53,14 @@ def _networkx(repeat: int) -> list[dict]:
     graph.add_nodes_from(range(VERTICES))
     graph.add_edges_from(zip(*rng.integers(0, VERTICES, (2, EDGES)).tolist(), strict=True))
     edges = f"{graph.number_of_edges():,} edges"
-    found = nx.pagerank(graph, backend="dgraph")
+    ours = nx.pagerank(graph, backend="dgraph")
     graph.__networkx_cache__.clear()
     rows = [
         _timed(f"networkx.pagerank(backend='dgraph'), {edges}", repeat, lambda: nx.pagerank(graph, backend="dgraph")),
         _timed(f"networkx.pagerank by SciPy, {edges}", 1, lambda: nx.pagerank(graph, backend="networkx")),
     ]
-    known = nx.pagerank(graph, backend="networkx")
-    worst = max(abs(found[v] - known[v]) for v in graph)
+    theirs = nx.pagerank(graph, backend="networkx")
+    worst = max(abs(ours[v] - theirs[v]) for v in graph)
     if worst > 1e-6:
         raise SystemExit(f"ranks differ from NetworkX's by up to {worst}")
     return rows

@@ -32,9 +32,9 @@ def measure(graphs: list[str], folder: Path) -> None:
             owner = np.arange(block.n) * parts // block.n
             cores = np.zeros(block.n, np.int64)
             peeled, alone = peel(offsets, targets, owner, cores)
-            found, edges = cores.copy(), np.zeros(2, np.int64)
-            rounds, exchanges = estimate(offsets, targets, owner, FEW, found, edges)
-            if not np.array_equal(found, cores):
+            estimates, edges = cores.copy(), np.zeros(2, np.int64)
+            rounds, exchanges = estimate(offsets, targets, owner, FEW, estimates, edges)
+            if not np.array_equal(estimates, cores):
                 raise RuntimeError(f"{name}: estimates fell to other numbers than peeling finds")
             looked, told = edges / max(len(targets), 1)
             rows.append({

@@ -68,12 +68,12 @@ def solve(graph: benchmarking.GpuGraph, work: str, source: int, repeat: int) -> 
     """Return seconds of ``repeat`` runs after a first one that does not count, and rounds of the last."""
     if work == "sssp" and graph.has_hubs:
         return benchmarking.gathered_sssp(graph, source, repeat)
-    made, forced = program(work, source, graph)
-    found = []
+    fields, forced = program(work, source, graph)
+    times = []
     for _ in range(repeat + 1):
-        machine = benchmarking.Rounds(graph, made, forced)
-        found.append(machine.seconds())
-    return found[1:], machine.rounds
+        machine = benchmarking.Rounds(graph, fields, forced)
+        times.append(machine.seconds())
+    return times[1:], machine.rounds
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
@@ -90,14 +90,14 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         gpu.wait()
         built = time.perf_counter() - began
         for row in rows:
-            each = []
+            medians = []
             for source in anchors.sources(drawn, row.sources):
                 times, rounds = solve(graph, row.work, source, repeat)
-                each.append(1000 * statistics.median(times))
-                print(f"{name} {row.work} {source}: {each[-1]:.2f} ms, {rounds} rounds", flush=True)
+                medians.append(1000 * statistics.median(times))
+                print(f"{name} {row.work} {source}: {medians[-1]:.2f} ms, {rounds} rounds", flush=True)
             document["rows"].append(
-                {"graph": name, "work": row.work, "milliseconds": each, "gunrock": row.gunrock, "cugraph": row.cugraph,
-                 "build_seconds": built}
+                {"graph": name, "work": row.work, "milliseconds": medians, "gunrock": row.gunrock,
+                 "cugraph": row.cugraph, "build_seconds": built}
             )  # fmt: skip
         del graph, drawn
         gpu.free_unused()

@@ -38,6 +38,6 @@ def _table(rows: list[dict]) -> str:
 
 
 def _line(row: dict) -> str:
-    median, least, most = (1e3 * found(row["seconds"]) for found in (statistics.median, min, max))
+    median, least, most = (1e3 * statistic(row["seconds"]) for statistic in (statistics.median, min, max))
     whole = 1e3 * statistics.median(row["whole"])
     return f"| {row['graph']} | {row['rounds']} | {median:,.2f} ({least:,.2f}–{most:,.2f}) | {whole:,.2f} |"

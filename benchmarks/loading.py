@@ -144,11 +144,11 @@ def _run(ranks: int, reader: str, big: str, small: str) -> dict:
     done = subprocess.run([*launch, sys.executable, "-c", script, big, small], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{reader}\n{done.stdout}\n{done.stderr}")
-    told = [json.loads(each) for each in re.findall(r"{.*?}", done.stdout)]  # two ranks may print on one line
+    told = [json.loads(text) for text in re.findall(r"{.*?}", done.stdout)]  # two ranks may print on one line
     return {
-        "seconds": max(each["seconds"] for each in told),
+        "seconds": max(figures["seconds"] for figures in told),
         "edges": told[0]["edges"],
-        "memory": sum(each["memory"] for each in told),
+        "memory": sum(figures["memory"] for figures in told),
     }
 
 
@@ -160,9 +160,9 @@ def _table(document: dict) -> str:
     ]
     for row in document["rows"]:
         best = sorted(row["runs"], key=lambda run: run["seconds"])[len(row["runs"]) // 2]
-        size, seconds, held = row["bytes"] / 1e6, best["seconds"], best["memory"] / 1e6
+        size, seconds, memory = row["bytes"] / 1e6, best["seconds"], best["memory"] / 1e6
         lines.append(
             f"| {row['reader']} | {size:.0f} | {seconds:.2f} | **{size / seconds:.0f}** | "
-            f"{document['edges'] / 1e6 / seconds:.1f} | {held:.0f} | {held / size:.2f} |"
+            f"{document['edges'] / 1e6 / seconds:.1f} | {memory:.0f} | {memory / size:.2f} |"
         )
     return "\n".join(lines) + "\n"

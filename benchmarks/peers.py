@@ -139,12 +139,12 @@ Job = tuple[Callable, Callable]
 
 def _ours(algorithm: str, n: int, source: int) -> Job:
     column = {"bfs": "distance", "cc": "labels", "pagerank": "pagerank"}[algorithm]
-    given = {"bfs": {"source": source, "return_predecessors": False}, "pagerank": {"tol": 0, "max_iter": ROUNDS}}
+    parameters = {"bfs": {"source": source, "return_predecessors": False}, "pagerank": {"tol": 0, "max_iter": ROUNDS}}
 
     def build(u, v):
         return dgraph.Graph.from_edges(u, v, n=n, directed=False, device="cpu")
 
-    return build, lambda graph: dgraph.run(algorithm, graph, **given.get(algorithm, {})).columns[column]
+    return build, lambda graph: dgraph.run(algorithm, graph, **parameters.get(algorithm, {})).columns[column]
 
 
 def _networkit(algorithm: str, n: int, source: int) -> Job:

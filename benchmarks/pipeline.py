@@ -70,9 +70,9 @@ def command(words: list[str], fresh: bool = False, ranks: int = 0) -> dict:
 def _phases(told: dict, wall: float) -> dict[str, float]:
     """Return seconds by phase of a report's slowest rank; ``other`` is the rest of ``wall``, but for the start."""
     spent = max((rank["seconds"] for rank in told["ranks"]), key=lambda s: s["wall"])
-    found = {name: spent.get(name, 0.0) for name in ("load", "prepare", "compile", "init", "validate", "output")}
-    found |= {"build": spent["build"] + spent["partition"], "rounds": sum(spent[part] for part in PARTS)}
-    return found | {"other": max(min(wall, told["wall_seconds"]) - sum(found.values()), 0.0)}
+    phases = {name: spent.get(name, 0.0) for name in ("load", "prepare", "compile", "init", "validate", "output")}
+    phases |= {"build": spent["build"] + spent["partition"], "rounds": sum(spent[part] for part in PARTS)}
+    return phases | {"other": max(min(wall, told["wall_seconds"]) - sum(phases.values()), 0.0)}
 
 
 def commands(words: str, small: str = "", **options) -> Callable[[bool], Iterator[dict]]:
@@ -113,11 +113,11 @@ def calls(quick: bool) -> Iterator[dict]:
         weighed, plain = dgraph.Graph.load(spec, weights="1..255"), dgraph.Graph.load(spec)
         for algorithm in SEARCHED:
             graph = weighed if algorithm == "sssp" else plain
-            given = {"source": graph.hub()} if algorithm in ("bfs", "sssp") else {}
+            parameters = {"source": graph.hub()} if algorithm in ("bfs", "sssp") else {}
             runs = []
             for _ in range(5 if quick else 50):
                 began = time.perf_counter()
-                result = dgraph.run(algorithm, graph, **given)
+                result = dgraph.run(algorithm, graph, **parameters)
                 wall = time.perf_counter() - began
                 runs.append(_phases(result.report, wall))
                 runs[-1]["other"] += max(wall - result.report["wall_seconds"], 0.0)
@@ -135,8 +135,8 @@ def profile(quick: bool) -> Iterator[dict]:
             profiler.enable()
         dgraph.bfs(graph, source)
     profiler.disable()
-    known = pstats.Stats(profiler).stats.items()  # type: ignore[attr-defined]
-    for (file, line, name), (_, count, own, _, _) in sorted(known, key=lambda one: -one[1][2])[:16]:
+    functions = pstats.Stats(profiler).stats.items()  # type: ignore[attr-defined]
+    for (file, line, name), (_, count, own, _, _) in sorted(functions, key=lambda one: -one[1][2])[:16]:
         where = f"{Path(file).parent.name}/{Path(file).name}:{line}, {name}" if line else name
         yield {"by": f"{where}, {count / calls:.0f} times", "phases": {"other": own / calls}}
 
@@ -196,24 +196,24 @@ def jobs(quick: bool) -> Iterator[dict]:
     ends = rows[once], targets[once]
     graph.close()
     for algorithm in ("bfs", "cc", "pagerank"):
-        known = None
+        agreed = None
         for library, make in peers.JOBS.items():
             runs = []
             for _ in range(2):
                 build, solve = make(algorithm, n, source)
                 steps = [time.perf_counter()]
-                made = build(*ends)
+                built = build(*ends)
                 steps.append(time.perf_counter())
-                answer = np.asarray(solve(made))
+                answer = np.asarray(solve(built))
                 steps.append(time.perf_counter())
                 with tempfile.TemporaryDirectory() as folder:
                     np.savez(Path(folder, "answer"), answer)
                     steps.append(time.perf_counter())
                 runs.append(dict(zip(("build", "rounds", "output"), np.diff(steps).tolist(), strict=True)))
             figure = CHECKED[algorithm](answer)
-            if known not in (None, figure):
-                raise SystemExit(f"{algorithm}: {library} says {figure}, dgraph {known}; nothing was measured")
-            known = figure
+            if agreed not in (None, figure):
+                raise SystemExit(f"{algorithm}: {library} says {figure}, dgraph {agreed}; nothing was measured")
+            agreed = figure
             yield {"by": f"{library}, {algorithm}", "phases": min(runs, key=lambda run: sum(run.values()))}
 
 
@@ -245,22 +245,22 @@ ROWS = {
 
 def measure(rows: list[str], quick: bool, folder: Path) -> None:
     """Run the rows that this machine can, and add them to ``pipeline.json``, ``pipeline.md`` and ``pipeline.svg``."""
-    gpu, found = _gpu(), []
+    gpu, measured = _gpu(), []
     for name in rows:
         if ROWS[name].gpu and gpu is None:
             print(f"{name}: needs a GPU", flush=True)
             continue
         for one in ROWS[name].measure(quick):
             seconds = {phase: one["phases"][phase] for phase in PHASES if one["phases"].get(phase, 0.0) > 0}
-            found.append({"row": name, "goal": ROWS[name].goal, **one, "phases": seconds})
-            print(_line(found[-1]), flush=True)
-    known = record.circumstances(peers.LIBRARIES)
+            measured.append({"row": name, "goal": ROWS[name].goal, **one, "phases": seconds})
+            print(_line(measured[-1]), flush=True)
+    circumstances = record.circumstances(peers.LIBRARIES)
     if gpu is not None:
-        known["gpu"], rates = gpu[0], dict(zip(("pcie", "memory"), gpu[1:], strict=True))
-        for one in found:
+        circumstances["gpu"], rates = gpu[0], dict(zip(("pcie", "memory"), gpu[1:], strict=True))
+        for one in measured:
             moved = [one[kind] / rate for kind, rate in rates.items() if kind in one]
             one |= {"bound": max(moved)} if moved else {}
-    keep(folder, [{"circumstances": known, "rows": found}])
+    keep(folder, [{"circumstances": circumstances, "rows": measured}])
 
 
 def keep(folder: Path, runs: list[dict]) -> None:
@@ -306,7 +306,7 @@ def _seconds(value: float | None) -> str:
 
 def _line(row: dict) -> str:
     parts = ", ".join(f"{name} {_seconds(spent)}" for name, spent in row["phases"].items() if spent > 1e-5)
-    figures = [_seconds(each) for each in (sum(row["phases"].values()), row.get("gain"), row.get("bound"))]
+    figures = [_seconds(value) for value in (sum(row["phases"].values()), row.get("gain"), row.get("bound"))]
     return f"| {row['row']} | {row['by']} | {row['goal']} | {' | '.join(figures)} | {parts} |"
 
 

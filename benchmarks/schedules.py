@@ -74,9 +74,9 @@ class Entry:
         self, graph: benchmarking.GpuGraph, work: str, source: int, record: bool = False
     ) -> benchmarking.Rounds:  # fmt: skip
         """Return a machine that is ready to start."""
-        made, forced = program(work, source, graph)
+        program_of_work, forced = program(work, source, graph)
         return benchmarking.Rounds(
-            graph, made, forced, variant=self.variant, schedule=self.schedule, record=record, **self.options
+            graph, program_of_work, forced, variant=self.variant, schedule=self.schedule, record=record, **self.options
         )
 
 
@@ -95,26 +95,26 @@ def cell(
     gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, entry: Entry, repeat: int
 ) -> dict:
     """Return seconds, bytes and imbalance of one entry for one algorithm."""
-    found = dict(EMPTY)
+    row = dict(EMPTY)
     times: list[float] = []
     try:
         machine = entry.machine(graph, work, source)
-        found["bytes"] = machine.bytes
+        row["bytes"] = machine.bytes
         if machine.schedule in SERIAL and graph.largest > HOPELESS:
             raise Cut(f"not run: one thread would walk {graph.largest:,} edges")
         while len(times) <= repeat and sum(times) < LONG:  # the first run loads kernels; it counts only if it is long
             machine = entry.machine(graph, work, source)
             times.append(solve(gpu, machine))
-        found |= {"seconds": min(times[1:] or times), "rounds": machine.rounds}
+        row |= {"seconds": min(times[1:] or times), "rounds": machine.rounds}
         machine = entry.machine(graph, work, source, record=True)
         solve(gpu, machine, most=RECORDED)
         if queues := machine.queues():
-            found["queues"] = queues
+            row["queues"] = queues
         loads = machine.edges_by_block()
-        found["imbalance"] = imbalance(loads) if loads.any() else None  # pulls without a schedule are not recorded
+        row["imbalance"] = imbalance(loads) if loads.any() else None  # pulls without a schedule are not recorded
     except Cut as cut:
-        found["cut"] = cut.args[0]
-    return found
+        row["cut"] = cut.args[0]
+    return row
 
 
 def imbalance(loads: np.ndarray) -> float:
@@ -143,7 +143,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         for short, work in WORK.items():
             for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
                 row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
-                cut = [each for each in rows if each["schedule"] == entry.name and each["cut"]]
+                cut = [earlier for earlier in rows if earlier["schedule"] == entry.name and earlier["cut"]]
                 row |= NOT_RUN | {"bytes": cut[0]["bytes"]} if cut else cell(gpu, graph, work, source, entry, repeat)
                 rows.append(row)
                 print(*row.values(), flush=True)

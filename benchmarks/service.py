@@ -115,57 +115,59 @@ def _memory(marks: dict[int, dict[str, int]]) -> list[str]:
     return [*lines, "", f"From the first to the last mark: {', '.join(grown)}."]
 
 
-def _trips(found: dict) -> list[str]:
-    here, there = found["in process ms"], found["HTTP ms"]
+def _trips(figures: dict) -> list[str]:
+    here, there = figures["in process ms"], figures["HTTP ms"]
     return [
-        f"bfs on {found['graph']}, top {service_rows.TOP}, {found['queries']} sources, result cache off; loaded in "
-        f"{found['load seconds']:.1f} s, first job {found['first job seconds']:.2f} s. HTTP − in process at p50: "
+        f"bfs on {figures['graph']}, top {service_rows.TOP}, {figures['queries']} sources, result cache off; loaded in "
+        f"{figures['load seconds']:.1f} s, first job {figures['first job seconds']:.2f} s. HTTP − in process at p50: "
         f"**{there['p50'] - here['p50']:.2f} ms**.", "",
         *_latencies({"in process": here, "HTTP round trip": there}),
     ]  # fmt: skip
 
 
-def _arrow(found: dict) -> list[str]:
-    size, count = found["bytes"] / 1e6, len(found["seconds"])
-    best = size / 1e3 / min(found["seconds"])
+def _arrow(figures: dict) -> list[str]:
+    size, count = figures["bytes"] / 1e6, len(figures["seconds"])
+    best = size / 1e3 / min(figures["seconds"])
     return [
-        f"{found['rows']:,} rows, {size:,.0f} MB: **{found['GB/s']:.2f} GB/s** (median of {count}; best {best:.2f})."
+        f"{figures['rows']:,} rows, {size:,.0f} MB: **{figures['GB/s']:.2f} GB/s** "
+        f"(median of {count}; best {best:.2f})."
     ]
 
 
-def _loop(found: list[dict]) -> list[str]:
+def _loop(runs: list[dict]) -> list[str]:
     return [
         f"{service_rows.RATE} bfs queries a second on {service_rows.GRAPH}, top {service_rows.TOP}, "
         f"{service_rows.CONNECTIONS} connections, result cache off; failures: "
-        f"{sum(run['failures'] for run in found)} of {sum(run['queries'] for run in found):,}.", "",
-        *_latencies({f"run {number}": run["ms"] for number, run in enumerate(found, 1)}),
+        f"{sum(run['failures'] for run in runs)} of {sum(run['queries'] for run in runs):,}.", "",
+        *_latencies({f"run {number}": run["ms"] for number, run in enumerate(runs, 1)}),
     ]  # fmt: skip
 
 
-def _most(found: dict) -> list[str]:
-    spent = ", ".join(f"{name} {ms:.2f}" for name, ms in found["CPU ms"].items())
+def _most(figures: dict) -> list[str]:
+    spent = ", ".join(f"{name} {ms:.2f}" for name, ms in figures["CPU ms"].items())
     return [
-        f"{found['queries']:,} bfs queries on {service_rows.GRAPH}, top {service_rows.TOP}, each of "
+        f"{figures['queries']:,} bfs queries on {service_rows.GRAPH}, top {service_rows.TOP}, each of "
         f"{service_rows.CONNECTIONS} connections sends the next one when it has the answer: "
-        f"**{found['queries a second']:.0f} a second**. CPU time of a query in ms: {spent}; the "
+        f"**{figures['queries a second']:.0f} a second**. CPU time of a query in ms: {spent}; the "
         "client is on the same cores.",
-        "", *_latencies({"closed loop": found["ms"]}),
+        "", *_latencies({"closed loop": figures["ms"]}),
     ]  # fmt: skip
 
 
-def _killed(found: dict) -> list[str]:
-    queue = found["waiting jobs"]
+def _killed(figures: dict) -> list[str]:
+    queue = figures["waiting jobs"]
     return [
-        f"503 after {found['503 after']:.2f} s, ready after {found['ready after']:.2f} s, the queue of {len(queue)} "
-        f"{'/'.join(sorted(set(queue)))} after {found['queue done after']:.2f} s; the running job: "
-        f"{found['running job']} ({found['reason']})."
+        f"503 after {figures['503 after']:.2f} s, "
+        f"ready after {figures['ready after']:.2f} s, the queue of {len(queue)} "
+        f"{'/'.join(sorted(set(queue)))} after {figures['queue done after']:.2f} s; the running job: "
+        f"{figures['running job']} ({figures['reason']})."
     ]
 
 
-def _many(found: dict) -> list[str]:
+def _many(figures: dict) -> list[str]:
     return [
-        f"{found['jobs']:,} jobs over {len(service_rows.FEW)} graphs in {found['seconds']:.0f} s, "
-        f"{found['jobs'] / found['seconds']:.0f} a second: {found['states']}.", "", *_memory(found["memory"]),
+        f"{figures['jobs']:,} jobs over {len(service_rows.FEW)} graphs in {figures['seconds']:.0f} s, "
+        f"{figures['jobs'] / figures['seconds']:.0f} a second: {figures['states']}.", "", *_memory(figures["memory"]),
     ]  # fmt: skip
 
 
@@ -174,7 +176,7 @@ LINES: dict[str, Callable[[Any], list[str]]] = {
     "arrow": _arrow,
     "loop": _loop,
     "most": _most,
-    "cancelled": lambda found: [f"Jobs ended early: {found['states']}.", "", *_memory(found["memory"])],
+    "cancelled": lambda figures: [f"Jobs ended early: {figures['states']}.", "", *_memory(figures["memory"])],
     "killed": _killed,
     "many": _many,
 }

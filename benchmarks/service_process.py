@@ -126,28 +126,28 @@ class Service:
     async def memory(self) -> dict[str, int]:
         """Return bytes: of the processes on the host, of the GPU as the service and as its driver see it; and files."""
         _, answer = await Connection(self.socket).request("GET", "/v1/memory")
-        used = sum(each["device_used"] or 0 for each in answer["by_rank"])
+        used = sum(rank["device_used"] or 0 for rank in answer["by_rank"])
         return {"host": self.resident(), "service": used, "gpu": gpu_used(), "files": self.files()}
 
     def resident(self) -> int:
         """Return the resident bytes of the service's processes."""
-        pids, found = [self.process.pid], 0
+        pids, pages = [self.process.pid], 0
         for pid in pids:
             try:
                 pids += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-                found += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+                pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
             except OSError:
                 continue
-        return found
+        return pages
 
     def files(self) -> int:
         """Return the number of files under the state folder."""
-        return sum(1 for each in self.state.rglob("*") if each.is_file())
+        return sum(1 for file in self.state.rglob("*") if file.is_file())
 
     def cpu_seconds(self) -> list[float]:
         """Return the CPU time of the service's processes, the front first."""
         words = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.processes()]
-        return [(int(each[11]) + int(each[12])) / os.sysconf("SC_CLK_TCK") for each in words]
+        return [(int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") for fields in words]
 
     def processes(self) -> list[int]:
         """Return the pids of the service's processes, the front first."""

@@ -117,7 +117,7 @@ async def most(service: Service, asked: Asked) -> dict:
     used = {"front": used[0], "ranks": sum(used[1:]), "client": time.process_time() - mine}
     return {
         "queries": MOST, "queries a second": MOST / seconds, "ms": spread(latencies),
-        "CPU ms": {name: 1e3 * each / MOST for name, each in used.items()},
+        "CPU ms": {name: 1e3 * total / MOST for name, total in used.items()},
     }  # fmt: skip
 
 

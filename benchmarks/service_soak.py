@@ -60,8 +60,8 @@ class Oracle:
         self.n = int(edges.max()) + 1
         self.sources = rng.choice(self.n, SOURCES, replace=False).tolist()
         matrix = coo_array((np.ones(len(edges), np.int8), edges.T), (self.n, self.n)).tocsr()
-        found = shortest_path(matrix, directed=False, unweighted=True, indices=self.sources)
-        self.distances = dict(zip(self.sources, found, strict=True))
+        distances = shortest_path(matrix, directed=False, unweighted=True, indices=self.sources)
+        self.distances = dict(zip(self.sources, distances, strict=True))
         self.components = connected_components(matrix, directed=False)[0]
 
     def distance(self, source: int, vertex: int) -> int | None:
@@ -130,7 +130,7 @@ class Soak:
         answer = await self.submit(connection, "?wait=60&top=3", name, "bfs", source)
         if answer is not None and answer["state"] == "done":
             top = answer["result"]["columns"]
-            right = [self.oracles[name].distance(source, each) for each in top["vertex"]] == top["distance"]
+            right = [self.oracles[name].distance(source, v) for v in top["vertex"]] == top["distance"]
             reached = np.isfinite(self.oracles[name].distances[source])
             largest = self.oracles[name].distances[source][reached].max()
             right = right and max(top["distance"]) == largest and answer["summary"]["reached"] == reached.sum()
@@ -155,10 +155,10 @@ class Soak:
             return
         status, rows = await connection.request("GET", f"/v1/jobs/{id}/result")
         if await self.answered(status, rows):
-            found = np.array([np.inf if each is None else each for each in rows["columns"]["distance"]])
+            distances = np.array([np.inf if distance is None else distance for distance in rows["columns"]["distance"]])
             order = np.array(rows["columns"]["vertex"])
-            right = found.size == self.oracles[name].n and np.array_equal(
-                found, self.oracles[name].distances[source][order]
+            right = distances.size == self.oracles[name].n and np.array_equal(
+                distances, self.oracles[name].distances[source][order]
             )
             self.compared(bool(right), f"rows of bfs of {source} on {name}")
 

@@ -103,7 +103,7 @@ def _table(document: dict) -> str:
     scales = sorted({row["scale"] for row in rows})
     lines = [f"| seconds (median) | {' | '.join(ALGORITHMS)} |", "|-|" + "-|" * len(ALGORITHMS)]
     for scale in scales:
-        found = {row["algorithm"]: statistics.median(row["seconds"]) for row in rows if row["scale"] == scale}
-        lines.append(f"| rmat:{scale} | {' | '.join(f'{found[name]:.4f}' for name in ALGORITHMS)} |")
+        medians = {row["algorithm"]: statistics.median(row["seconds"]) for row in rows if row["scale"] == scale}
+        lines.append(f"| rmat:{scale} | {' | '.join(f'{medians[name]:.4f}' for name in ALGORITHMS)} |")
     costs = ", ".join(f"{cost:.1f} at {ranks}" for ranks, cost in document["rounds"].items())
     return "\n".join(lines) + f"\n\nA round of bfs along a path, which has no work, in µs by ranks: {costs}.\n"

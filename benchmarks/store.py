@@ -56,7 +56,7 @@ def measure(repeat: int, folder: Path) -> None:
         document["written"] = _ranks(PARTS, WRITE, GRAPH, WEIGHTS, store, "hvc", PARTS)
         document["bytes"] = sum(file.stat().st_size for file in store.iterdir())
         document["rows"] = [
-            _row((small, store), ranks, traversal, cold, repeat, document["bytes"])
+            _measure_row((small, store), ranks, traversal, cold, repeat, document["bytes"])
             for ranks in RANKS
             for traversal in ("verified", "not verified")
             for cold in (False, True)
@@ -64,7 +64,7 @@ def measure(repeat: int, folder: Path) -> None:
     record.write(folder, "store", document, _table(document))
 
 
-def _row(stores: tuple[Path, Path], ranks: int, traversal: str, cold: bool, repeat: int, size: int) -> dict:
+def _measure_row(stores: tuple[Path, Path], ranks: int, traversal: str, cold: bool, repeat: int, size: int) -> dict:
     seconds = []
     for _ in range(repeat):
         if cold:

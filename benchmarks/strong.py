@@ -25,7 +25,7 @@ def measure(graphs: list[str] | None, repeat: int, folder: Path) -> None:
     """Write ``strong-cpu.json`` and ``.md``; with a GPU, ``strong-gpu``."""
     rows, gpu = [], None
     for name in graphs or SMALL:
-        graph = made(name)
+        graph = loaded(name)
         result = dgraph.run("scc", graph, validate=True)
         gpu = result.report["ranks"][0].get("gpu")
         tasks = {"dgraph": lambda graph=graph: dgraph.run("scc", graph)}
@@ -41,7 +41,7 @@ def measure(graphs: list[str] | None, repeat: int, folder: Path) -> None:
     record.write(folder, f"strong-{'gpu' if gpu else 'cpu'}", {"circumstances": where, "rows": rows}, _table(rows))
 
 
-def made(name: str) -> dgraph.Graph:
+def loaded(name: str) -> dgraph.Graph:
     """Make one of ``GRAPHS``, R-MAT on the GPU if there is one."""
     if not name.startswith("road"):
         try:
@@ -67,11 +67,11 @@ def _peers(graph: dgraph.Graph) -> dict:
     ones = np.ones(block.targets.size)
     matrix = csr_matrix((ones, block.targets.astype(np.int32), block.offsets.astype(np.int32)), shape=(n, n))
     theirs = networkit.GraphFromCoo((ones, ends), n=n, directed=True)
-    made = igraph.Graph(n=n, edges=np.column_stack(ends), directed=True)
+    peer = igraph.Graph(n=n, edges=np.column_stack(ends), directed=True)
 
     def components():  # without its cached answer
-        getattr(made, "__invalidate_cache")()
-        return len(made.connected_components(mode="strong"))
+        getattr(peer, "__invalidate_cache")()
+        return len(peer.connected_components(mode="strong"))
 
     return {
         "networkit": lambda: networkit.components.StronglyConnectedComponents(theirs).run().numberOfComponents(),

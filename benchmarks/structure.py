@@ -47,9 +47,9 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 def _timed(task: str, sides: dict[str, Task], repeat: int) -> Iterator[tuple[str, float, list[float]]]:
     """Yield library, answer and the seconds of each call; the first calls do not count, but for NetworkX."""
     answers, seconds = peers.alternating(sides, repeat)
-    for library, found in answers.items():
+    for library, values in answers.items():
         if task not in OWN:
-            np.testing.assert_allclose(found, answers["dgraph"], 1e-5, 1e-7, err_msg=f"{task}: {library}")
+            np.testing.assert_allclose(values, answers["dgraph"], 1e-5, 1e-7, err_msg=f"{task}: {library}")
     for library in sides:
         yield library, float(np.sum(answers[library])), seconds[library]
 
@@ -69,8 +69,8 @@ def _tasks(name: str) -> dict[str, dict[str, Task]]:
 
 
 def _ours(graph: dgraph.Graph, directed: dgraph.Graph) -> dict[str, Task]:
-    def run(name: str, given: dgraph.Graph = graph) -> dgraph.Result:
-        return dgraph.run(name, given)
+    def run(name: str, other: dgraph.Graph = graph) -> dgraph.Result:
+        return dgraph.run(name, other)
 
     return {
         "triangles": lambda: run("triangles").summary["triangles"],
@@ -133,8 +133,8 @@ def _igraph(source, target, weight, arcs, n: int) -> dict[str, Task]:
 
     def hits():
         with warnings.catch_warnings(action="ignore"):  # authorities of an undirected graph are its hubs
-            found = np.array(graph.authority_score(weights=weights))
-        return found / found.sum()
+            scores = np.array(graph.authority_score(weights=weights))
+        return scores / scores.sum()
 
     return {
         "triangles": lambda: len(graph.list_triangles()),
@@ -158,8 +158,8 @@ def _networkx(source, target, weight, arcs, n: int) -> dict[str, Task]:
     plain = nx.Graph(graph.edges)
     plain.add_nodes_from(graph)
 
-    def by_vertex(found):
-        return [found[v] for v in range(n)]
+    def by_vertex(scores):
+        return [scores[v] for v in range(n)]
 
     def largest_truss():
         left, k = plain, 2
@@ -184,7 +184,7 @@ def _table(rows: list[dict]) -> str:
 
 
 def _line(row: dict) -> str:
-    median, least, most = (1e3 * found(row["seconds"]) for found in (statistics.median, min, max))
+    median, least, most = (1e3 * statistic(row["seconds"]) for statistic in (statistics.median, min, max))
     return (
         f"| {row['graph']} | {row['task']} | {row['library']} | {median:,.1f} ({least:,.1f}–{most:,.1f}) "
         f"| {row['answer']:,.6g} |"

@@ -21,12 +21,12 @@ from dgraph.tools import benchmarking
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm on one graph; ``known``: totals that its summary must have; ``best``: the best known, ms."""
+    """One algorithm on one graph; ``totals``: figures that its summary must have; ``best``: the best known, ms."""
 
     algorithm: str
     graph: str
     best: float | None
-    known: dict[str, int]
+    totals: dict[str, int]
 
 
 ROWS = {
@@ -53,13 +53,13 @@ ROWS = {
 def measure(names: list[str], repeat: int, folder: Path) -> None:
     """Write ``structure-gpu.json`` and ``.md``."""
     gpu = benchmarking.Gpu()
-    rows, graph, made = [], None, ""
+    rows, graph, graph_name = [], None, ""
     for row in (ROWS[name] for name in names):
-        if made != row.graph:
+        if graph_name != row.graph:
             graph = None
             gc.collect()
             gpu.free_unused()
-            graph, made = _graph(row.graph, gpu), row.graph
+            graph, graph_name = _graph(row.graph, gpu), row.graph
         rows.append(_timed(row, graph, repeat))
         print(_line(rows[-1]), flush=True)
     where = record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}
@@ -70,7 +70,7 @@ def _graph(name: str, gpu: benchmarking.Gpu) -> dgraph.Graph:
     """Return a graph of the peers; ``road24Mdir`` is road24M without every fifth arc, by a hash of its ends."""
     if name != "road24Mdir":
         return anchors.shared(name, 1, gpu, dgraph.communicator())[0]
-    offsets, targets, _ = (each.get() for each in anchors.graph("road24M").rows)
+    offsets, targets, _ = (column.get() for column in anchors.graph("road24M").rows)
     gpu.free_unused()
     source = np.repeat(np.arange(offsets.size - 1), np.diff(offsets)).astype(np.uint64)
     mixed = source * np.uint64(11400714819323198485) + targets.astype(np.uint64) * np.uint64(14029467366897019727)
@@ -89,7 +89,7 @@ def _timed(row: Row, graph: dgraph.Graph, repeat: int) -> dict:
     began = time.perf_counter()
     summary = dict(dgraph.run(row.algorithm, graph).summary)
     first = time.perf_counter() - began
-    wrong = {name: (summary.get(name), value) for name, value in row.known.items() if summary.get(name) != value}
+    wrong = {name: (summary.get(name), value) for name, value in row.totals.items() if summary.get(name) != value}
     if wrong:
         raise SystemExit(f"{row.algorithm} of {row.graph} found {wrong}: ours, right")
     rounds, calls = [], []

@@ -166,9 +166,9 @@ def _table(document: dict) -> str:
     ]
     for name, runs in document["components"].items():
         times = [run["seconds"] for run in runs]
-        held = statistics.median(run["memory"] for run in runs) / 1e9
+        memory = statistics.median(run["memory"] for run in runs) / 1e9
         lines.append(
-            f"| {name} | **{statistics.median(times):.2f}** | {min(times):.2f}–{max(times):.2f} | {held:.2f} |"
+            f"| {name} | **{statistics.median(times):.2f}** | {min(times):.2f}–{max(times):.2f} | {memory:.2f} |"
         )
     edges = next(iter(document["conversions"].values()))[0]["edges"]
     lines += ["", f"NetworkX DiGraph of {edges:,} weighted edges to arrays\n", "| reader | s | range |", "|-|-|-|"]

@@ -28,9 +28,9 @@ def measure(repeat: int, folder: Path) -> None:
         medians = comm.allreduce(np.array([statistics.median(times) for times in by_size]), "max")
         rows[name] = dict(zip(SIZES, medians.tolist(), strict=True))
     if comm.rank == 0:
-        known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-        known["command"] = f"mpirun -n {comm.size} {known['command']}"
-        document = {"circumstances": known | {"gpu": f"{comm.size} × {gpu.name}"}, "seconds": rows}
+        circumstances = record.circumstances(("cupy-cuda13x", "mpi4py"))
+        circumstances["command"] = f"mpirun -n {comm.size} {circumstances['command']}"
+        document = {"circumstances": circumstances | {"gpu": f"{comm.size} × {gpu.name}"}, "seconds": rows}
         document["refused"] = refused
         record.write(folder, f"transports-{comm.size}", document, _table(rows))
 

@@ -42,24 +42,24 @@ SMALL = tuple(1 << k for k in range(17, 25))
 
 def rounds(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, schedule: str) -> list[dict]:
     """Return the vertices, edges, largest degree and seconds of each round."""
-    made, forced = program(work, source, graph)
-    machine = benchmarking.Rounds(graph, made, forced, schedule=schedule)
+    program_of_work, forced = program(work, source, graph)
+    machine = benchmarking.Rounds(graph, program_of_work, forced, schedule=schedule)
     machine.start()
-    found = []
+    rows = []
     while not machine.done and machine.rounds < MOST_ROUNDS:
         row = machine.frontier()
         gpu.wait()
         began = time.perf_counter()
         machine.go(1)
         gpu.wait()
-        found.append(row | {"seconds": time.perf_counter() - began})
-    return found
+        rows.append(row | {"seconds": time.perf_counter() - began})
+    return rows
 
 
 def whole(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, small: int) -> float:
     """Return seconds of a run of ``auto``."""
-    made, forced = program(work, source, graph)
-    return solve(gpu, benchmarking.Rounds(graph, made, forced, limit=small))
+    program_of_work, forced = program(work, source, graph)
+    return solve(gpu, benchmarking.Rounds(graph, program_of_work, forced, limit=small))
 
 
 def measure(repeat: int, folder: Path) -> None:
@@ -78,8 +78,8 @@ def measure(repeat: int, folder: Path) -> None:
                 every = [rounds(gpu, graph, work, source, schedule) for _ in range(repeat + 1)][1:]
                 alike = [one for one in every if len(one) == len(every[0])]
                 seconds = np.min([[row["seconds"] for row in one] for one in alike], axis=0)
-                found = [row | {"seconds": float(s)} for row, s in zip(every[0], seconds, strict=True)]
-                document["runs"].append({"graph": name, "work": work, "schedule": schedule, "rounds": found})
+                kept = [row | {"seconds": float(s)} for row, s in zip(every[0], seconds, strict=True)]
+                document["runs"].append({"graph": name, "work": work, "schedule": schedule, "rounds": kept})
                 print(name, work, schedule, f"{1000 * seconds.sum():.2f} ms", flush=True)
             for small in SMALL:
                 least = min(whole(gpu, graph, work, source, small) for _ in range(repeat + 2))
@@ -104,8 +104,8 @@ def table(runs: list[dict]) -> str:
             degree, skew = row["edges"] / max(row["vertices"], 1), row["largest"] > LOW_DEGREE
             kind = graph, f"2^{int(np.log2(row['vertices'] + 1))}", f"{degree:.0f}", "yes" if skew else "no"
             times = sums.setdefault(kind, dict.fromkeys(mine, 0.0))
-            for schedule, found in mine.items():
-                times[schedule] += found[i]["seconds"] if i < len(found) else 0.0
+            for schedule, rounds_of in mine.items():
+                times[schedule] += rounds_of[i]["seconds"] if i < len(rounds_of) else 0.0
     lines = [
         f"| graph | vertices | edges a vertex | above {LOW_DEGREE} | " + " | ".join(CANDIDATES) + " |",
         "|-" * (len(CANDIDATES) + 4) + "|",

@@ -27,7 +27,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
             for turn in range(repeat + UNCOUNTED):
                 for schedule in PAIR if turn % 2 else PAIR[::-1]:
                     times[schedule].append(solve(gpu, Entry(schedule).machine(graph, work, source)))
-            rows.append({"graph": name, "work": short} | {key: each[UNCOUNTED:] for key, each in times.items()})
+            rows.append({"graph": name, "work": short} | {key: times_of[UNCOUNTED:] for key, times_of in times.items()})
             print(_line(rows[-1]), flush=True)
         del graph, drawn
         gpu.free_unused()

@@ -38,7 +38,7 @@ def measure(shapes: list[str], scale: int, device: str, repeat: int, folder: Pat
         circumstances["gpu"] = gpu["name"]
     for shape in shapes:
         graph, source = _loaded(shape, scale, device)
-        rows += [_row(graph, source, variant, repeat) | {"shape": shape, "device": device} for variant in VARIANTS]
+        rows += [_measure(graph, source, variant, repeat) | {"shape": shape, "device": device} for variant in VARIANTS]
         run = {"circumstances": circumstances, "rows": rows}
         if device == "cpu" and circumstances["load_before"] > circumstances["cores"]:
             run["note"] = "Other processes held the cores: compare rounds and edges; milliseconds are upper bounds."
@@ -54,16 +54,16 @@ def _loaded(shape: str, scale: int, device: str) -> tuple[dgraph.Graph, int]:
     return graph.on(None, device), int(graph.block.targets[0])
 
 
-def _row(graph: dgraph.Graph, source: int, variant: str, repeat: int) -> dict:
+def _measure(graph: dgraph.Graph, source: int, variant: str, repeat: int) -> dict:
     def call(validate: bool = False):
         return dgraph.run("sssp", graph, source=source, variant=variant, return_predecessors=False, validate=validate)
 
-    found, seconds = call(validate=True), []
+    first, seconds = call(validate=True), []
     for _ in range(repeat):
         began = time.perf_counter()
         call()
         seconds.append(time.perf_counter() - began)
-    rounds, summary = found.report["rounds"], found.summary
+    rounds, summary = first.report["rounds"], first.summary
     row = {
         "variant": variant,
         "n": graph.n,
@@ -82,9 +82,9 @@ def _table(rows: list[dict]) -> str:
     sizes = {row["shape"]: f"{row['n']:,} vertices, {row['arcs']:,} edges" for row in rows}
     lines = [f"On {rows[0]['device']}. " + "; ".join(f"{shape}: {sizes[shape]}" for shape in shapes) + ".", ""]
     lines += [f"| ms / rounds / edges walked | {' | '.join(shapes)} |", "|-|" + "-|" * len(shapes)]
-    found = {(row["variant"], row["shape"]): row for row in rows}
+    row_of = {(row["variant"], row["shape"]): row for row in rows}
     for variant in dict.fromkeys(row["variant"] for row in rows):
-        cells = [_cell(found.get((variant, shape))) for shape in shapes]
+        cells = [_cell(row_of.get((variant, shape))) for shape in shapes]
         lines.append(f"| {variant} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -43,8 +43,8 @@ def tasks(name: str, graph: dgraph.Graph) -> dict[str, dict[str, Task]]:
         algorithm.run()
         return np.array(algorithm.scores())
 
-    def columns(algorithm, **given):
-        return dgraph.run(algorithm, graph, **given).columns
+    def columns(algorithm, **parameters):
+        return dgraph.run(algorithm, graph, **parameters).columns
 
     def searches():
         return columns("multi_source_sssp", sources=list(range(SEARCHES)))[f"distance_{SEARCHES - 1}"]
@@ -59,7 +59,7 @@ def tasks(name: str, graph: dgraph.Graph) -> dict[str, dict[str, Task]]:
     def ig_closeness():
         ig.closeness(weights=weights)  # by another convention for graphs in parts
 
-    found: dict[str, dict[str, Task]] = {
+    calls: dict[str, dict[str, Task]] = {
         "betweenness by weights": {
             "dgraph": lambda: columns("bc", weighted=True)["bc"],
             "networkit": lambda: kit_run(nk.centrality.Betweenness(kit, True)),
@@ -94,5 +94,5 @@ def tasks(name: str, graph: dgraph.Graph) -> dict[str, dict[str, Task]]:
             "closeness by weights": lambda: by_vertex(nx.closeness_centrality(other, distance="weight")),
         }
         for task, call in ours.items():
-            found[task]["networkx"] = call
-    return found
+            calls[task]["networkx"] = call
+    return calls

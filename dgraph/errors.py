@@ -96,7 +96,7 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
-def unknown(kind: str, name: object, known) -> UsageError:
+def unknown(kind: str, name: object, names) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
 
     A former name of a column is answered with the new one alone.
@@ -104,14 +104,14 @@ def unknown(kind: str, name: object, known) -> UsageError:
     Args:
         kind: noun for the message, such as "policy".
         name: value that was passed, of any type.
-        known: names that exist.
+        names: names that exist.
     """
     import difflib
 
-    known = sorted(known)
+    names = sorted(names)
     former = FORMER_COLUMNS.get(name) if isinstance(name, str) and "column" in kind else None
-    if former in known:
+    if former in names:
         return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")
-    close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) and len(name) <= SHOWN else []
+    close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) and len(name) <= SHOWN else []
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(known) or 'none'}")
+    return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(names) or 'none'}")

@@ -46,9 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     ready.add_argument("output", type=Path, metavar="DIR", help="folder to write them to")
     unit = commands.add_parser("unit", help="a unit with which systemd runs the service", description=ABOUT_UNIT)
     unit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the unit to FILE, not to stdout")
-    given = vars(parser.parse_args(ours))
-    output: Path | None = given.pop("output", None)
-    command = given.pop("command")
+    options = vars(parser.parse_args(ours))
+    output: Path | None = options.pop("output", None)
+    command = options.pop("command")
     try:
         if command == "scripts":
             Path(output or ".").mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if command == "unit":
             text = UNIT.read_text().replace(UNIT_PYTHON, sys.executable)
         else:
-            text = script(Job(words=tuple(theirs), setup=tuple(given.pop("setup", ())), **given))
+            text = script(Job(words=tuple(theirs), setup=tuple(options.pop("setup", ())), **options))
         if output is None:
             print(text, end="")
         else:

@@ -46,5 +46,5 @@ def once(parser: argparse.ArgumentParser) -> None:
 
 def _refuse(action: argparse.Action, namespace: Any, option: str | None, again: str) -> None:
     if option is not None and hasattr(namespace, action.dest):
-        given = getattr(namespace, action.dest)
-        raise argparse.ArgumentError(action, f"it is given twice, as {str(given)!r} {again}; give it once")
+        earlier = getattr(namespace, action.dest)
+        raise argparse.ArgumentError(action, f"it is given twice, as {str(earlier)!r} {again}; give it once")

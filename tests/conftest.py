@@ -179,7 +179,7 @@ class Ahead:
 
     def go_on(self):
         """Start the next session, unless the last one still runs."""
-        if self.wanted and _place(self.wanted[0]) <= CORES and not any(each.runs() for each in self.begun.values()):
+        if self.wanted and _place(self.wanted[0]) <= CORES and not any(launch.runs() for launch in self.begun.values()):
             self.on(self.wanted[0])
 
     def on(self, which: int | str) -> Children:
@@ -191,8 +191,8 @@ class Ahead:
         return self.begun[which]
 
     def end(self):
-        for each in self.begun.values():
-            each.end()
+        for launch in self.begun.values():
+            launch.end()
 
 
 def _place(which: int | str) -> float:

@@ -79,7 +79,7 @@ CONSTANTS = ("ADD", "ALL", "CHANGED", "INF", "MAX", "MIN", "OR")
 ])  # fmt: skip
 @pytest.mark.usefixtures("_empty_folder")
 def test_arguments_of_another_kind_are_refused_by_name(function, arguments):
-    place = next(each for each in places() if each.name == function)
+    place = next(candidate for candidate in places() if candidate.name == function)
     fitting = {name: place.fits(name) for name in place.required}
     with pytest.raises(dgraph.DgraphError, match=next(iter(arguments))):
         place.call(**fitting | arguments)

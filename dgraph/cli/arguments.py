@@ -100,13 +100,13 @@ class Parser(argparse.ArgumentParser):
             HelpRequested: the words ask for help.
         """
         self._refuse_unknown(words)
-        found, rest = self.parse_known_intermixed_args(words)
+        namespace, rest = self.parse_known_intermixed_args(words)
         for word in rest:
             if word.startswith("-") and word != "-":
                 self.error(self._unknown(word))
         if rest:
             self.error(f"got {rest[0]!r}, {self.surplus}")
-        return vars(found)
+        return vars(namespace)
 
     def _refuse_unknown(self, words: Sequence[str]) -> None:
         """Refuse the first unknown option, before argparse complains of anything else."""
@@ -118,11 +118,11 @@ class Parser(argparse.ArgumentParser):
                 self.error(self._unknown(name))
 
     def _unknown(self, name: str) -> str:
-        known = [option for option in self._option_string_actions if option.startswith("--")]
-        longer = [option for option in known if len(name) > 3 and option.startswith(name)]
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        longer = [option for option in options if len(name) > 3 and option.startswith(name)]
         if longer:
             return f"unknown option {name}: options are written in full; give {' or '.join(longer)}"
-        close = difflib.get_close_matches(name.lstrip("-"), [option.lstrip("-") for option in known], 1)
+        close = difflib.get_close_matches(name.lstrip("-"), [option.lstrip("-") for option in options], 1)
         hint = f"; did you mean --{close[0]}?" if close else ""
         return f"unknown option {name}: {self.name} has no option of that name{hint}"
 

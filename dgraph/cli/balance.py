@@ -57,8 +57,8 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print no progress")
     add_load_options(parser.add_argument_group("graph"))
-    given = parser.parsed(words)
-    return Task(lambda comm: _do(comm, given, words))
+    args = parser.parsed(words)
+    return Task(lambda comm: _do(comm, args, words))
 
 
 def gpu():
@@ -72,46 +72,46 @@ def gpu():
     return backend("cuda")
 
 
-def _do(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
+def _do(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
     if comm.size > 1:
         raise UsageError(
             f"balance compares schedules on one GPU, and these are {comm.size} ranks; start it without mpirun "
             "(--record load reports the load of a run of many ranks)"
         )
-    return _compare(comm, given, words)
+    return _compare(comm, args, words)
 
 
-def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
+def _compare(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
     from dgraph.algorithms import ALGORITHMS
     from dgraph.graph.stored_graph import Graph
     from dgraph.tools import balance
     from dgraph.tools.balance.plot import matplotlib, write_picture
 
-    name = given.get("algorithm", ALGORITHM)
+    name = args.get("algorithm", ALGORITHM)
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
-    algorithm, repeat = ALGORITHMS[name], given.get("repeat", REPEAT)
+    algorithm, repeat = ALGORITHMS[name], args.get("repeat", REPEAT)
     if repeat < 1:
         raise UsageError(f"--repeat {repeat}: a time needs 1 run or more")
-    for file in (given[kind] for kind in ("html", "svg", "png", "json") if kind in given):
+    for file in (args[kind] for kind in ("html", "svg", "png", "json") if kind in args):
         if not file.parent.is_dir():
             raise OutputError(f"{file} cannot be written: there is no folder {file.parent}; make it first")
-    if {"svg", "png"} & given.keys():
+    if {"svg", "png"} & args.keys():
         matplotlib()
-    schedules = given.get("schedule", "all")
+    schedules = args.get("schedule", "all")
     balance.candidates(schedules, 1)  # refuses unknown names before a graph is loaded
     backend = gpu()
-    graph = Graph.load(given["graph"], comm=comm, build="host", **load_options(given))
+    graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
     show_warnings(graph)
     if algorithm.undirected and graph.directed:
         graph = graph.undirected()
     graph = algorithm.edge_rule.applied(graph, arcs=False)
     compared = balance.candidates(schedules, graph.block.facts.largest_degree)
-    parameters: dict[str, Any] = {"source": given.get("source", graph.hub())} if algorithm.needs_source else {}
+    parameters: dict[str, Any] = {"source": args.get("source", graph.hub())} if algorithm.needs_source else {}
     if "return_predecessors" in algorithm.parameters:
         parameters["return_predecessors"] = False
-    direction = given.get("direction", DIRECTIONS.get(name, "push"))
-    limited = {"max_rounds": given["max_rounds"]} if "max_rounds" in given else {}
+    direction = args.get("direction", DIRECTIONS.get(name, "push"))
+    limited = {"max_rounds": args["max_rounds"]} if "max_rounds" in args else {}
     options = Options(direction=direction, **limited)
     about: dict[str, Any] = {
         "title": f"{name} on {graph.facts.name}",
@@ -121,25 +121,25 @@ def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
             f"{graph.n:,} vertices, {graph.m:,} edges, largest degree {graph.block.facts.largest_degree:,}",
             f"{backend.reason}; {direction}; "
             + ", ".join(f"{key} {value}" for key, value in (parameters | limited).items()),
-            f"median of {repeat} runs each, cut after {given.get('limit', LIMIT):g} s",
+            f"median of {repeat} runs each, cut after {args.get('limit', LIMIT):g} s",
         ],
     }
-    show = (lambda text: None) if "quiet" in given else lambda text: print(text, file=sys.stderr, flush=True)
+    show = (lambda text: None) if "quiet" in args else lambda text: print(text, file=sys.stderr, flush=True)
     cells = balance.measure(
-        backend, name, graph, compared, options=options, repeat=repeat, limit=given.get("limit", LIMIT),
+        backend, name, graph, compared, options=options, repeat=repeat, limit=args.get("limit", LIMIT),
         parameters=parameters, announce=show,
     )  # fmt: skip
     print(about["title"], *(f"  {line}" for line in about["facts"]), "", balance.table(cells), sep="\n")
     if len(cells) <= 2:
         for cell in cells:
             print("", balance.detail(cell), sep="\n")
-    if "json" in given:
+    if "json" in args:
         from dgraph.report.report_file import replacing
 
-        replacing(given["json"], f"{json.dumps(balance.facts(cells, about))}\n".encode(), "--json")
-    if "html" in given:
-        balance.write_page(cells, about, given["html"])
+        replacing(args["json"], f"{json.dumps(balance.facts(cells, about))}\n".encode(), "--json")
+    if "html" in args:
+        balance.write_page(cells, about, args["html"])
     for kind in ("svg", "png"):
-        if kind in given:
-            write_picture(cells, about, given[kind], kind)
+        if kind in args:
+            write_picture(cells, about, args[kind], kind)
     return 0 if all(cell.right for cell in cells) else WRONG

@@ -38,25 +38,25 @@ def task(words: Sequence[str]) -> Task:
     )
     add_load_options(parser.add_argument_group("graph"))
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
-    given = parser.parsed(words)
-    return Task(lambda comm: _convert(comm, given))
+    args = parser.parsed(words)
+    return Task(lambda comm: _convert(comm, args))
 
 
-def _convert(comm: Comm, given: dict[str, Any]) -> int:
+def _convert(comm: Comm, args: dict[str, Any]) -> int:
     began = time.perf_counter()
-    to, file = given.get("to"), given["file"]
+    to, file = args.get("to"), args["file"]
     with comm.together():
         if to == STORE:
             check_writable(file)
         else:
             writer_for(file, to)
-    graph = Graph.load(given["graph"], comm=comm, build="host", **load_options(given))
+    graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
     show_warnings(graph)
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)
     ended = time.perf_counter()
-    if comm.rank == 0 and "quiet" not in given:
-        size = sum(each.stat().st_size for each in file.iterdir()) if to == STORE else os.path.getsize(file)
+    if comm.rank == 0 and "quiet" not in args:
+        size = sum(part.stat().st_size for part in file.iterdir()) if to == STORE else os.path.getsize(file)
         print(describe(graph))
         print(f"read in {loaded - began:.2f} s; {file}: {size:,} bytes written in {ended - loaded:.2f} s")
         for note in notes:

@@ -40,7 +40,7 @@ def without_ranks(words: Sequence[str]) -> int | None:
 
     if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
         first = Finding(FAIL, "launcher", str(broken), "see docs/guide/mpi-and-slurm.md")
-        rest = [found for found in examine(SerialComm()) if found.what not in ("launcher", "mpi", "ranks")]
+        rest = [finding for finding in examine(SerialComm()) if finding.what not in ("launcher", "mpi", "ranks")]
         _print_findings([first, *rest], as_json, quiet)
     return FOUND_A_FAULT
 
@@ -50,8 +50,8 @@ def _options(words: Sequence[str]) -> tuple[bool, bool]:
     parser.epilog = "exit codes: 0 dgraph works here; 1 a check failed"
     parser.add_argument("--json", **flag(), help="findings as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print only findings that are not OK")
-    given = parser.parsed(words)
-    return "json" in given, "quiet" in given
+    args = parser.parsed(words)
+    return "json" in args, "quiet" in args
 
 
 def _do(comm: Comm, as_json: bool, quiet: bool) -> int:
@@ -70,10 +70,10 @@ def _print_findings(findings, as_json: bool, quiet: bool) -> None:
         return
     width = max((len(finding.what) for finding in shown), default=0)
     below = "\n" + " " * (width + 8)
-    found = [finding.found.replace("\n", below) for finding in shown]
+    texts = [finding.found.replace("\n", below) for finding in shown]
     lines = [
         (finding.level, f"{finding.level:4}", f"  {finding.what:{width}}  {text}")
-        for finding, text in zip(shown, found, strict=True)
+        for finding, text in zip(shown, texts, strict=True)
     ]
     cures = [f"{'':{width + 8}}cure: {finding.cure}" if finding.cure else "" for finding in shown]
     if not sys.stdout.isatty():

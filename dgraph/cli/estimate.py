@@ -61,42 +61,42 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--json", **flag(), help="plans as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print no progress")
     add_load_options(parser.add_argument_group("graph"))
-    given = parser.parsed(words)
+    args = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
-        if name in given:
-            given[name] = parse_size(given[name])
-    return Task(lambda comm: _do(comm, given))
+        if name in args:
+            args[name] = parse_size(args[name])
+    return Task(lambda comm: _do(comm, args))
 
 
-def _do(comm: Comm, given: dict[str, Any]) -> int:
+def _do(comm: Comm, args: dict[str, Any]) -> int:
     code = 0
     with comm.together():
         if comm.rank == 0:
-            code = _print_plans(given)
+            code = _print_plans(args)
     return comm.largest(code)
 
 
-def _print_plans(given: dict[str, Any]) -> int:
+def _print_plans(args: dict[str, Any]) -> int:
     from dgraph.algorithms import ALGORITHMS
     from dgraph.tools.estimate import shape_of
     from partitioning import POLICIES
 
-    names = list(ALGORITHMS) if given["algorithm"] == "all" else [given["algorithm"]]
+    names = list(ALGORITHMS) if args["algorithm"] == "all" else [args["algorithm"]]
     if names[0] not in ALGORITHMS:
         raise unknown("algorithm", names[0], [*ALGORITHMS, "all"])
-    policies = list(POLICIES) if given.get("policy") == "all" else given.get("policy", "auto").split(",")
+    policies = list(POLICIES) if args.get("policy") == "all" else args.get("policy", "auto").split(",")
     for policy in policies:
         if policy not in POLICIES:
             raise unknown("policy", policy, [*POLICIES, "all"])
-    counts = given.get("ranks", "1").split(",")
+    counts = args.get("ranks", "1").split(",")
     if not all(text.isdigit() and int(text) for text in counts):
-        raise UsageError(f"-n {given['ranks']}: ranks are 1 or more; write 4, or 1,2,4")
-    memory, gpu_memory = given.get("memory"), given.get("gpu_memory")
-    with progress_for(0, quiet="quiet" in given, began=time.perf_counter()) as progress:
-        shape = shape_of(given["graph"], progress=progress, **load_options(given))
-        plans = [*_plans(names, policies, [int(text) for text in counts], shape, given)]
+        raise UsageError(f"-n {args['ranks']}: ranks are 1 or more; write 4, or 1,2,4")
+    memory, gpu_memory = args.get("memory"), args.get("gpu_memory")
+    with progress_for(0, quiet="quiet" in args, began=time.perf_counter()) as progress:
+        shape = shape_of(args["graph"], progress=progress, **load_options(args))
+        plans = [*_plans(names, policies, [int(text) for text in counts], shape, args)]
     fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
-    if "json" in given:
+    if "json" in args:
         rows = [
             asdict(plan) | {"peak": plan.peak, "gpu": plan.gpu.facts(), "fits": fit}
             for plan, fit in zip(plans, fits, strict=True)
@@ -111,7 +111,7 @@ def _print_plans(given: dict[str, Any]) -> int:
 
 
 def _plans(
-    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, given: dict[str, Any]
+    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, args: dict[str, Any]
 ) -> Iterator[RunPlan]:
     from dgraph.algorithms import ALGORITHMS
     from dgraph.tools.estimate import estimate
@@ -119,15 +119,15 @@ def _plans(
     for name, policy, ranks in product(names, policies, counts):
         algorithm = ALGORITHMS[name]
         parameters = {"source": 0} if algorithm.needs_source else {}
-        parameters |= {"variant": given["variant"]} if "variant" in given else {}
-        if "return_predecessors" in given and (
-            given["algorithm"] != "all" or "return_predecessors" in algorithm.parameters
+        parameters |= {"variant": args["variant"]} if "variant" in args else {}
+        if "return_predecessors" in args and (
+            args["algorithm"] != "all" or "return_predecessors" in algorithm.parameters
         ):
             parameters["return_predecessors"] = False
         yield estimate(
             name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
-            direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),
-            drawn=given.get("build") == DEVICE,
+            direction=args.get("direction", "auto"), gpu_memory=args.get("gpu_memory"),
+            drawn=args.get("build") == DEVICE,
         )  # fmt: skip
 
 

@@ -23,9 +23,9 @@ def task(words: Sequence[str]) -> Task | str:
     parser.add_argument("--to", type=Path, metavar="DIR", help="folder (default: data)")
     parser.add_argument("--json", **flag(), help="the list as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but the paths and errors")
-    given = parser.parsed(words)
-    names = given.get("names") or []
-    if "json" in given:
+    args = parser.parsed(words)
+    names = args.get("names") or []
+    if "json" in args:
         if names:
             raise UsageError("--json lists the data sets; leave the names out")
         return json.dumps({name: asdict(dataset) for name, dataset in DATASETS.items()}, indent=1)
@@ -34,7 +34,7 @@ def task(words: Sequence[str]) -> Task | str:
             raise unknown("data set", name, DATASETS)
     if not names:
         return _table()
-    return Task(lambda comm: _do(comm, names, given.get("to", Path("data")), "quiet" in given))
+    return Task(lambda comm: _do(comm, names, args.get("to", Path("data")), "quiet" in args))
 
 
 def _do(comm: Comm, names: Sequence[str], folder: Path, quiet: bool) -> int:

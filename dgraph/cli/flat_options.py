@@ -25,38 +25,38 @@ def device_of(flat: Mapping[str, Any]) -> Device:
     name = flat.get("backend", "auto")
     if name not in DEVICES:
         raise unknown("backend", name, DEVICES)
-    given: dict[str, Any] = {
+    args: dict[str, Any] = {
         "threads": flat.get("threads"),
         "gpus": flat.get("gpus"),
         "transport": flat.get("transport"),
         "memory": flat.get("gpu_memory"),
         "share": flat.get("allow_gpu_sharing") or None,
     }
-    given = {key: value for key, value in given.items() if value is not None}
+    args = {key: value for key, value in args.items() if value is not None}
     if name == "cpu":
-        transport = given.get("transport", AUTO)
+        transport = args.get("transport", AUTO)
         if transport not in (AUTO, *TRANSPORTS):
             raise unknown("transport", transport, (AUTO, *TRANSPORTS))
         if transport in (AUTO, MPI_HOST):
-            given.pop("transport", None)
-        given.pop("share", None)
-        for option in given.keys() - {"threads"}:
+            args.pop("transport", None)
+        args.pop("share", None)
+        for option in args.keys() - {"threads"}:
             flag = {"memory": "gpu-memory"}.get(option, option)
             raise UsageError(
-                f"--{flag} {given[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
+                f"--{flag} {args[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
             )
-        return Cpu(**given)
+        return Cpu(**args)
     if name == "cuda":
-        given.pop("threads", None)
-        return Cuda(**given)
-    return Auto(**given)
+        args.pop("threads", None)
+        return Cuda(**args)
+    return Auto(**args)
 
 
 def options_of(flat: Mapping[str, Any]) -> Options:
     """Return the fields of :class:`~dgraph.Options` among flat options; with test aids where one was named."""
-    given = {name: flat[name] for name in OPTION_FIELDS if flat.get(name) is not None}
-    aids = any(given.get(name) == word for name, word in TEST_AIDS.items())
-    return TestOptions(**given) if aids else Options(**given)
+    args = {name: flat[name] for name in OPTION_FIELDS if flat.get(name) is not None}
+    aids = any(args.get(name) == word for name, word in TEST_AIDS.items())
+    return TestOptions(**args) if aids else Options(**args)
 
 
 def checkpoint_of(flat: Mapping[str, Any]) -> Checkpoint | None:

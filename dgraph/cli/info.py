@@ -39,34 +39,34 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--representations", **flag(), help="memory and access cost of matrix, bitmap, CSR, CSC, COO")
     parser.add_argument("--json", **flag(), help="result as JSON")
     add_load_options(parser.add_argument_group("graph"))
-    given = parser.parsed(words)
-    return Task(lambda comm: _info(comm, given))
+    args = parser.parsed(words)
+    return Task(lambda comm: _info(comm, args))
 
 
-def _info(comm: Comm, given: dict[str, Any]) -> int:
-    spec = given["graph"]
-    if "representations" in given and comm.size > 1:
+def _info(comm: Comm, args: dict[str, Any]) -> int:
+    spec = args["graph"]
+    if "representations" in args and comm.size > 1:
         raise UsageError("--representations holds the whole graph on one rank; start it without mpirun")
-    graph = Graph.load(spec, comm=comm, **load_options(given))
+    graph = Graph.load(spec, comm=comm, **load_options(args))
     show_warnings(graph)
-    found: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph)}
+    facts: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph)}
     if is_store(spec):
-        found |= {
+        facts |= {
             "format": "a store: parts in a folder",
             "bytes": sum(file.stat().st_size for file in Path(spec).iterdir()),
         }
     elif not is_generator(spec):
-        suffix = suffix_of(spec, given.get("format"))
-        found["format"] = f"{suffix}: {summary(FORMATS[suffix]).replace('``', '').removesuffix('.')}"
+        suffix = suffix_of(spec, args.get("format"))
+        facts["format"] = f"{suffix}: {summary(FORMATS[suffix]).replace('``', '').removesuffix('.')}"
         if os.path.isfile(spec):
-            found["bytes"] = os.path.getsize(spec)
-    found |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
-    if "quick" not in given:
-        found |= structure(graph)
-    if "representations" in given:
-        found["representations"] = [vars(cost) for cost in costs(graph.block)]
+            facts["bytes"] = os.path.getsize(spec)
+    facts |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
+    if "quick" not in args:
+        facts |= structure(graph)
+    if "representations" in args:
+        facts["representations"] = [vars(cost) for cost in costs(graph.block)]
     if comm.rank == 0:
-        print(json.dumps(found, indent=1) if "json" in given else _text(found))
+        print(json.dumps(facts, indent=1) if "json" in args else _format_facts(facts))
     return 0
 
 
@@ -98,26 +98,26 @@ def structure(graph: Graph) -> dict[str, Any]:
     first = run("bfs", whole, source=whole.hub())
     farthest = first.top(1)["vertex"][0]
     second = run("bfs", whole, source=farthest)
-    found = {key: value for key, value in parts.summary.items() if isinstance(value, (int, float))}
-    return {"components": found, "diameter_at_least": max(first.summary["depth"], second.summary["depth"])}
+    components = {key: value for key, value in parts.summary.items() if isinstance(value, (int, float))}
+    return {"components": components, "diameter_at_least": max(first.summary["depth"], second.summary["depth"])}
 
 
-def _text(found: dict[str, Any]) -> str:
-    degree = found["degrees"]
-    lines = [found["summary"]]
-    if "format" in found:
-        size = f" · {found['bytes']:,} bytes" if "bytes" in found else ""
-        lines.append(f"format {found['format']}{size}")
-    lines.append(f"fingerprint {found['fingerprint']}")
+def _format_facts(facts: dict[str, Any]) -> str:
+    degree = facts["degrees"]
+    lines = [facts["summary"]]
+    if "format" in facts:
+        size = f" · {facts['bytes']:,} bytes" if "bytes" in facts else ""
+        lines.append(f"format {facts['format']}{size}")
+    lines.append(f"fingerprint {facts['fingerprint']}")
     lines.append(f"degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
-    for at, count in enumerate(degree["histogram"]):
-        low, high = (0, 0) if at == 0 else (1 << (at - 1), (1 << at) - 1)
+    for power, count in enumerate(degree["histogram"]):
+        low, high = (0, 0) if power == 0 else (1 << (power - 1), (1 << power) - 1)
         lines.append(f"  {low if low == high else f'{low} .. {high}':>22}  {count:,} vertices")
-    if "components" in found:
-        lines.append(", ".join(f"{key} {value:,}" for key, value in found["components"].items()))
-        lines.append(f"diameter at least {found['diameter_at_least']:,} (double sweep, directions ignored)")
-    if "representations" in found:
-        lines += _table(found["representations"])
+    if "components" in facts:
+        lines.append(", ".join(f"{key} {value:,}" for key, value in facts["components"].items()))
+        lines.append(f"diameter at least {facts['diameter_at_least']:,} (double sweep, directions ignored)")
+    if "representations" in facts:
+        lines += _table(facts["representations"])
     return "\n".join(lines)
 
 

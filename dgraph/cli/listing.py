@@ -83,7 +83,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "help": summary(writer)}
             for name, writer in [
                 *GRAPH_WRITERS.items(),
-                *((f"--to {to}", each) for to, (_, each) in NAMED_FORMATS.items()),
+                *((f"--to {to}", line) for to, (_, line) in NAMED_FORMATS.items()),
             ]
         ],
         "outputs": [{"name": suffix, "help": summary(writer)} for suffix, writer in WRITERS.items()],
@@ -92,11 +92,11 @@ def registers() -> dict[str, list[dict[str, Any]]]:
 
 def listing(json: bool = False) -> str:
     """Return the registers as JSON, or as text for people."""
-    found = registers()
+    rows_by_title = registers()
     if json:
-        return encoder.dumps(found, indent=1)
+        return encoder.dumps(rows_by_title, indent=1)
     lines: list[str] = []
-    for title, rows in found.items():
+    for title, rows in rows_by_title.items():
         lines += [f"{title}{MORE.get(title, '')}:"]
         names = [row.get("form", row["name"]) for row in rows]
         helps = [f"{row['help']}{_more(row)}" for row in rows]

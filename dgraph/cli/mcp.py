@@ -27,14 +27,14 @@ def task(words: Sequence[str]) -> str:
 def mcp_command(words: Sequence[str]) -> int:
     """Run the server with the words behind ``mcp`` until stdin ends; return the exit code."""
     try:
-        given = _parser().parsed(words)
+        args = _parser().parsed(words)
         try:
             from dgraph.service.mcp.mcp_tools import server_of
         except ImportError as missing:
             raise UsageError(f"mcp needs more packages, and {missing}: pip install 'dgraph-analytics[mcp]'") from None
         from dgraph.service.client.connection import connect
 
-        server_of(connect(given["connect"])).run("stdio")
+        server_of(connect(args["connect"])).run("stdio")
     except HelpRequested as text:
         print(text)
     except DgraphError as error:

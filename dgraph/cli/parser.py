@@ -172,13 +172,13 @@ def _algorithm_parser(algorithm: Any, word: str) -> Parser:
 def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
     """Return the request of the ``words`` behind the one that names the algorithm."""
     parser = _algorithm_parser(algorithm, word)
-    given = parser.parsed(words)
-    if "target" in given and given.get("parameter return_predecessors") is False:
+    args = parser.parsed(words)
+    if "target" in args and args.get("parameter return_predecessors") is False:
         parser.error("--target follows predecessors, which --no-return-predecessors leaves out; drop one of them")
     for name in ("max_rounds", "threads"):
-        if given.get(name, 1) < 1:
-            parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
-    parameters = {name.removeprefix("parameter "): given[name] for name in given if name.startswith("parameter ")}
+        if args.get(name, 1) < 1:
+            parser.error(f"got --{name.replace('_', '-')} {args[name]}, but it is 1 or more")
+    parameters = {name.removeprefix("parameter "): args[name] for name in args if name.startswith("parameter ")}
     for name in getattr(algorithm, "required", ()):
         if name not in parameters:
             parser.error(f"--{name.replace('_', '-')} is missing, and its parameter has no default; give it")
@@ -188,20 +188,20 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
             parameters[name] = Vertices.of(f"--{name.replace('_', '-')}", parameters[name], weights)
     request = Request(
         algorithm=algorithm.name,
-        graph=given.get("graph"),
-        load=load_options(given),
-        run={name: given[name] for name in RUN if name in given},
+        graph=args.get("graph"),
+        load=load_options(args),
+        run={name: args[name] for name in RUN if name in args},
         parameters=parameters,
-        sources=Vertices.of("--source", given["source"]) if "source" in given else None,
-        output=given.get("output"),
-        report=given.get("report"),
-        quiet=given.get("quiet", False),
+        sources=Vertices.of("--source", args["source"]) if "source" in args else None,
+        output=args.get("output"),
+        report=args.get("report"),
+        quiet=args.get("quiet", False),
         command=(*program().split(), word, *words),
-        format=given.get("style"),
+        format=args.get("style"),
         definition=algorithm,
-        target=Vertices.of("--target", given["target"], one=True) if "target" in given else None,
+        target=Vertices.of("--target", args["target"], one=True) if "target" in args else None,
     )
-    named = has_names(given.get("graph"), given.get("ids"))
+    named = has_names(args.get("graph"), args.get("ids"))
     if named is False:
         return request.resolved(lambda vertices: vertices.read(named=False))
     if named:

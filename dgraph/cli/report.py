@@ -31,14 +31,14 @@ def task(words: Sequence[str]) -> Task:
     )
     parser.add_argument("--plan", **flag(), help="compare the memory that ranks used with what estimate plans")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
-    given = parser.parsed(words)
-    return Task(lambda comm: _do(comm, given))
+    args = parser.parsed(words)
+    return Task(lambda comm: _do(comm, args))
 
 
-def _do(comm: Comm, given: dict[str, Any]) -> int:
+def _do(comm: Comm, args: dict[str, Any]) -> int:
     with comm.together():
         if comm.rank == 0:
-            _report(given["files"], given.get("html"), given.get("trace"), "plan" in given, "quiet" in given)
+            _report(args["files"], args.get("html"), args.get("trace"), "plan" in args, "quiet" in args)
     return 0
 
 
@@ -71,8 +71,8 @@ def _compare_with_plan(run: dict) -> str:
     for rank in run["ranks"]:
         rank["planned_memory_bytes"] = plan.peak
     lines = [_compared("memory", plan.peak, max(rank["peak_memory_bytes"] for rank in run["ranks"]))]
-    known = [rank["gpu_memory"] for rank in run["ranks"] if "gpu_memory" in rank]
-    used = [one["peak_bytes"] + one.get("messages_bytes", 0) for one in known]
+    with_gpu = [rank["gpu_memory"] for rank in run["ranks"] if "gpu_memory" in rank]
+    used = [one["peak_bytes"] + one.get("messages_bytes", 0) for one in with_gpu]
     if used and max(used):
         lines.append(_compared("GPU memory", plan.gpu.peak, max(used)))
     return "\n".join(lines)

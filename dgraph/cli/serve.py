@@ -44,7 +44,7 @@ def task(words: Sequence[str]) -> str:
 def serve_command(words: Sequence[str]) -> int:
     """Run the service with the words behind ``serve``; return its exit code."""
     try:
-        given = _parser().parsed(words)
+        args = _parser().parsed(words)
     except HelpRequested as text:
         print(text)
         return 0
@@ -56,9 +56,9 @@ def serve_command(words: Sequence[str]) -> int:
     except ImportError as missing:
         return _refuse(UsageError(f"serve needs more packages, and {missing}: pip install 'dgraph-analytics[service]'"))
     try:
-        return _under_mpi(words, given) if _launched() else _serve(given)
+        return _under_mpi(words, args) if _launched() else _serve(args)
     except DgraphError as error:
-        if "traceback" in given:
+        if "traceback" in args:
             raise
         return _refuse(error)
 
@@ -108,24 +108,24 @@ def _launched() -> bool:
     return EXTERNAL not in os.environ and (several or "PMIX_RANK" in os.environ)
 
 
-def _under_mpi(words: Sequence[str], given: dict[str, Any]) -> int:
+def _under_mpi(words: Sequence[str], args: dict[str, Any]) -> int:
     """Serve with the ranks of this launch: rank 0 starts the front as a child."""
     from dgraph.cli.exit_codes import end_together
     from dgraph.service.ranks.under_mpi import serve_under_mpi
 
     def serve(comm: Comm) -> int:
-        if "ranks" in given:
+        if "ranks" in args:
             raise UsageError("got --ranks under a launcher, which decides the number of ranks; leave it out")
         with comm.together():
-            _need_device(given)
-        return serve_under_mpi(list(words), comm, given.get("device", "auto"))
+            _need_device(args)
+        return serve_under_mpi(list(words), comm, args.get("device", "auto"))
 
     return end_together(serve)
 
 
-def _need_device(given: dict[str, Any]) -> None:
+def _need_device(args: dict[str, Any]) -> None:
     """Refuse ``--device cuda`` on a host without a GPU, before anything starts."""
-    if given.get("device") != "cuda":
+    if args.get("device") != "cuda":
         return
     from dgraph.backend import has_gpu
 
@@ -139,16 +139,16 @@ def _need_device(given: dict[str, Any]) -> None:
 NAMES = {"state_dir": "state", "allow_host": "hosts", "grace": "grace_s"}
 
 
-def _serve(given: dict[str, Any]) -> int:
+def _serve(args: dict[str, Any]) -> int:
     from dgraph.service.front.http_server import serve
     from dgraph.service.front.settings import Settings
     from dgraph.service.messages import EXTERNAL
 
     if EXTERNAL not in os.environ:
-        _need_device(given)
-    quiet = given.pop("quiet", False)
-    given.pop("traceback", None)
-    options = {NAMES.get(name, name): value for name, value in given.items()}
+        _need_device(args)
+    quiet = args.pop("quiet", False)
+    args.pop("traceback", None)
+    options = {NAMES.get(name, name): value for name, value in args.items()}
     if options.pop("no_tcp", False):
         options["port"] = None
     if "hosts" in options:

@@ -49,10 +49,10 @@ def overview(algorithms: Mapping[str, Any]) -> str:
             "",
             "algorithms:",
             *names,
-            *_rows(own),
+            *_format_rows(own),
             "",
             "commands:",
-            *_rows(COMMANDS),
+            *_format_rows(COMMANDS),
             "",
             *_common(COMMON),
             "",
@@ -76,8 +76,8 @@ def of_algorithm(parser: Parser, parameters: Sequence[argparse.Action]) -> str:
 
 
 def _common(options: Mapping[str, str]) -> list[str]:
-    return ["most used options:", *_rows(options, HELP_COLUMN - 2)]
+    return ["most used options:", *_format_rows(options, HELP_COLUMN - 2)]
 
 
-def _rows(helps: Mapping[str, str], width: int = 14) -> list[str]:
+def _format_rows(helps: Mapping[str, str], width: int = 14) -> list[str]:
     return [f"  {name:{width}}{text}" for name, text in helps.items()]

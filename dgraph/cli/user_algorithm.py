@@ -74,16 +74,16 @@ def user_algorithm(word: str) -> type[Algorithm]:
     except DgraphError:
         raise
     except (Exception, SystemExit) as failed:
-        raise UsageError(f"{word}: the import of {place} failed{_where(failed, place)}: {_text(failed)}") from failed
-    found = getattr(module, name, None)
-    if found is None:
+        raise UsageError(f"{word}: the import of {place} failed{_where(failed, place)}: {_why(failed)}") from failed
+    named_object = getattr(module, name, None)
+    if named_object is None:
         raise unknown(f"class of {place}", name, _classes(module))
-    if not isinstance(found, type) or not issubclass(found, (Program, Algorithm)):
-        kind = f"a {'class' if isinstance(found, type) else type(found).__name__}"
+    if not isinstance(named_object, type) or not issubclass(named_object, (Program, Algorithm)):
+        kind = f"a {'class' if isinstance(named_object, type) else type(named_object).__name__}"
         raise UsageError(f"{word} is {kind}, not a subclass of dgraph.Program or dgraph.Algorithm; name one")
-    if found in (Program, Algorithm) or inspect.isabstract(found):
+    if named_object in (Program, Algorithm) or inspect.isabstract(named_object):
         raise UsageError(f"{word} is a base class, which cannot run; name a subclass that defines its methods")
-    return _of_program(found) if issubclass(found, Program) else _of_algorithm(found)
+    return _of_program(named_object) if issubclass(named_object, Program) else _of_algorithm(named_object)
 
 
 def _module(name: str) -> types.ModuleType:
@@ -137,49 +137,49 @@ def _classes(module: types.ModuleType) -> list[str]:
     ]
 
 
-def _of_algorithm(found: type[Algorithm]) -> type[Algorithm]:
+def _of_algorithm(algorithm: type[Algorithm]) -> type[Algorithm]:
     """Return a user's algorithm; one that no decorator named gets the name of its class."""
-    if found.name:
-        return found
+    if algorithm.name:
+        return algorithm
     return type(
-        found.__name__,
-        (found,),
-        {"__doc__": found.__doc__, "__module__": found.__module__, "name": found.__name__.lower()},
+        algorithm.__name__,
+        (algorithm,),
+        {"__doc__": algorithm.__doc__, "__module__": algorithm.__module__, "name": algorithm.__name__.lower()},
     )
 
 
-def _of_program(found: type[Program]) -> type[UserProgram]:
+def _of_program(program: type[Program]) -> type[UserProgram]:
     """Return an algorithm whose parameters are a program's."""
-    defaults, types, helps = found.defaults(), _types(found), _helps(found)
+    defaults, types, helps = program.defaults(), _types(program), _helps(program)
     parameters = {}
     for name, default in defaults.items():
         kind, choices = _type(types.get(name), default)
         if kind is None:
             raise UsageError(
-                f"{found.__name__}: the parameter {name} is not a number, as parameters of programs are; annotate it "
+                f"{program.__name__}: the parameter {name} is not a number, as parameters of programs are; annotate it "
                 "with int, float or bool, or make it a ClassVar"
             )
-        parameters[name] = Parameter(name, kind, default, helps.get(name, f"parameter of {found.__name__}"), choices)
+        parameters[name] = Parameter(name, kind, default, helps.get(name, f"parameter of {program.__name__}"), choices)
     required = {name for name, default in defaults.items() if default is None} - {"source"}
     members = {
-        "__doc__": found.__doc__ or f"Program {found.__qualname__} of {found.__module__}.",
-        "__module__": found.__module__,
-        "name": found.__name__.lower(),
+        "__doc__": program.__doc__ or f"Program {program.__qualname__} of {program.__module__}.",
+        "__module__": program.__module__,
+        "name": program.__name__.lower(),
         "parameters": parameters,
         "needs_source": "source" in defaults,
-        "program_class": found,
+        "program_class": program,
         "required": frozenset(required),
     }
-    return type(found.__name__, (UserProgram,), members)
+    return type(program.__name__, (UserProgram,), members)
 
 
-def _types(found: type[Program]) -> Mapping[str, Any]:
+def _types(program: type[Program]) -> Mapping[str, Any]:
     """Return the annotations of a class, as objects where they can be evaluated."""
     try:
-        return typing.get_type_hints(found)
+        return typing.get_type_hints(program)
     except Exception:
         merged: dict[str, Any] = {}
-        for base in reversed(found.__mro__):
+        for base in reversed(program.__mro__):
             merged |= inspect.get_annotations(base)
         return {name: next((kind for kind in TYPES if kind.__name__ == hint), hint) for name, hint in merged.items()}
 
@@ -188,18 +188,18 @@ def _type(hint: Any, default: Any) -> tuple[Any, tuple | None]:
     """Return the type and the choices of a parameter; the type is None if it is none of ``TYPES``."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        some = [each for each in args if each is not type(None)]
+        some = [arg for arg in args if arg is not type(None)]
         return _type(some[0], default) if len(some) == 1 else (None, None)
-    if origin is typing.Literal and len({type(each) for each in args}) == 1 and type(args[0]) in TYPES:
+    if origin is typing.Literal and len({type(arg) for arg in args}) == 1 and type(args[0]) in TYPES:
         return type(args[0]), args
     if hint in TYPES:
         return hint, None
     return (type(default), None) if type(default) in TYPES else (None, None)
 
 
-def _helps(found: type[Program]) -> dict[str, str]:
+def _helps(program: type[Program]) -> dict[str, str]:
     """Return the text of each parameter in the section Args or Attributes of a class's docstring."""
-    sections = re.split(r"^(\w[\w ]*):\s*$", inspect.cleandoc(found.__doc__ or ""), flags=re.MULTILINE)
+    sections = re.split(r"^(\w[\w ]*):\s*$", inspect.cleandoc(program.__doc__ or ""), flags=re.MULTILINE)
     helps: dict[str, str] = {}
     for title, body in zip(sections[1::2], sections[2::2], strict=True):
         if title.lower() in ("args", "arguments", "attributes", "parameters"):
@@ -216,7 +216,7 @@ def _where(failed: BaseException, place: str) -> str:
     return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
-def _text(failed: BaseException) -> str:
+def _why(failed: BaseException) -> str:
     if isinstance(failed, SystemExit):
         return "it ends Python (sys.exit); let it do so only under if __name__ == '__main__'"
     return f"{type(failed).__name__}: {failed}"

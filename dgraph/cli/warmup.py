@@ -76,14 +76,14 @@ def task(words: Sequence[str]) -> Task:
         help="device to compile for (default auto: the one that runs here would use)",
     )
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
-    given = parser.parsed(words)
-    named = given.get("algorithms") or list(ALGORITHMS)
+    args = parser.parsed(words)
+    named = args.get("algorithms") or list(ALGORITHMS)
     for name in named:
         if name not in ALGORITHMS:
             raise unknown("algorithm", name, ALGORITHMS)
-    asked = given.get("backend", "auto")
+    asked = args.get("backend", "auto")
     backends = tuple(DEVICES)[1:] if asked == ALL else (asked,)
-    return Task(lambda comm: warmup(named, backends, "quiet" in given, comm))
+    return Task(lambda comm: warmup(named, backends, "quiet" in args, comm))
 
 
 def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Comm) -> int:
@@ -133,11 +133,11 @@ def _run_job(job: Job) -> None:
     """Run a job."""
     backend, name, kind, parameters = job
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], device=backend, comm=SerialComm())
-    given = {"validate": True, **_start(name)}
+    arguments = {"validate": True, **_start(name)}
     if parameters:
-        run(name, graph, **given, **parameters)
+        run(name, graph, **arguments, **parameters)
     else:
-        _run_variants(name, graph, 1, given)
+        _run_variants(name, graph, 1, arguments)
 
 
 def _compile_on_all_ranks(name: str, backend: str, comm: Comm) -> None:
@@ -150,12 +150,12 @@ def _compile_on_all_ranks(name: str, backend: str, comm: Comm) -> None:
         run(name, road, **_start(name))
 
 
-def _run_variants(name: str, graph: Graph, ranks: int, given: Mapping[str, Any]) -> None:
+def _run_variants(name: str, graph: Graph, ranks: int, arguments: Mapping[str, Any]) -> None:
     """Run with default parameters; on a GPU also with those that the algorithm may choose there."""
-    choices = run(name, graph, **given).report["choices"]
+    choices = run(name, graph, **arguments).report["choices"]
     more = ALGORITHMS[name].on_gpus(ranks)
     if more and any(choice["what"] == "backend" and choice["taken"] == "cuda" for choice in choices):
-        run(name, graph, **given, **more)
+        run(name, graph, **arguments, **more)
 
 
 def _label(job: Job, backends: Sequence[str]) -> str:

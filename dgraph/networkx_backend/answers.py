@@ -42,14 +42,14 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
 
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            given = _named(name, args, kwargs)
-            reason = _reason(name, given)
+            arguments = _named(name, args, kwargs)
+            reason = _reason(name, arguments)
             if reason:
                 raise NotImplementedError(reason)
             try:
-                return function(**given)
+                return function(**arguments)
             except NotANode:
-                return _theirs(name, given)
+                return _theirs(name, arguments)
 
         FUNCTIONS[name] = called
         _signatures[name] = inspect.signature(function)
@@ -68,29 +68,29 @@ def declined(name: str, args: tuple, kwargs: Mapping[str, Any]) -> str | None:
 def not_given(*names: str) -> Callable[[Mapping[str, Any]], str | None]:
     """Return a check that declines results of a search, which leave the engine nothing to compute."""
 
-    def check(given: Mapping[str, Any]) -> str | None:
-        found = next((name for name in names if given.get(name) is not None), None)
-        return None if found is None else f"{found}= is given, so the engine has nothing to compute"
+    def check(arguments: Mapping[str, Any]) -> str | None:
+        declined = next((name for name in names if arguments.get(name) is not None), None)
+        return None if declined is None else f"{declined}= is given, so the engine has nothing to compute"
 
     return check
 
 
-def _theirs(name: str, given: Mapping[str, Any]) -> Any:
+def _theirs(name: str, all_arguments: Mapping[str, Any]) -> Any:
     """Return what NetworkX's function returns, or raise what it raises."""
     function = _registered_algorithms[name].orig_func
     theirs, _ = _parameters(function)
-    arguments = {key: value for key, value in given.items() if key in theirs}
-    return function(**arguments | {"G": given["G"].original()})
+    arguments = {key: value for key, value in all_arguments.items() if key in theirs}
+    return function(**arguments | {"G": all_arguments["G"].original()})
 
 
 def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments by name, with NetworkX's defaults for parameters that dgraph's function has too."""
     theirs, defaults = _parameters(_registered_algorithms[name].orig_func)
     ours = _signatures[name].parameters
-    given = {**defaults, **dict(zip(theirs, args, strict=False)), **kwargs}
+    named = {**defaults, **dict(zip(theirs, args, strict=False)), **kwargs}
     return {
         key: list(value) if key in BUNCHES and isinstance(value, Iterator) else value
-        for key, value in given.items()
+        for key, value in named.items()
         if key in ours or key not in defaults or value is not defaults[key]
     }
 
@@ -99,15 +99,15 @@ def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 def _parameters(function: Callable) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the parameters of a NetworkX function, and the defaults of those that have one."""
     theirs = inspect.signature(function).parameters
-    return tuple(theirs), {key: each.default for key, each in theirs.items() if each.default is not each.empty}
+    return tuple(theirs), {key: p.default for key, p in theirs.items() if p.default is not p.empty}
 
 
-def _reason(name: str, given: Mapping[str, Any]) -> str | None:
+def _reason(name: str, arguments: Mapping[str, Any]) -> str | None:
     try:
-        _signatures[name].bind(**given)
+        _signatures[name].bind(**arguments)
     except TypeError as wrong:
         return f"dgraph's {name} has other parameters: {wrong}"
     for key in WEIGHTS:
-        if callable(given.get(key)):
+        if callable(arguments.get(key)):
             return f"{key}= is a function; the engine reads weights from an edge attribute"
-    return _declines[name](given) if name in _declines else None
+    return _declines[name](arguments) if name in _declines else None

@@ -108,8 +108,8 @@ class ConvertedGraph:
 
     def names(self, positions: np.ndarray) -> list:
         """Return the nodes at positions."""
-        found = positions.tolist()
-        return found if self.numbered else list(map(self.nodes.__getitem__, found))
+        numbers = positions.tolist()
+        return numbers if self.numbered else list(map(self.nodes.__getitem__, numbers))
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -141,13 +141,13 @@ class ConvertedGraph:
                     "from_networkx, or weight=None to the function"
                 )
             self.values[attribute] = _numbers(_attribute(_adjacency(self.source), self._multigraph, attribute, 1))
-        found = self.values[attribute]
-        return None if found.dtype.kind == "i" and np.all(found == 1) else found
+        weights = self.values[attribute]
+        return None if weights.dtype.kind == "i" and np.all(weights == 1) else weights
 
     def signed(self, attribute: str | None) -> bool:
         """Return True if an edge has a negative weight, and all weights are finite."""
-        found = self.weights(attribute)
-        return found is not None and bool((found < 0).any() and np.isfinite(found).all())
+        weights = self.weights(attribute)
+        return weights is not None and bool((weights < 0).any() and np.isfinite(weights).all())
 
     def lengths(self, attribute: str | None) -> np.ndarray | None:
         """Return :meth:`weights`, which must be finite and not negative.
@@ -155,18 +155,18 @@ class ConvertedGraph:
         Raises:
             NotImplementedError: another weight; the message names the first such edge.
         """
-        found = self.weights(attribute)
-        if found is None:
+        weights = self.weights(attribute)
+        if weights is None:
             return None
-        wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]
         if wrong.size:
             u, v = self.names(self.sources[wrong])[0], self.names(self.targets[wrong])[0]
             raise NotImplementedError(
-                f"the edge {u!r} → {v!r} has {attribute} {found[wrong[0]]}; dgraph takes finite weights of 0 or more"
+                f"the edge {u!r} → {v!r} has {attribute} {weights[wrong[0]]}; dgraph takes finite weights of 0 or more"
             )
-        if found.size and float(found.max()) * len(self) > LARGEST[found.dtype.kind]:
-            raise NotImplementedError(f"the {attribute} of a path's edges may sum to more than {found.dtype} holds")
-        return found
+        if weights.size and float(weights.max()) * len(self) > LARGEST[weights.dtype.kind]:
+            raise NotImplementedError(f"the {attribute} of a path's edges may sum to more than {weights.dtype} holds")
+        return weights
 
     def engine(self, attribute: str | None = None, *, backwards: bool = False, parallel: bool = False) -> Graph:
         """Return the graph on which the engine runs, made at first use; at a service, if one is configured.
@@ -181,8 +181,8 @@ class ConvertedGraph:
         key = (None if weights is None else attribute, backwards, parallel)
         if key not in self._engines or is_gone(self._engines[key]):
             rows = self.rows(weights, backwards)
-            found = None if parallel else service_graph(*rows, directed=self._directed)
-            self._engines[key] = found or engine_graph(*rows, directed=self._directed, parallel=parallel)
+            remote = None if parallel else service_graph(*rows, directed=self._directed)
+            self._engines[key] = remote or engine_graph(*rows, directed=self._directed, parallel=parallel)
         return self._engines[key]
 
     def rows(
@@ -199,14 +199,16 @@ class ConvertedGraph:
             return self.source
         kinds = {(False, False): nx.Graph, (True, False): nx.DiGraph,
                  (False, True): nx.MultiGraph, (True, True): nx.MultiDiGraph}  # fmt: skip
-        made = kinds[self._directed, self._multigraph]()
-        made.add_nodes_from(self.nodes)
+        nx_graph = kinds[self._directed, self._multigraph]()
+        nx_graph.add_nodes_from(self.nodes)
         once = np.ones(len(self.targets), bool) if self._directed else self._once()
         ends = self.names(self.sources[once]), self.names(self.targets[once])
         names = list(self.values)
         data = zip(*(self.values[name][once].tolist() for name in names), strict=True) if names else repeat(())
-        made.add_edges_from((u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, data, strict=False))
-        return made
+        nx_graph.add_edges_from(
+            (u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, data, strict=False)
+        )
+        return nx_graph
 
     def original(self) -> nx.Graph:
         """Return the graph that was converted, or :meth:`as_networkx` if it no longer exists."""
@@ -312,14 +314,14 @@ def convert_from_nx(
     values = {}
     for attribute, default in (edge_attrs or {}).items():
         values[attribute] = _numbers(_attribute(adjacency, multigraph, attribute, default))
-    made = ConvertedGraph(
+    converted = ConvertedGraph(
         nodes, offsets, targets, values, directed=graph.is_directed(), multigraph=multigraph,
         source=graph if preserve_edge_attrs or preserve_node_attrs else None,
     )  # fmt: skip
-    made.numbered, made._original = numbered, ref(graph)
+    converted.numbered, converted._original = numbered, ref(graph)
     if not numbered:
-        made.index = index
-    return made
+        converted.index = index
+    return converted
 
 
 def _are_positions(nodes: list) -> bool:
@@ -366,7 +368,7 @@ def _attribute(adjacency: Mapping, multigraph: bool, attribute: str, default: An
     data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
     if multigraph:
         data = chain.from_iterable(map(methodcaller("values"), data))
-    return [each.get(attribute, default) for each in data]
+    return [attributes.get(attribute, default) for attributes in data]
 
 
 def _numbers(values: list) -> np.ndarray:

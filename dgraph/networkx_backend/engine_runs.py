@@ -85,12 +85,12 @@ def hops(
     limit = depth(cutoff)
     if len(sources) == 1:
         engine, first = graph.engine(backwards=backwards), 0
-        found = solve("bfs", engine, source=sources[0], depth_limit=limit, return_predecessors=False)
+        answer = solve("bfs", engine, source=sources[0], depth_limit=limit, return_predecessors=False)
     else:
         engine, first = _rooted(*graph.rows(None, backwards), sources), 1
         limit = None if limit is None else limit + 1
-        found = solve("bfs", engine, source=len(graph), depth_limit=limit, return_predecessors=False)
-    return _ordered(_levels(found, len(graph), first))
+        answer = solve("bfs", engine, source=len(graph), depth_limit=limit, return_predecessors=False)
+    return _ordered(_levels(answer, len(graph), first))
 
 
 def hops_both_ways(graph: ConvertedGraph, sources: Sequence[int]) -> np.ndarray:
@@ -99,8 +99,8 @@ def hops_both_ways(graph: ConvertedGraph, sources: Sequence[int]) -> np.ndarray:
     return _levels(solve("bfs", engine, source=len(graph), return_predecessors=False), len(graph), 1)
 
 
-def _levels(found: Result, n: int, first: int) -> np.ndarray:
-    values = found.columns["distance"][:n]
+def _levels(answer: Result, n: int, first: int) -> np.ndarray:
+    values = answer.columns["distance"][:n]
     return np.where(values == UNREACHED, -1, values - first)
 
 
@@ -173,9 +173,9 @@ def has_negative_cycle(graph: ConvertedGraph, weight: str) -> bool:
 def all_distances(graph: ConvertedGraph, weight: str | None) -> np.ndarray:
     """Return the distances of all pairs, float64 (nodes, nodes), infinite without a path; weights may be negative."""
     engine = engine_graph(*graph.rows(graph.weights(weight)), directed=graph.is_directed(), parallel=False)
-    found = solve("apsp", engine, dtype="float64").matrix
-    assert found is not None
-    return found.here
+    matrix = solve("apsp", engine, dtype="float64").matrix
+    assert matrix is not None
+    return matrix.here
 
 
 AT_ONCE = 64
@@ -194,9 +194,9 @@ def from_each(
         some = positions[first : first + AT_ONCE]
         engine = graph.engine(weight if weighted else None, backwards=backwards)
         name = "multi_source_sssp" if weighted else "multi_source_bfs"
-        found = solve(name, engine, sources=list(dict.fromkeys(some)))
+        answer = solve(name, engine, sources=list(dict.fromkeys(some)))
         for k in some:
-            values = found.columns[f"distance_{k}"]
+            values = answer.columns[f"distance_{k}"]
             yield _ordered(np.where(values == (UNREACHED if values.dtype.kind == "i" else np.inf), -1, values))
 
 
@@ -204,8 +204,8 @@ def reached_from_each(graph: ConvertedGraph) -> Iterator[np.ndarray]:
     """Yield, for each node, the positions of the nodes that it reaches, itself too; ``AT_ONCE`` nodes take one run."""
     for first in range(0, len(graph), AT_ONCE):
         some = range(first, min(first + AT_ONCE, len(graph)))
-        found = solve("reachability", graph.engine(), sources=list(some))
-        yield from (np.flatnonzero(found.columns[f"reached_{k}"]) for k in some)
+        answer = solve("reachability", graph.engine(), sources=list(some))
+        yield from (np.flatnonzero(answer.columns[f"reached_{k}"]) for k in some)
 
 
 def search(

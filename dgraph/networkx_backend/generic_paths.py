@@ -31,8 +31,8 @@ from dgraph.networkx_backend.weighted_paths import (
 )
 
 
-def _no_pred_of_bellman_ford(given) -> str | None:
-    if given.get("weight") is not None and given.get("method") == "bellman-ford":
+def _no_pred_of_bellman_ford(args) -> str | None:
+    if args.get("weight") is not None and args.get("method") == "bellman-ford":
         return "Bellman-Ford's lists of predecessors depend on its order of relaxations"
     return None
 
@@ -52,8 +52,8 @@ def shortest_path(G: ConvertedGraph, source=None, target=None, weight=None, meth
     """Return one path, node → path, or an iterator of those, as source and target are given."""
     _check(method)
     if source is None and target is None:
-        found = all_pairs_shortest_path(G) if weight is None else all_pairs_dijkstra_path(G, weight=weight)
-        return dict(found) if NETWORKX < (3, 5) else found
+        paths = all_pairs_shortest_path(G) if weight is None else all_pairs_dijkstra_path(G, weight=weight)
+        return dict(paths) if NETWORKX < (3, 5) else paths
     if source is None:
         if weight is None:
             return single_target_shortest_path(G, target)
@@ -86,14 +86,14 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
         return lengths(G, search(G, [position(G, source)], weight))
     if weight is None:
         first, last = position(G, source), position(G, target)
-        found = distances(G, [first], None)
-        if found.values[last] < 0:
+        hops = distances(G, [first], None)
+        if hops.values[last] < 0:
             raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-        return found.values[last].item()
+        return hops.values[last].item()
     return (dijkstra_path_length if method == "dijkstra" else bellman_ford_path_length)(G, source, target, weight)
 
 
-@answers(declines=lambda given: "Floyd-Warshall" if str(given.get("method")).startswith("floyd") else None)
+@answers(declines=lambda args: "Floyd-Warshall" if str(args.get("method")).startswith("floyd") else None)
 def average_shortest_path_length(G: ConvertedGraph, weight=None, method=None) -> float:
     """Return the mean distance of all pairs."""
     if method not in (None, "unweighted", "dijkstra", "bellman-ford"):
@@ -109,10 +109,10 @@ def average_shortest_path_length(G: ConvertedGraph, weight=None, method=None) ->
         raise NotImplementedError("NetworkX reads an edge attribute named None here")
     total = 0
     for k in range(n):
-        found = distances(G, [k], weight)
-        if found.reached.size < n:
+        lengths = distances(G, [k], weight)
+        if lengths.reached.size < n:
             raise nx.NetworkXError("Graph is not strongly connected." if G.is_directed() else "Graph is not connected.")
-        total += found.total()
+        total += lengths.total()
     return total / (n * (n - 1))
 
 

@@ -21,18 +21,18 @@ def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=T
         run = solve("closeness", G.engine(distance), wf_improved=bool(wf_improved), weighted=weighted)
         return dict(zip(G.nodes, run.columns["closeness"].tolist(), strict=True))
     for k in chosen:
-        found = distances(G, [k], distance, backwards=True)
-        total, others = found.total(), found.reached.size - 1.0
+        lengths = distances(G, [k], distance, backwards=True)
+        total, others = lengths.total(), lengths.reached.size - 1.0
         score = others / total if total > 0.0 and n > 1 else 0.0
         scores.append(score * (others / (n - 1)) if wf_improved and n > 1 else score)
     return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
 
 
-def _betweenness_given(given, scaled_since=(3, 5)) -> str | None:
-    k = given.get("k")
+def _betweenness_given(args, scaled_since=(3, 5)) -> str | None:
+    k = args.get("k")
     if k is not None and scaled_since > NETWORKX:
         return f"k={k} is given, and this version of NetworkX scales the values otherwise"
-    return None if k is None or 1 <= k <= len(given["G"]) else f"k={k} nodes cannot be drawn"
+    return None if k is None or 1 <= k <= len(args["G"]) else f"k={k} nodes cannot be drawn"
 
 
 @answers(declines=_betweenness_given)
@@ -41,14 +41,14 @@ def betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=No
     if not len(G):
         return {}
     asked = _sources(G, k, seed) | {"normalized": bool(normalized), "endpoints": bool(endpoints)}
-    found = solve("bc", G.engine(weight), weighted=G.lengths(weight) is not None, **asked)
-    return dict(zip(G.nodes, found.columns["bc"].tolist(), strict=True))
+    answer = solve("bc", G.engine(weight), weighted=G.lengths(weight) is not None, **asked)
+    return dict(zip(G.nodes, answer.columns["bc"].tolist(), strict=True))
 
 
-def _edges_given(given) -> str | None:
-    if given["G"].is_multigraph():
+def _edges_given(args) -> str | None:
+    if args["G"].is_multigraph():
         return "a multigraph divides values among parallel edges, which the engine merges"
-    return _betweenness_given(given, scaled_since=(3, 6))
+    return _betweenness_given(args, scaled_since=(3, 6))
 
 
 @answers(declines=_edges_given)
@@ -58,14 +58,14 @@ def edge_betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weig
     if not n:
         return {}
     asked = _sources(G, k, seed) | {"normalized": bool(normalized), "weighted": G.lengths(weight) is not None}
-    found = solve("edge_bc", G.engine(weight), **asked)
-    if found.edges is None:
+    answer = solve("edge_bc", G.engine(weight), **asked)
+    if answer.edges is None:
         raise NotImplementedError("a service returns values of vertices, not of edges")
     source, target = G.sources, G.targets.astype(np.int64)
     if not G.is_directed():
         once = source <= target
         source, target = source[once], target[once]
-    edges = found.edges
+    edges = answer.edges
     scores, other = np.zeros(len(source)), source != target  # a loop is on no shortest path
     scores[other] = edges.values[np.searchsorted(edges.source * n + edges.target, (source * n + target)[other])]
     pairs = zip(G.names(source), G.names(target), strict=True)

@@ -42,9 +42,9 @@ def is_connected(G: ConvertedGraph) -> bool:
 @answers
 def node_connected_component(G: ConvertedGraph, n) -> set:
     """Return the nodes of a node's component."""
-    at = position(G, n)
+    row = position(G, n)
     labels = components(G)
-    return set(G.names(np.flatnonzero(labels == labels[at])))
+    return set(G.names(np.flatnonzero(labels == labels[row])))
 
 
 @answers
@@ -71,7 +71,7 @@ def strongly_connected_components(G: ConvertedGraph) -> Iterator[set]:
     return iter(_strong(G))
 
 
-@answers(declines=lambda given: "source= changes the order only" if given.get("source") in given["G"] else None)
+@answers(declines=lambda args: "source= changes the order only" if args.get("source") in args["G"] else None)
 def kosaraju_strongly_connected_components(G: ConvertedGraph, source=None) -> Iterator[set]:
     """Return what :func:`strongly_connected_components` returns."""
     if source is not None:
@@ -95,25 +95,25 @@ def is_strongly_connected(G: ConvertedGraph) -> bool:
     return all(hops(G, [0], backwards=way).reached.size == len(G) for way in (False, True))
 
 
-@answers(declines=lambda given: None if given.get("scc") is None else "scc= leaves nothing to compute")
+@answers(declines=lambda args: None if args.get("scc") is None else "scc= leaves nothing to compute")
 def condensation(G: ConvertedGraph, scc=None) -> nx.DiGraph:
     """Return the graph of the strong components, numbered in NetworkX's order, with its attribute ``mapping``."""
-    made, members = nx.DiGraph(), _strong(G)
-    made.graph["mapping"] = {node: k for k, each in enumerate(members) for node in each}
+    condensed, members = nx.DiGraph(), _strong(G)
+    condensed.graph["mapping"] = {node: k for k, nodes in enumerate(members) for node in nodes}
     if not members:
-        return made
-    made.add_nodes_from((k, {"members": each}) for k, each in enumerate(members))
-    number = np.fromiter(map(made.graph["mapping"].__getitem__, G.nodes), np.int64, len(G))
+        return condensed
+    condensed.add_nodes_from((k, {"members": nodes}) for k, nodes in enumerate(members))
+    number = np.fromiter(map(condensed.graph["mapping"].__getitem__, G.nodes), np.int64, len(G))
     ends = np.stack([number[G.sources], number[G.targets]])
-    made.add_edges_from(ends[:, ends[0] != ends[1]].T.tolist())
-    return made
+    condensed.add_edges_from(ends[:, ends[0] != ends[1]].T.tolist())
+    return condensed
 
 
 @answers
 def attracting_components(G: ConvertedGraph) -> Iterator[set]:
     """Return an iterator over the strong components that no edge leaves."""
-    found = condensation(G)
-    return (found.nodes[k]["members"] for k in found if not found.out_degree(k))
+    condensed = condensation(G)
+    return (condensed.nodes[k]["members"] for k in condensed if not condensed.out_degree(k))
 
 
 @answers
@@ -125,8 +125,8 @@ def number_attracting_components(G: ConvertedGraph) -> int:
 @answers
 def is_attracting_component(G: ConvertedGraph) -> bool:
     """Return True if the graph is one strong component."""
-    found = list(attracting_components(G))
-    return len(found) == 1 and len(found[0]) == len(G)
+    components = list(attracting_components(G))
+    return len(components) == 1 and len(components[0]) == len(G)
 
 
 @answers
@@ -170,10 +170,10 @@ def color(G: ConvertedGraph) -> dict:
     starts = np.flatnonzero(degrees)
     _, firsts = np.unique(labels[starts], return_index=True)
     level = hops_both_ways(G, starts[firsts].tolist()) if starts.size else np.full(len(G), -1)
-    found = np.where(level < 0, 0, 1 - level % 2)
-    if (found[G.sources] == found[G.targets]).any():
+    colors = np.where(level < 0, 0, 1 - level % 2)
+    if (colors[G.sources] == colors[G.targets]).any():
         raise nx.NetworkXError("Graph is not bipartite.")
-    return dict(zip(G.nodes, found.tolist(), strict=True))
+    return dict(zip(G.nodes, colors.tolist(), strict=True))
 
 
 @answers
@@ -186,8 +186,8 @@ def is_bipartite(G: ConvertedGraph) -> bool:
     return True
 
 
-def _sets_given(given) -> str | None:
-    return "top_nodes= leaves nothing to compute" if are_nodes(given["G"], given.get("top_nodes")) else None
+def _sets_given(args) -> str | None:
+    return "top_nodes= leaves nothing to compute" if are_nodes(args["G"], args.get("top_nodes")) else None
 
 
 @answers(declines=_sets_given)
@@ -202,8 +202,8 @@ def sets(G: ConvertedGraph, top_nodes=None) -> tuple[set, set]:
         raise NotANode
     if not is_connected(G):
         raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
-    found = color(G)
-    return {node for node, top in found.items() if top}, {node for node, top in found.items() if not top}
+    colors = color(G)
+    return {node for node, top in colors.items() if top}, {node for node, top in colors.items() if not top}
 
 
 def _sets(G: ConvertedGraph, labels: np.ndarray) -> list[set]:

@@ -17,8 +17,8 @@ LOOPS = (
 )  # fmt: skip
 
 
-def _cores_given(given) -> str | None:
-    return not_given("core_number")(given) or ("parallel edges" if given["G"].is_multigraph() else None)
+def _cores_given(args) -> str | None:
+    return not_given("core_number")(args) or ("parallel edges" if args["G"].is_multigraph() else None)
 
 
 @answers

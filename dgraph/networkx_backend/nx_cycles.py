@@ -45,8 +45,8 @@ def is_semiconnected(G: ConvertedGraph) -> bool:
     """Return True if of each two nodes one reaches the other: an edge joins each component to the next one."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
-    found = condensation(G)
-    return all(found.has_edge(k, k - 1) for k in range(1, len(found)))
+    condensed = condensation(G)
+    return all(condensed.has_edge(k, k - 1) for k in range(1, len(condensed)))
 
 
 @answers

@@ -18,7 +18,7 @@ from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, posi
 def _on_nodes(*names: str):
     """Return the check of :func:`not_given`, which also declines the null graph: NetworkX's versions differ for it."""
     check = not_given(*names)
-    return lambda given: check(given) or (None if len(given["G"]) else "the graph has no nodes")
+    return lambda args: check(args) or (None if len(args["G"]) else "the graph has no nodes")
 
 
 @answers(declines=_on_nodes("sp"))
@@ -26,8 +26,8 @@ def eccentricity(G: ConvertedGraph, v=None, sp=None, weight=None):
     """Return node → largest distance from it, or that of one node."""
     one = v in G
     chosen = G.nodes if v is None else [v] if one else bunch(G, v)
-    found = dict(zip(chosen, _farthest(G, [G.index[node] for node in chosen], weight), strict=True))
-    return found[v] if one else found
+    eccentricities = dict(zip(chosen, _farthest(G, [G.index[node] for node in chosen], weight), strict=True))
+    return eccentricities[v] if one else eccentricities
 
 
 @answers(declines=_on_nodes("e"))
@@ -58,20 +58,20 @@ def center(G: ConvertedGraph, e=None, usebounds=False, weight=None) -> list:
 def barycenter(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
     """Return the nodes with the smallest sum of distances."""
     sums = []
-    for found in _everywhere(G, weight):
-        if found.reached.size < len(G):
+    for lengths in _everywhere(G, weight):
+        if lengths.reached.size < len(G):
             raise nx.NetworkXNoPath(
                 f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
             )
-        sums.append(found.total())
+        sums.append(lengths.total())
     return _where(G, sums, min)
 
 
-def _of_trees(given) -> str | None:
+def _of_trees(args) -> str | None:
     return None if hasattr(nx, "centroid") else "NetworkX before 3.7 means the centroid of a tree"
 
 
-@answers(declines=lambda given: _of_trees(given) or _on_nodes("sp", "attr")(given))
+@answers(declines=lambda args: _of_trees(args) or _on_nodes("sp", "attr")(args))
 def centroid(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
     """Return the nodes with the smallest sum of distances: NetworkX's name of :func:`barycenter` since 3.7."""
     return barycenter(G, weight)
@@ -80,7 +80,7 @@ def centroid(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
 @answers(declines=not_given("sp"))
 def harmonic_diameter(G: ConvertedGraph, sp=None, *, weight=None) -> float:
     """Return the number of ordered pairs over the sum of inverse distances."""
-    total = sum(_inverses(found) for found in _everywhere(G, weight))
+    total = sum(_inverses(lengths) for lengths in _everywhere(G, weight))
     if total:
         return len(G) * (len(G) - 1) / total
     return math.inf if len(G) > 1 else math.nan
@@ -97,8 +97,8 @@ def wiener_index(G: ConvertedGraph, weight=None) -> float:
 def hyper_wiener_index(G: ConvertedGraph, weight=None) -> float:
     """Return the sum of distances and their squares over all pairs."""
 
-    def term(found: Distances):
-        values = found.values[found.reached]
+    def term(lengths: Distances):
+        values = lengths.values[lengths.reached]
         return (values + values * values).sum().item()
 
     return _sum(G, weight, term) / 2
@@ -137,9 +137,9 @@ def floyd_warshall_numpy(G: ConvertedGraph, nodelist=None, weight="weight") -> n
     return all_distances(G, weight)[np.ix_(order, order)]
 
 
-def _sources_given(given) -> str | None:
-    nodes, graph = given.get("sources"), given["G"]
-    return not_given("sources")(given) if nodes in graph or are_nodes(graph, nodes) else None
+def _sources_given(args) -> str | None:
+    nodes, graph = args.get("sources"), args["G"]
+    return not_given("sources")(args) if nodes in graph or are_nodes(graph, nodes) else None
 
 
 @answers(declines=_sources_given)
@@ -148,8 +148,8 @@ def harmonic_centrality(G: ConvertedGraph, nbunch=None, distance=None, sources=N
     if sources is not None:
         raise NotANode
     chosen = G.nodes if nbunch is None else list(dict.fromkeys([nbunch] if nbunch in G else bunch(G, nbunch)))
-    found = from_each(G, [G.index[node] for node in chosen], distance, backwards=True)
-    return {node: _inverses(each) for node, each in zip(chosen, found, strict=True)}
+    columns = from_each(G, [G.index[node] for node in chosen], distance, backwards=True)
+    return {node: _inverses(lengths) for node, lengths in zip(chosen, columns, strict=True)}
 
 
 @answers
@@ -165,7 +165,7 @@ def efficiency(G: ConvertedGraph, u, v) -> float:
 def global_efficiency(G: ConvertedGraph) -> float:
     """Return the mean efficiency of all pairs."""
     pairs = len(G) * (len(G) - 1)
-    return sum(_inverses(found) for found in _everywhere(G, None)) / pairs if pairs else 0
+    return sum(_inverses(lengths) for lengths in _everywhere(G, None)) / pairs if pairs else 0
 
 
 def _everywhere(G: ConvertedGraph, weight) -> Iterator[Distances]:
@@ -178,11 +178,11 @@ def _farthest(G: ConvertedGraph, positions: Sequence[int], weight) -> Iterator:
     Raises:
         NetworkXError: some node is not reached.
     """
-    for found in from_each(G, positions, weight):
-        if found.reached.size < len(G):
+    for lengths in from_each(G, positions, weight):
+        if lengths.reached.size < len(G):
             why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
             raise nx.NetworkXError(f"Found infinite path length because the {why}")
-        yield found.largest()
+        yield lengths.largest()
 
 
 def _where(G: ConvertedGraph, values: list, best) -> list:
@@ -190,15 +190,15 @@ def _where(G: ConvertedGraph, values: list, best) -> list:
     return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
 
 
-def _inverses(found: Distances) -> float:
-    values = found.values[found.reached]
+def _inverses(lengths: Distances) -> float:
+    values = lengths.values[lengths.reached]
     return (1.0 / values[values != 0]).sum().item()
 
 
-def _with_infinity(found: Distances) -> list:
-    if found.reached.size == len(found.values):
-        return found.values.tolist()
-    return [value if value >= 0 else math.inf for value in found.values.tolist()]
+def _with_infinity(lengths: Distances) -> list:
+    if lengths.reached.size == len(lengths.values):
+        return lengths.values.tolist()
+    return [value if value >= 0 else math.inf for value in lengths.values.tolist()]
 
 
 def _sum_by_degree(G: ConvertedGraph, weight, term) -> float:
@@ -208,10 +208,10 @@ def _sum_by_degree(G: ConvertedGraph, weight, term) -> float:
     """
     degrees = np.diff(G.offsets) + np.bincount(G.sources[G.sources == G.targets], minlength=len(G))
     total: float = 0
-    for k, found in enumerate(_everywhere(G, weight)):
-        if found.reached.size < len(G):
+    for k, lengths in enumerate(_everywhere(G, weight)):
+        if lengths.reached.size < len(G):
             return math.inf
-        total += term(found.values, degrees[k], degrees)
+        total += term(lengths.values, degrees[k], degrees)
     return total / 2
 
 
@@ -220,8 +220,8 @@ def _sum(G: ConvertedGraph, weight, term):
     if not len(G):
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
     total = 0
-    for found in _everywhere(G, weight):
-        if found.reached.size < len(G):
+    for lengths in _everywhere(G, weight):
+        if lengths.reached.size < len(G):
             return math.inf
-        total += term(found)
+        total += term(lengths)
     return total

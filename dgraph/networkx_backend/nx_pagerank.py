@@ -17,11 +17,11 @@ LANCZOS = 100
 """Iterations of the engine for each of NetworkX's with ``"svd"``, whose Lanczos method takes far fewer."""
 
 
-def _declined(given) -> str | None:
-    if given.get("nstart") is not None:
+def _declined(args) -> str | None:
+    if args.get("nstart") is not None:
         return "nstart= is given; the engine starts from equal ranks"
-    dangling = given.get("dangling")
-    if dangling is not None and dangling != given.get("personalization"):
+    dangling = args.get("dangling")
+    if dangling is not None and dangling != args.get("personalization"):
         return "dangling= differs from personalization=, which the engine uses for both"
     return None
 
@@ -52,10 +52,10 @@ def pagerank(
     if personalization is not None:
         if not isinstance(personalization, Mapping) or not all(map(is_real, personalization.values())):
             raise NotANode
-        found = {G.index[node]: float(value) for node, value in personalization.items() if node in G}
-        if sum(found.values()) == 0:
+        shares = {G.index[node]: float(value) for node, value in personalization.items() if node in G}
+        if sum(shares.values()) == 0:
             raise ZeroDivisionError
-        jumps["personalization"] = {at: value for at, value in found.items() if value}
+        jumps["personalization"] = {row: value for row, value in shares.items() if value}
     if tol <= 0 or max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
     G.lengths(weight)
@@ -68,10 +68,10 @@ def pagerank(
     return dict(zip(G.nodes, answer.columns["pagerank"].tolist(), strict=True))
 
 
-def _declined_hits(given) -> str | None:
-    if given.get("nstart") is not None:
+def _declined_hits(args) -> str | None:
+    if args.get("nstart") is not None:
         return "nstart= is given; the engine starts from equal hubs"
-    if not given.get("normalized", True):
+    if not args.get("normalized", True):
         return "normalized=False is given; the engine's scores sum to 1"
     return None
 
@@ -99,6 +99,6 @@ def hits(
     if not answer.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
     hubs, authorities = (
-        dict(zip(G.nodes, answer.columns[each].tolist(), strict=True)) for each in ("hubs", "authorities")
+        dict(zip(G.nodes, answer.columns[name].tolist(), strict=True)) for name in ("hubs", "authorities")
     )
     return hubs, authorities

@@ -13,16 +13,16 @@ from dgraph.networkx_backend.engine_runs import depth, hops, reached_from_each, 
 from dgraph.networkx_backend.nodes_given import position, positions
 
 
-def _unordered(given) -> str | None:
-    if given.get("sort_neighbors") is not None:
+def _unordered(args) -> str | None:
+    if args.get("sort_neighbors") is not None:
         return "sort_neighbors= is a function"
-    if given.get("reverse") and given["G"].is_directed():
+    if args.get("reverse") and args["G"].is_directed():
         return "the order of predecessors is not converted"
     return None
 
 
-def _neighbors(given) -> str | None:
-    return None if given.get("neighbors") is None else "neighbors= is a function"
+def _neighbors(args) -> str | None:
+    return None if args.get("neighbors") is None else "neighbors= is a function"
 
 
 @answers(declines=_neighbors)
@@ -56,11 +56,11 @@ def bfs_predecessors(G: ConvertedGraph, source, depth_limit=None, sort_neighbors
 @answers(declines=_unordered)
 def bfs_successors(G: ConvertedGraph, source, depth_limit=None, sort_neighbors=None) -> Iterator:
     """Return an iterator over nodes with the list of their successors."""
-    found = _search(G, source, depth_limit)
-    below = found.reached[1:]
+    tree = _search(G, source, depth_limit)
+    below = tree.reached[1:]
     if not below.size:
         return iter([(source, [])])
-    above = found.parent[below]
+    above = tree.parent[below]
     starts = np.flatnonzero(np.diff(above, prepend=-1))
     names, ends = G.names(below), [*starts.tolist(), below.size]
     return ((u, names[a:b]) for u, a, b in zip(G.names(above[starts]), ends, ends[1:], strict=False))
@@ -75,18 +75,18 @@ def bfs_layers(G: ConvertedGraph, sources) -> Iterator[list]:
     first = list(dict.fromkeys(starts)) if NETWORKX < (3, 5) else [position(G, node) for node in set(sources)]
     if not first:
         return iter(())
-    found = search(G, first)
-    levels = found.values[found.reached]
+    nearest = search(G, first)
+    levels = nearest.values[nearest.reached]
     cuts = np.flatnonzero(np.diff(levels)) + 1
-    return (G.names(layer) for layer in np.split(found.reached, cuts))
+    return (G.names(layer) for layer in np.split(nearest.reached, cuts))
 
 
 @answers
 def descendants_at_distance(G: ConvertedGraph, source, distance) -> set:
     """Return the nodes at a distance from the source."""
     first = position(G, source)
-    found = hops(G, [first]).values if distance != 0 else hops(G, [first], cutoff=0).values
-    return set(G.names(np.flatnonzero((found == distance) & (found >= 0))))
+    levels = hops(G, [first]).values if distance != 0 else hops(G, [first], cutoff=0).values
+    return set(G.names(np.flatnonzero((levels == distance) & (levels >= 0))))
 
 
 @answers
@@ -106,15 +106,15 @@ def transitive_closure(G: ConvertedGraph, reflexive=False) -> nx.Graph:
     """Return the graph with an edge between all nodes that a path joins."""
     if reflexive not in {None, True, False}:
         raise nx.NetworkXError("Incorrect value for the parameter `reflexive`")
-    made = G.as_networkx().copy()
-    rows = made.pred if G.is_directed() else made.adj
+    closure = G.as_networkx().copy()
+    rows = closure.pred if G.is_directed() else closure.adj
     for v, there in zip(G.nodes, reached_from_each(G), strict=True):
         ends = dict.fromkeys(G.names(there))
         cycle = reflexive is False and G.is_directed() and any(u in ends for u in G.as_networkx().pred[v])
         if not reflexive and not cycle:
             del ends[v]
-        made.add_edges_from((v, u) for u in ends if v not in rows[u])
-    return made
+        closure.add_edges_from((v, u) for u in ends if v not in rows[u])
+    return closure
 
 
 def _reachable(G: ConvertedGraph, source, backwards: bool) -> set:
@@ -128,6 +128,6 @@ def _search(G: ConvertedGraph, source, depth_limit):
 
 def _tree(G: ConvertedGraph, source, depth_limit) -> tuple[list, list]:
     """Return parents and nodes of the search tree in the order of the search, without the source."""
-    found = _search(G, source, depth_limit)
-    below = found.reached[1:]
-    return G.names(found.parent[below]), G.names(below)
+    tree = _search(G, source, depth_limit)
+    below = tree.reached[1:]
+    return G.names(tree.parent[below]), G.names(below)

@@ -17,20 +17,20 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph, engine_graph
 from dgraph.networkx_backend.engine_runs import solve
 
 
-def _undirected(given) -> str | None:
-    if given["G"].is_directed():
+def _undirected(args) -> str | None:
+    if args["G"].is_directed():
         raise nx.NetworkXNotImplemented("not implemented for directed type")
-    if given["G"].is_multigraph() and given.get("algorithm") in ("boruvka", "borůvka"):
+    if args["G"].is_multigraph() and args.get("algorithm") in ("boruvka", "borůvka"):
         raise nx.NetworkXNotImplemented("not implemented for multigraph type")
     return None
 
 
-def _without_keys(given) -> str | None:
+def _without_keys(args) -> str | None:
     """Decline keys that were not converted; NetworkX keeps them where it keeps attributes."""
-    converted = given["G"].is_multigraph() and isinstance(given["G"], ConvertedGraph) and given["G"].source is None
-    if converted and given.get("keys", True):
+    converted = args["G"].is_multigraph() and isinstance(args["G"], ConvertedGraph) and args["G"].source is None
+    if converted and args.get("keys", True):
         return "keys of parallel edges are converted together with attributes only; give keys=False, or data=True"
-    return _undirected(given)
+    return _undirected(args)
 
 
 @answers(declines=_without_keys)
@@ -66,8 +66,8 @@ def partition_spanning_tree(
     G: ConvertedGraph, minimum=True, weight="weight", partition="partition", ignore_nan=False
 ) -> nx.Graph:
     """Return a spanning forest with the included edges of a partition, and without its excluded edges."""
-    groups = [each[-1] for each in G.as_networkx().edges(data=partition)]
-    chosen = [{EdgePartition.INCLUDED: 0, EdgePartition.EXCLUDED: -1}.get(each, 1) for each in groups]
+    groups = [edge[-1] for edge in G.as_networkx().edges(data=partition)]
+    chosen = [{EdgePartition.INCLUDED: 0, EdgePartition.EXCLUDED: -1}.get(group, 1) for group in groups]
     return _tree(G, _spanning(G, not minimum, "kruskal", weight, True, True, ignore_nan, np.array(chosen, np.int8)))
 
 
@@ -89,8 +89,8 @@ def _spanning(
     if algorithm not in ALGORITHMS:
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm.")
     once = np.flatnonzero(G.sources <= G.targets)  # in the order of NetworkX's edges
-    found = G.weights(weight)
-    values = np.ones(once.size, np.int64) if found is None else found[once]
+    weights = G.weights(weight)
+    values = np.ones(once.size, np.int64) if weights is None else weights[once]
     edges = _named(G, keys and G.is_multigraph(), data)
     undefined = np.isnan(values)
     if undefined.any() and not ignore_nan:
@@ -112,8 +112,8 @@ def _forest(nodes: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))]).astype(np.int64)
     places = np.tile(np.arange(len(low)), 2)[rows]
     graph = engine_graph(offsets, others[rows].astype(np.uint32), places, directed=False, parallel=False)
-    found = solve("mst", graph).columns
-    return np.sort(found["weight"][found["source"] >= 0])
+    columns = solve("mst", graph).columns
+    return np.sort(columns["weight"][columns["source"] >= 0])
 
 
 def _named(G: ConvertedGraph, keys: bool, data: bool) -> list[tuple]:
@@ -129,9 +129,9 @@ def _refused(edge: tuple) -> Iterator[tuple]:
 
 def _tree(G: ConvertedGraph, edges: Iterator[tuple]) -> nx.Graph:
     """Return the graph with these edges, and the nodes and attributes of ``G``."""
-    given = G.as_networkx()
-    made = given.__class__()
-    made.graph.update(given.graph)
-    made.add_nodes_from(given.nodes.items())
-    made.add_edges_from(edges)
-    return made
+    original = G.as_networkx()
+    tree = original.__class__()
+    tree.graph.update(original.graph)
+    tree.add_nodes_from(original.nodes.items())
+    tree.add_edges_from(edges)
+    return tree

@@ -11,10 +11,10 @@ from dgraph.networkx_backend.engine_runs import solve
 from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, position
 
 
-def _closed_given(given) -> str | None:
-    if given["G"].is_directed() or given["G"].is_multigraph():
+def _closed_given(args) -> str | None:
+    if args["G"].is_directed() or args["G"].is_multigraph():
         return "the engine counts triangles of undirected graphs without parallel edges"
-    return None if given.get("weight") is None else "weight= is given, and the engine counts triangles without weights"
+    return None if args.get("weight") is None else "weight= is given, and the engine counts triangles without weights"
 
 
 @answers(declines=_closed_given)
@@ -34,8 +34,8 @@ def clustering(G: ConvertedGraph, nodes=None, weight=None) -> dict | float:
 @answers(declines=_closed_given)
 def average_clustering(G: ConvertedGraph, nodes=None, weight=None, count_zeros: bool = True) -> float:
     """Return the mean of the coefficients, with or without those that are 0."""
-    found = clustering(G, nodes).values()
-    kept = list(found) if count_zeros else [each for each in found if each > 0]
+    coefficients = clustering(G, nodes).values()
+    kept = list(coefficients) if count_zeros else [coefficient for coefficient in coefficients if coefficient > 0]
     return sum(kept) / len(kept)
 
 
@@ -46,10 +46,10 @@ def transitivity(G: ConvertedGraph) -> float:
     return closed / int(_pairs(G).sum()) if closed else 0
 
 
-def _set_given(given) -> str | None:
-    if given.get("nodes") and are_nodes(given["G"], given["nodes"]):
+def _set_given(args) -> str | None:
+    if args.get("nodes") and are_nodes(args["G"], args["nodes"]):
         return "nodes= are given, which the engine's set need not contain"
-    graph = given["G"]
+    graph = args["G"]
     if graph.is_directed():
         raise nx.NetworkXNotImplemented("not implemented for directed type")
     return None if len(graph) else "the graph has no node to begin with"
@@ -60,8 +60,8 @@ def maximal_independent_set(G: ConvertedGraph, nodes=None, seed=None) -> set | l
     """Return the nodes of a maximal independent set: the same one for every seed."""
     if nodes:
         raise NotANode
-    found = G.names(np.flatnonzero(solve("mis", G.engine()).columns["in_set"] == 1))
-    return found if NETWORKX < (3, 7) else set(found)
+    chosen = G.names(np.flatnonzero(solve("mis", G.engine()).columns["in_set"] == 1))
+    return chosen if NETWORKX < (3, 7) else set(chosen)
 
 
 def _counted(G: ConvertedGraph) -> np.ndarray:

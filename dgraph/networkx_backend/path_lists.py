@@ -12,38 +12,38 @@ from dgraph.networkx_backend.engine_runs import Distances, Search
 
 def path_to(graph: ConvertedGraph, parent: np.ndarray, target: int) -> list:
     """Return the path from a source to the target."""
-    found, at = [target], int(parent[target])
-    while at >= 0:
-        found.append(at)
-        at = int(parent[at])
-    return graph.names(np.array(found[::-1]))
+    path, parent_row = [target], int(parent[target])
+    while parent_row >= 0:
+        path.append(parent_row)
+        parent_row = int(parent[parent_row])
+    return graph.names(np.array(path[::-1]))
 
 
-def all_paths(graph: ConvertedGraph, found: Search, *, backwards: bool = False) -> dict:
+def all_paths(graph: ConvertedGraph, tree: Search, *, backwards: bool = False) -> dict:
     """Return node → path for all reached nodes, in the order of the search; ``backwards``: to the source."""
-    names, above = graph.nodes, found.parent.tolist()
+    names, above = graph.nodes, tree.parent.tolist()
     paths: dict[int, list] = {-1: []}
-    for v in found.reached.tolist():
+    for v in tree.reached.tolist():
         before = paths[above[v]]
         paths[v] = [names[v], *before] if backwards else [*before, names[v]]
     del paths[-1]
-    return dict(zip(graph.names(found.reached), paths.values(), strict=True))
+    return dict(zip(graph.names(tree.reached), paths.values(), strict=True))
 
 
-def lengths(graph: ConvertedGraph, found: Distances | Search) -> dict:
+def lengths(graph: ConvertedGraph, lengths: Distances | Search) -> dict:
     """Return node → Python number for the reached nodes, in their order."""
-    return dict(zip(graph.names(found.reached), found.values[found.reached].tolist(), strict=True))
+    return dict(zip(graph.names(lengths.reached), lengths.values[lengths.reached].tolist(), strict=True))
 
 
-def all_predecessors(graph: ConvertedGraph, found: Search, weights: np.ndarray | None) -> dict[object, list]:
+def all_predecessors(graph: ConvertedGraph, tree: Search, weights: np.ndarray | None) -> dict[object, list]:
     """Return node → all its predecessors on shortest paths, both in the order of the search.
 
     Args:
         graph: the graph that was searched.
-        found: the search.
+        tree: the search.
         weights: shape (arcs,); None: every edge weighs 1.
     """
-    values, reached = found.values, found.reached
+    values, reached = tree.values, tree.reached
     u, v = graph.sources, graph.targets.astype(np.int64)
     along = values[u] + (1 if weights is None else weights)
     tight = np.flatnonzero((values[u] >= 0) & (values[v] >= 0) & (along == values[v]))

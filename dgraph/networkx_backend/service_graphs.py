@@ -41,9 +41,9 @@ def service_graph(
     name = f"networkx-{_hashed(offsets, targets, weights, directed)}"
     service = _service(address)
     with suppress(UsageError):
-        held = service.graph(name)
-        if held.state != "failed":
-            return held
+        stored = service.graph(name)
+        if stored.state != "failed":
+            return stored
     alone = np.setdiff1d(np.arange(n), np.concatenate([sources, targets]))  # their loops are dropped, not they
     columns = {"source": np.concatenate([sources[kept], alone]), "target": np.concatenate([targets[kept], alone])}
     table = {end: values.astype(np.int64) for end, values in columns.items()}
@@ -64,8 +64,8 @@ def is_gone(graph: object) -> bool:
 
 
 def _hashed(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, directed: bool) -> str:
-    found = blake2b(b"directed" if directed else b"", digest_size=16)
+    digest = blake2b(b"directed" if directed else b"", digest_size=16)
     for values in (offsets, targets, weights):
         if values is not None:
-            found.update(f"{values.dtype} {values.size}".encode() + np.ascontiguousarray(values).data)
-    return found.hexdigest()
+            digest.update(f"{values.dtype} {values.size}".encode() + np.ascontiguousarray(values).data)
+    return digest.hexdigest()

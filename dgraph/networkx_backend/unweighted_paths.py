@@ -22,8 +22,8 @@ def single_source_shortest_path_length(G: ConvertedGraph, source, cutoff=None) -
 @answers
 def single_target_shortest_path_length(G: ConvertedGraph, target, cutoff=None) -> dict | Iterator:
     """Return node → hops to the target."""
-    found = _lengths(G, position(G, target), cutoff, True)
-    return iter(found.items()) if NETWORKX < (3, 5) else found
+    lengths = _lengths(G, position(G, target), cutoff, True)
+    return iter(lengths.items()) if NETWORKX < (3, 5) else lengths
 
 
 @answers
@@ -57,10 +57,10 @@ def bidirectional_shortest_path(G: ConvertedGraph, source, target) -> list:
     """Return a path of fewest edges from source to target."""
     first = position(G, source)
     last = position(G, target)
-    found = search(G, [first])
-    if found.values[last] < 0:
+    tree = search(G, [first])
+    if tree.values[last] < 0:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-    return path_to(G, found.parent, last)
+    return path_to(G, tree.parent, last)
 
 
 @answers
@@ -68,9 +68,9 @@ def predecessor(G: ConvertedGraph, source, target=None, cutoff=None, return_seen
     """Return node → all its predecessors on paths of fewest edges."""
     first = position(G, source)
     limit = max(depth(cutoff) or 1, 1) if cutoff else None
-    found = search(G, [first], cutoff=limit)
-    above = all_predecessors(G, found, None)
-    seen = lengths(G, found)
+    tree = search(G, [first], cutoff=limit)
+    above = all_predecessors(G, tree, None)
+    seen = lengths(G, tree)
     if target is None:
         return (above, seen) if return_seen else above
     if target not in above:

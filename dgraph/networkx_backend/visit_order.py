@@ -21,9 +21,9 @@ def visit(offsets, targets, weights, values, group, ends, order, parent):
         u = order[head]
         if u < 0:
             return head
-        for at in range(offsets[u], offsets[u + 1]):
-            v = targets[at]
-            step = weights[at] if len(weights) else 1
+        for arc in range(offsets[u], offsets[u + 1]):
+            v = targets[arc]
+            step = weights[arc] if len(weights) else 1
             if parent[v] == -1 and values[v] >= 0 and values[u] + step == values[v]:
                 parent[v] = u
                 order[ends[group[v]]] = v
@@ -42,15 +42,15 @@ def visit_order(offsets, targets, weights, values, sources) -> tuple[np.ndarray,
         sources: positions of the nodes at distance 0, in the order to start from.
     """
     reached = np.flatnonzero(values >= 0)
-    known, inverse = np.unique(values[reached], return_inverse=True)
+    distances, inverse = np.unique(values[reached], return_inverse=True)
     group = np.zeros(len(values), np.int64)
     group[reached] = inverse
-    ends = np.concatenate([[0], np.cumsum(np.bincount(inverse, minlength=known.size))[:-1]]).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(inverse, minlength=distances.size))[:-1]]).astype(np.int64)
     order, parent = np.full(reached.size, -1, np.int64), np.full(len(values), -1, np.int64)
     order[: len(sources)], parent[sources] = sources, -2
     ends[0] += len(sources)
-    given = np.zeros(0, values.dtype) if weights is None else weights.astype(values.dtype, copy=False)
-    seen = visit(offsets, targets, given, values, group, ends, order, parent)
+    costs = np.zeros(0, values.dtype) if weights is None else weights.astype(values.dtype, copy=False)
+    seen = visit(offsets, targets, costs, values, group, ends, order, parent)
     if seen < order.size:
         raise AssertionError(f"{order.size - seen} distances of the engine have no shortest path; please report it")
     parent[sources] = -1
@@ -70,7 +70,7 @@ def leave_order(offsets, targets, labels):
     """
     n = len(labels)
     following, entered = offsets[:-1].copy(), np.full(n, -1, np.int64)
-    seen, stack, order, found = np.zeros(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64), 0
+    seen, stack, order, filled = np.zeros(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64), 0
     for start in range(n):
         if seen[start]:
             continue
@@ -82,8 +82,8 @@ def leave_order(offsets, targets, labels):
             if following[u] == offsets[u + 1]:
                 top -= 1
                 if entered[labels[u]] == u:
-                    order[found] = labels[u]
-                    found += 1
+                    order[filled] = labels[u]
+                    filled += 1
                 continue
             v = targets[following[u]]
             following[u] += 1
@@ -93,4 +93,4 @@ def leave_order(offsets, targets, labels):
                     entered[labels[v]] = v
                 top += 1
                 stack[top] = v
-    return order[:found]
+    return order[:filled]

@@ -78,10 +78,10 @@ def bidirectional_dijkstra(G: ConvertedGraph, source, target, weight="weight") -
     return _pair(G, [first], target, None, weight, f"No path between {source} and {{}}.")
 
 
-def _guided(given) -> str | None:
-    if given.get("heuristic") is not None:
+def _guided(args) -> str | None:
+    if args.get("heuristic") is not None:
         return "heuristic= is a function"
-    return "cutoff= of A* bounds distances with the heuristic" if given.get("cutoff") else None
+    return "cutoff= of A* bounds distances with the heuristic" if args.get("cutoff") else None
 
 
 @answers(declines=_guided)
@@ -103,8 +103,8 @@ def astar_path_length(G: ConvertedGraph, source, target, heuristic=None, weight=
 def dijkstra_predecessor_and_distance(G: ConvertedGraph, source, cutoff=None, weight="weight") -> tuple[dict, dict]:
     """Return node → all its predecessors on shortest paths, and node → distance."""
     first = position(G, source)
-    found = search(G, [first], weight, cutoff=cutoff)
-    return all_predecessors(G, found, G.lengths(weight)), lengths(G, found)
+    tree = search(G, [first], weight, cutoff=cutoff)
+    return all_predecessors(G, tree, G.lengths(weight)), lengths(G, tree)
 
 
 @answers
@@ -142,10 +142,10 @@ def bellman_ford_path_length(G: ConvertedGraph, source, target, weight="weight")
     """Return the distance from source to target."""
     if G.signed(weight) and position(G, source) != position(G, target):
         first, last = position(G, source), position(G, target)
-        found = signed_distances(G, first, weight)
-        if last not in found.reached:
+        lengths = signed_distances(G, first, weight)
+        if last not in lengths.reached:
             raise nx.NetworkXNoPath(f"node {target} not reachable from {source}")
-        return found.values[last].item()
+        return lengths.values[last].item()
     return _length(G, source, target, weight, "node {} not reachable from {}")
 
 
@@ -170,8 +170,8 @@ def single_source_bellman_ford_path(G: ConvertedGraph, source, weight="weight") 
 def single_source_bellman_ford_path_length(G: ConvertedGraph, source, weight="weight") -> dict:
     """Return node → distance from the source."""
     first = position(G, source)
-    found = signed_distances(G, first, weight) if G.signed(weight) else distances(G, [first], weight)
-    return lengths(G, found)
+    reached = signed_distances(G, first, weight) if G.signed(weight) else distances(G, [first], weight)
+    return lengths(G, reached)
 
 
 @answers
@@ -202,17 +202,17 @@ def _sources(G: ConvertedGraph, sources) -> list[int]:
 
 
 def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, dict]:
-    found = search(G, sources, weight, cutoff=cutoff)
-    return lengths(G, found), all_paths(G, found)
+    tree = search(G, sources, weight, cutoff=cutoff)
+    return lengths(G, tree), all_paths(G, tree)
 
 
 def _pair(G: ConvertedGraph, sources: list[int], target: Hashable, cutoff, weight, text: str) -> tuple:
     """Return distance and path of the target; ``text`` is NetworkX's message if there is no path."""
     last = position(G, target)
-    found = search(G, sources, weight, cutoff=cutoff)
-    if found.values[last] < 0:
+    tree = search(G, sources, weight, cutoff=cutoff)
+    if tree.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target))
-    return found.values[last].item(), path_to(G, found.parent, last)
+    return tree.values[last].item(), path_to(G, tree.parent, last)
 
 
 def _length(G: ConvertedGraph, source, target, weight, text: str):
@@ -220,10 +220,10 @@ def _length(G: ConvertedGraph, source, target, weight, text: str):
     last = position(G, target)
     if first == last:
         return 0
-    found = distances(G, [first], weight)
-    if found.values[last] < 0:
+    lengths = distances(G, [first], weight)
+    if lengths.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target, source))
-    return found.values[last].item()
+    return lengths.values[last].item()
 
 
 def _pairs(G: ConvertedGraph, weight, one: Callable[[int], object]) -> Iterator:

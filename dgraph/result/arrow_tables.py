@@ -65,15 +65,15 @@ def arrow_arrays(name: str, values: np.ndarray, nullable: Collection[str]) -> It
     rows = values.size if values.dtype.kind != "S" else max(1, CHUNK_BYTES // values.itemsize)
     for begin in range(0, max(values.size, 1), max(rows, 1)):
         part = values[begin : begin + rows]
-        made = pyarrow.array(part, mask=missing(name, part, nullable))
-        yield made if values.dtype.kind != "S" else _strings(pyarrow, made)
+        array = pyarrow.array(part, mask=missing(name, part, nullable))
+        yield array if values.dtype.kind != "S" else _strings(pyarrow, array)
 
 
 def _strings(pyarrow: Any, words: Any) -> Any:
     try:
         return words.cast(pyarrow.string())
     except pyarrow.ArrowInvalid as wrong:
-        name = next(each for each in words.to_pylist() if each is not None and not _is_text(each))
+        name = next(name_word for name_word in words.to_pylist() if name_word is not None and not _is_text(name_word))
         raise DataError(
             f"the vertex {name!r} has a name that is not UTF-8, and tables hold UTF-8 only; recode the input (iconv "
             "-t UTF-8), or take gather(), .txt or .csv, which keep its bytes"
@@ -123,11 +123,11 @@ def arrow_table(columns: Mapping[str, np.ndarray], nullable: Collection[str]) ->
         nullable: columns in which :func:`missing` values are null.
     """
     pyarrow = extra("pyarrow", "an Arrow table")
-    made = {
+    arrays = {
         name: pyarrow.chunked_array(list(arrow_arrays(name, values, nullable)), arrow_type(values.dtype))
         for name, values in columns.items()
     }
-    return pyarrow.table(made, schema=arrow_schema(columns, nullable))
+    return pyarrow.table(arrays, schema=arrow_schema(columns, nullable))
 
 
 def pandas_frame(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:

@@ -55,11 +55,11 @@ class FieldColumn:
 
     def __call__(self, order: np.ndarray | None = None) -> np.ndarray:
         """Return the column on the host, permuted by ``order``; it may share the field's memory there."""
-        found = self.fetched(order)
-        if found is not None:
-            return found
-        made = self.convert(self.fields[self.name])
-        return made if order is None else made[order]
+        fetched = self.fetched(order)
+        if fetched is not None:
+            return fetched
+        converted = self.convert(self.fields[self.name])
+        return converted if order is None else converted[order]
 
     def fetched(self, order: np.ndarray | None) -> np.ndarray | None:
         """Return a new array of the column from the GPU that still holds the field; None if it is on the host."""
@@ -71,10 +71,10 @@ class FieldColumn:
         read = getattr(self.fields, "read", None)
         return read(self.name, self.convert, order, reader) if read else None
 
-    def rows(self, at: np.ndarray) -> np.ndarray:
+    def rows(self, positions: np.ndarray) -> np.ndarray:
         """Return some rows on the host; the column stays where it is."""
         raw = getattr(self.fields, "raw", self.fields.__getitem__)
-        return self.convert(np.asarray(raw(self.name)[at]))
+        return self.convert(np.asarray(raw(self.name)[positions]))
 
     def on_device(self) -> Any:
         """Return the column as an array of the GPU that still holds the field; None if it is on the host."""
@@ -96,26 +96,26 @@ class Columns(dict[str, np.ndarray]):
 
     def __init__(
         self,
-        given: Mapping[str, Column],
+        columns: Mapping[str, Column],
         order: np.ndarray | None = None,
         put: Callable[[np.ndarray], Any] | None = None,
     ):
         super().__init__()
-        self._given, self._order, self._put = dict(given), order, put
-        for name in given:
+        self._given, self._order, self._put = dict(columns), order, put
+        for name in columns:
             super().__setitem__(name, np.empty(0))  # keeps the order of names
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name in self._given:
             with calls.lock:  # another thread's call may be using the GPU
                 if name in self._given:
-                    given = self._given[name]
-                    if isinstance(given, FieldColumn):
-                        made = given(self._order)
+                    column = self._given[name]
+                    if isinstance(column, FieldColumn):
+                        values = column(self._order)
                     else:
-                        made = given() if callable(given) else given
-                        made = made if self._order is None else made[self._order]
-                    super().__setitem__(name, made)
+                        values = column() if callable(column) else column
+                        values = values if self._order is None else values[self._order]
+                    super().__setitem__(name, values)
                     del self._given[name]  # with its last column, a GPU's state is freed
         return super().__getitem__(name)
 
@@ -125,27 +125,27 @@ class Columns(dict[str, np.ndarray]):
     def fetched(self, name: str) -> np.ndarray | None:
         """Return a new array of a column that a GPU still holds, and go on holding it there; else None."""
         with calls.lock:
-            given = self._given.get(name)
-            return given.fetched(self._order) if isinstance(given, FieldColumn) else None
+            column = self._given.get(name)
+            return column.fetched(self._order) if isinstance(column, FieldColumn) else None
 
     def head(self, name: str, count: int) -> np.ndarray:
         """Return the first rows of a column, without copying the whole of it from a GPU."""
         return self.rows(name, np.arange(min(count, len(self["vertex"]))))
 
-    def rows(self, name: str, at: np.ndarray) -> np.ndarray:
+    def rows(self, name: str, positions: np.ndarray) -> np.ndarray:
         """Return some rows of a column, int64 positions, without copying the whole of it from a GPU."""
         with calls.lock:
-            given = self._given.get(name)
-            if not isinstance(given, FieldColumn):
-                return self[name][at]
-            return given.rows(at if self._order is None else self._order[at])
+            column = self._given.get(name)
+            if not isinstance(column, FieldColumn):
+                return self[name][positions]
+            return column.rows(positions if self._order is None else self._order[positions])
 
     def read(self, name: str, reader: Reader) -> np.ndarray:
         """Return what ``reader`` makes of a column where it lies."""
         with calls.lock:
-            given = self._given.get(name)
-            found = given.read(self._order, reader) if isinstance(given, FieldColumn) else None
-            return reader(self[name].__getitem__, len(self[name]), ROWS, np.asarray) if found is None else found
+            column = self._given.get(name)
+            answer = column.read(self._order, reader) if isinstance(column, FieldColumn) else None
+            return reader(self[name].__getitem__, len(self[name]), ROWS, np.asarray) if answer is None else answer
 
     def on_device(self, name: str) -> Any:
         """Return a column on this rank's GPU, in order; on the host if there is no GPU.
@@ -155,11 +155,11 @@ class Columns(dict[str, np.ndarray]):
         with calls.lock:
             if self._put is None:
                 return self[name]
-            given = self._given.get(name)
-            found = given.on_device() if isinstance(given, FieldColumn) else None
-            if found is None:
+            column = self._given.get(name)
+            moved = column.on_device() if isinstance(column, FieldColumn) else None
+            if moved is None:
                 return self._put(self[name])
-            return found if self._order is None else found[self._put(self._order)]
+            return moved if self._order is None else moved[self._put(self._order)]
 
     def __setitem__(self, name: str, array: np.ndarray) -> None:
         self._given.pop(name, None)
@@ -239,6 +239,6 @@ class Columns(dict[str, np.ndarray]):
         return dict, (self._all(),)
 
 
-def rows_at(columns: Mapping[str, np.ndarray], name: str, at: np.ndarray) -> np.ndarray:
+def rows_at(columns: Mapping[str, np.ndarray], name: str, positions: np.ndarray) -> np.ndarray:
     """Return some rows of a column, int64 positions; a column of a GPU stays there."""
-    return columns.rows(name, at) if isinstance(columns, Columns) else columns[name][at]
+    return columns.rows(name, positions) if isinstance(columns, Columns) else columns[name][positions]

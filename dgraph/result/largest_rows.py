@@ -52,8 +52,8 @@ def _largest(
             valid = valid & (part > values[-1])  # a later row of an equal value is not wanted
         here = np.flatnonzero(valid)
         if here.size:
-            found, at = get(part[here]), get(here).astype(np.int64) + first
-            values, rows = (np.concatenate(both) for both in ((values.astype(found.dtype), found), (rows, at)))
+            largest, place = get(part[here]), get(here).astype(np.int64) + first
+            values, rows = (np.concatenate(both) for both in ((values.astype(largest.dtype), largest), (rows, place)))
             if rows.size >= k:
                 values, rows = _first(values, rows, k)
         first += length

@@ -33,11 +33,11 @@ def summaries(rows: Any, xp: Any = np) -> tuple[Any, Any]:
     """Return the finite entries of each row, int64, and the largest one, float64, where the rows are."""
     step = max(PART // max(rows.shape[1], 1), 1)
     reached, farthest = xp.zeros(len(rows), np.int64), xp.zeros(len(rows), np.float64)
-    for at in range(0, len(rows), step):
-        part = rows[at : at + step]
+    for low in range(0, len(rows), step):
+        part = rows[low : low + step]
         finite = part < np.inf
-        reached[at : at + step] = finite.sum(axis=1)
-        farthest[at : at + step] = xp.where(finite, part, -np.inf).max(axis=1)
+        reached[low : low + step] = finite.sum(axis=1)
+        farthest[low : low + step] = xp.where(finite, part, -np.inf).max(axis=1)
     return reached, farthest
 
 
@@ -46,7 +46,7 @@ class DistanceMatrix:
     """Distances between all pairs; rows and columns are vertices in ascending order of ids.
 
     Attributes:
-        held: this rank's rows, or a function that copies them from a GPU.
+        rows_of_rank: this rank's rows, or a function that copies them from a GPU.
         ids: original ids of all vertices, int64 (n,), ascending; numbers of names, if vertices have names.
         first: this rank's first row.
         comm: the ranks.
@@ -55,7 +55,7 @@ class DistanceMatrix:
         path_of_file: the .npy file in which the matrix lies; None: in memory.
     """
 
-    held: np.ndarray | Callable[[], np.ndarray]
+    rows_of_rank: np.ndarray | Callable[[], np.ndarray]
     ids: np.ndarray
     first: int
     comm: Comm
@@ -69,10 +69,10 @@ class DistanceMatrix:
 
         Row i has the distances from vertex ``ids[first + i]``.
         """
-        if not callable(self.held):
-            return self.held
-        rows = self.held()
-        object.__setattr__(self, "held", rows)
+        if not callable(self.rows_of_rank):
+            return self.rows_of_rank
+        rows = self.rows_of_rank()
+        object.__setattr__(self, "rows_of_rank", rows)
         return rows
 
     @property
@@ -97,7 +97,7 @@ class DistanceMatrix:
         Raises:
             ValueError: ``copy=False``, and the array needs new memory.
         """
-        kept = self.comm.size == 1 and not callable(self.held) and np.dtype(dtype or self.dtype) == self.dtype
+        kept = self.comm.size == 1 and not callable(self.rows_of_rank) and np.dtype(dtype or self.dtype) == self.dtype
         if copy is False and not kept:
             raise ValueError("the matrix as an array of that dtype needs new memory; leave copy=False out")
         if self.comm.size == 1:
@@ -124,11 +124,11 @@ class DistanceMatrix:
         Raises:
             UsageError: not a vertex.
         """
-        at = self._places("vertices", list(arguments.vertices("vertices", vertices, weights=False)))
-        mine = (at >= self.first) & (at < self.first + len(self.here))
+        places = self._places("vertices", list(arguments.vertices("vertices", vertices, weights=False)))
+        mine = (places >= self.first) & (places < self.first + len(self.here))
         owned = np.concatenate(self.comm.allgatherv(np.flatnonzero(mine)))
-        parts = self.comm.allgatherv(np.ascontiguousarray(self.here[at[mine] - self.first]).ravel())
-        out = np.empty((len(at), len(self.ids)), self.dtype)
+        parts = self.comm.allgatherv(np.ascontiguousarray(self.here[places[mine] - self.first]).ravel())
+        out = np.empty((len(places), len(self.ids)), self.dtype)
         out[owned] = np.concatenate(parts).reshape(-1, len(self.ids))
         return out
 
@@ -190,13 +190,13 @@ class DistanceMatrix:
         before[u], frontier[u] = u, True
         while before[v] < 0:
             leaving = frontier[source] & (before[target] < 0)
-            found = np.full(n, n, np.int64)
-            np.minimum.at(found, target[leaving], source[leaving])
-            found = self.comm.allreduce(found, "min")
-            frontier = found < n
+            lowest = np.full(n, n, np.int64)
+            np.minimum.at(lowest, target[leaving], source[leaving])
+            lowest = self.comm.allreduce(lowest, "min")
+            frontier = lowest < n
             if not frontier.any():
                 raise UsageError("rounding of the weights hides the path; pass dtype='float64'")
-            before[frontier] = found[frontier]
+            before[frontier] = lowest[frontier]
         path = [v]
         while path[-1] != u:
             path.append(int(before[path[-1]]))
@@ -212,10 +212,10 @@ class DistanceMatrix:
 
     def _places(self, argument: str, vertices: Sequence[int | str]) -> np.ndarray:
         """Return the rows of vertices; collective."""
-        wanted = np.array([vertex_number(argument, each, self.names, self.comm) for each in vertices], np.int64)
-        at = np.searchsorted(self.ids, wanted)
-        known = self.ids[np.minimum(at, max(len(self.ids) - 1, 0))] == wanted if len(self.ids) else wanted != wanted
-        if not known.all():
-            first = vertices[int(np.argmin(known))]
+        wanted = np.array([vertex_number(argument, vertex, self.names, self.comm) for vertex in vertices], np.int64)
+        rows = np.searchsorted(self.ids, wanted)
+        match = self.ids[np.minimum(rows, max(len(self.ids) - 1, 0))] == wanted if len(self.ids) else wanted != wanted
+        if not match.all():
+            first = vertices[int(np.argmin(match))]
             raise UsageError(f"{argument}: {first!r} is not a vertex of the graph; pass one of its ids")
-        return at
+        return rows

@@ -67,9 +67,9 @@ class NamedColumns:
 
     def with_names(self, columns: Mapping[str, np.ndarray], comm: Comm) -> dict[str, np.ndarray]:
         """Return columns of other rows with names as bytes in place of numbers of vertices; collective."""
-        return {key: self.names.words(each, comm) if key in self.words else each for key, each in columns.items()}
+        return {key: self.names.words(values, comm) if key in self.words else values for key, values in columns.items()}
 
     def decoded(self) -> Columns:
         """Return the columns with names as str, decoded at first access."""
-        made: dict[str, Column] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
-        return Columns(made | {name: partial(decode_names, each) for name, each in self.words.items()})
+        columns: dict[str, Column] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
+        return Columns(columns | {name: partial(decode_names, words) for name, words in self.words.items()})

@@ -14,8 +14,8 @@ from dgraph.graph.names import decode_names
 from dgraph.result.arrow_tables import missing
 
 
-def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str], given: Any = None) -> Any:
-    """Set each column as an attribute of the nodes of ``given``, or of a new graph, and return that graph.
+def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str], target: Any = None) -> Any:
+    """Set each column as an attribute of the nodes of ``target``, or of a new graph, and return that graph.
 
     A new graph is a ``networkx.DiGraph`` of all vertices; its edges lead from predecessors to their vertices.
     Missing values set no attribute.
@@ -23,19 +23,19 @@ def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str]
     Args:
         columns: ``vertex`` and others, of one length; names as bytes.
         nullable: columns in which values may be missing.
-        given: a NetworkX graph whose nodes are the vertices; None: a new one.
+        target: a NetworkX graph whose nodes are the vertices; None: a new one.
 
     Raises:
-        UsageError: NetworkX is not installed, or a vertex is not a node of ``given``.
+        UsageError: NetworkX is not installed, or a vertex is not a node of ``target``.
     """
     networkx = extra("networkx", "a NetworkX graph")
     nodes = _listed(columns["vertex"])
-    graph = networkx.DiGraph() if given is None else given
-    if given is None:
+    graph = networkx.DiGraph() if target is None else target
+    if target is None:
         graph.add_nodes_from(nodes)
     else:
-        if not isinstance(given, networkx.Graph):
-            raise refused("G", given, "", "a NetworkX graph, or None")
+        if not isinstance(target, networkx.Graph):
+            raise refused("G", target, "", "a NetworkX graph, or None")
         unknown = set(nodes).difference(graph)
         if unknown:
             raise UsageError(
@@ -49,7 +49,7 @@ def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str]
         rows = nodes if mask is None else _listed(columns["vertex"][~mask])
         cells = _listed(values if mask is None else values[~mask])
         networkx.set_node_attributes(graph, dict(zip(rows, cells, strict=True)), name)
-        if given is None and name == "predecessor":
+        if target is None and name == "predecessor":
             graph.add_edges_from(zip(cells, rows, strict=True))
     return graph
 

@@ -44,7 +44,7 @@ def footer(result: Any) -> str:
 def text(result: Any) -> str:
     """Return the ``repr`` of a result."""
     cells = shown(result.first_rows(ROWS), result.nullable)
-    widths = [max(map(len, [name, *each])) for name, each in cells.items()]
+    widths = [max(map(len, [name, *column])) for name, column in cells.items()]
     rows = [list(cells), *(list(row) for row in zip(*cells.values(), strict=True))]
     lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
     return "\n".join([f"<{headline(result)}>", *lines, f"[{footer(result)}]"])
@@ -69,8 +69,8 @@ def shown(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict[
     out = {}
     for name, values in columns.items():
         mask = missing(name, values, nullable)
-        cells = [each.decode("utf-8", "backslashreplace") if isinstance(each, bytes) else _cell(each)
-                 for each in values.tolist()]  # fmt: skip
+        cells = [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else _cell(value)
+                 for value in values.tolist()]  # fmt: skip
         out[name] = cells if mask is None else ["" if gone else cell for cell, gone in zip(cells, mask, strict=True)]
     return out
 

@@ -32,26 +32,26 @@ def followed(columns: Mapping[str, np.ndarray], end: int, comm: Comm) -> list[in
     first = int(vertex[0]) if vertex.size else 0
     dense = vertex.size > 0 and int(vertex[-1]) - first + 1 == vertex.size
     path: list[int] = []
-    at = int(end)
-    while at != NONE:
+    v = int(end)
+    while v != NONE:
         segment = []
-        row = _row(vertex, at, first, dense)
+        row = _find_row(vertex, v, first, dense)
         while row is not None:
-            segment.append(at)
-            at = int(predecessor[row])
-            row = None if at == NONE else _row(vertex, at, first, dense)
+            segment.append(v)
+            v = int(predecessor[row])
+            row = None if v == NONE else _find_row(vertex, v, first, dense)
         if comm.size > 1:
-            parts = comm.allgatherv(np.array([*segment, at] if segment else [], np.int64))
+            parts = comm.allgatherv(np.array([*segment, v] if segment else [], np.int64))
             segment = np.concatenate(parts).tolist()
             if segment:
-                at = segment.pop()
+                v = segment.pop()
         if not segment:
             break
         path += segment
     return path[::-1] or None
 
 
-def _row(vertex: np.ndarray, wanted: int, first: int, dense: bool) -> int | None:
+def _find_row(vertex: np.ndarray, wanted: int, first: int, dense: bool) -> int | None:
     """Return the row of a vertex on this rank; None if another rank holds it."""
     if dense:
         row = wanted - first

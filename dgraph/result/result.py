@@ -172,11 +172,11 @@ class Result:
     @collective
     def _made_on(self, root: int, make: Any, *more: Any) -> Any:
         rows = self._here() if self.comm.size == 1 else self._gathered(root)
-        made = None
+        answer = None
         with self.comm.together():
             if self.comm.rank == root:
-                made = make(rows, self.nullable, *more)
-        return made
+                answer = make(rows, self.nullable, *more)
+        return answer
 
     def device_column(self, name: str) -> Any:
         """Return one of this rank's columns in the memory of the device that computed it; not collective.
@@ -235,8 +235,8 @@ class Result:
         name, number = self._column(column), self._number("vertex", vertex)
         ids = self._numbers["vertex"]
         row = int(np.searchsorted(ids, number))
-        found = row < ids.size and ids[row] == number
-        here = rows_at(self._numbers, name, np.arange(row, row + found))
+        present = row < ids.size and ids[row] == number
+        here = rows_at(self._numbers, name, np.arange(row, row + present))
         cells = np.concatenate(self.comm.allgatherv(here))
         if not cells.size:
             raise UsageError(f"vertex {vertex!r} is not a vertex of the graph; pass one of its ids")
@@ -285,8 +285,8 @@ class Result:
                 out[name] = columns[name].view()
                 out[name].flags.writeable = False
             else:
-                found = columns.fetched(name) if isinstance(columns, Columns) else None
-                out[name] = copied(columns[name], self.threads) if found is None else found
+                copy = columns.fetched(name) if isinstance(columns, Columns) else None
+                out[name] = copied(columns[name], self.threads) if copy is None else copy
         return out
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:

@@ -157,18 +157,18 @@ class Frames:
         Raises:
             ValueError: a frame is longer than ``MOST_BYTES``, or not JSON: the other end is not a dgraph process.
         """
-        rest, at, found = self._rest, 0, []
+        rest, offset, messages = self._rest, 0, []
         rest += data
-        while len(rest) >= at + HEADER:
-            begin = at + HEADER
-            end = begin + length(rest[at:begin])
+        while len(rest) >= offset + HEADER:
+            begin = offset + HEADER
+            end = begin + length(rest[offset:begin])
             if len(rest) < end:
                 break
-            found.append(decode(rest[begin:end]))
-            at = end
-        if at:
-            self._rest = rest[at:]
-        return found
+            messages.append(decode(rest[begin:end]))
+            offset = end
+        if offset:
+            self._rest = rest[offset:]
+        return messages
 
 
 def length(header: bytes | bytearray) -> int:

@@ -239,7 +239,7 @@ class Rounds:
         """Return the frontier's ``vertices``, ``edges`` and ``largest`` degree (0 if the schedule does not use it)."""
         words = self._machine.words
         numbers = control_block.QUEUED, control_block.LOCAL_EDGES, control_block.LARGEST
-        return {name: int(words[at]) for name, at in zip(("vertices", "edges", "largest"), numbers, strict=True)}
+        return {name: int(words[i]) for name, i in zip(("vertices", "edges", "largest"), numbers, strict=True)}
 
     def edges_by_block(self) -> np.ndarray:
         """Return the edges that each thread block has visited so far, int64; needs ``record``."""
@@ -259,19 +259,19 @@ def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float
     """
     drawn, gpu, comm = graph._local, graph.gpu, SerialComm()
     ids, out, weights = np.arange(graph.n, dtype=np.int64), copy(drawn.out), graph.weights
-    known = weights.min().item(), weights.max().item(), float(weights.sum(dtype=np.float64))
-    out.__dict__["weight_range"] = known
+    weight_range = weights.min().item(), weights.max().item(), float(weights.sum(dtype=np.float64))
+    out.__dict__["weight_range"] = weight_range
     degrees = gpu.device.get(drawn.out_degree)
     local = replace(drawn, out=out, gids=ids, original=ids, out_degree=degrees)
     backend = CudaBackend(0, 1, True, GpuPlan(), gpu.device)
     backend.keep_on_gpu(local, graph._graph)
-    found = []
+    seconds = []
     for _ in range(repeat + 1):
         context = Context(local, comm, backend, Record(comm, []), Progress())
         Sssp(source=source, return_predecessors=False).run(context)
-        found.append(sum(context.record.seconds[part] for part in ("init", "compute")))
+        seconds.append(sum(context.record.seconds[part] for part in ("init", "compute")))
     graph._graph.local = drawn
-    return found[1:], context.rounds
+    return seconds[1:], context.rounds
 
 
 def template(schedule: str) -> str | None:
@@ -326,15 +326,15 @@ def message_times(
     links, refused = compare(gpu.device, comm)
     selftest.SIZES = tuple(sizes)  # type: ignore[assignment]
     pairs = {(a, b) for b in range(comm.size) for a in range(b)}
-    found: dict[str, list[list[float]]] = {}
+    times: dict[str, list[list[float]]] = {}
     for name in TRANSPORTS:
         if refused[name]:
             continue
         trial = selftest.Trial(gpu.device, comm, links, name, pairs)
         trial.aim(1)
-        found[name] = []
+        times[name] = []
         for size in sizes:
             trial.timed(size)
-            found[name].append([trial.timed(size) for _ in range(repeat)])
+            times[name].append([trial.timed(size) for _ in range(repeat)])
         trial.close()
-    return found, {name: next(iter(reasons.values())) for name, reasons in refused.items() if reasons}
+    return times, {name: next(iter(reasons.values())) for name, reasons in refused.items() if reasons}

@@ -76,49 +76,49 @@ class Searches(Algorithm):
             UsageError: the graph has fewer vertices with edges.
             ValidationFailed: a tree is wrong.
         """
-        found = self.measured
-        found.roots = self._roots(ctx)
+        searches = self.measured
+        searches.roots = self._roots(ctx)
         search = _first_parents if first_found(ctx) else _parents
-        search(ctx, found.roots[0])  # compiles, and allocates what the graph keeps
-        found.prepared = ctx.record.seconds.get("prepare", 0.0)
-        for root in found.roots:
+        search(ctx, searches.roots[0])  # compiles, and allocates what the graph keeps
+        searches.prepared = ctx.record.seconds.get("prepare", 0.0)
+        for root in searches.roots:
             ctx.comm.barrier()
             began, before = time.perf_counter(), _prepared(ctx)
             tree = search(ctx, root)
             spent = time.perf_counter() - began - (_prepared(ctx) - before)
-            found.seconds.append(ctx.largest(int(spent * 1e9)) / 1e9)
+            searches.seconds.append(ctx.largest(int(spent * 1e9)) / 1e9)
             self._check(ctx, root, *tree)
         return Answer({}, {"roots": self.count})
 
     def _roots(self, ctx) -> list[int]:
         """Draw distinct roots; every rank draws the same candidates, and their owners say which have an edge."""
         rng, local = np.random.default_rng(self.seed), ctx.local
-        found: dict[int, None] = {}
+        roots: dict[int, None] = {}
         tried = 0
-        while len(found) < self.count and tried < 64 * max(local.n, DRAWN):
+        while len(roots) < self.count and tried < 64 * max(local.n, DRAWN):
             candidates = rng.integers(0, local.n, DRAWN)
             lids = [local.lid(int(vertex)) for vertex in candidates]
             mine = np.array([lid is not None and local.degree_of(lid) > 0 for lid in lids], np.int64)
-            found |= dict.fromkeys(candidates[ctx.comm.allreduce(mine) > 0].tolist())
+            roots |= dict.fromkeys(candidates[ctx.comm.allreduce(mine) > 0].tolist())
             tried += DRAWN
-        if len(found) < self.count:
+        if len(roots) < self.count:
             raise UsageError(
-                f"{self.spec} has {len(found)} vertices with edges among those drawn, fewer than {self.count} roots; "
+                f"{self.spec} has {len(roots)} vertices with edges among those drawn, fewer than {self.count} roots; "
                 "choose a larger scale, or fewer roots"
             )
-        return list(found)[: self.count]
+        return list(roots)[: self.count]
 
     def _check(self, ctx, root: int, distance: Any, parent: Any) -> None:
         """Count the edges of a search, and validate it; arrays of the GPU where levels follow from the parents."""
-        began, found, evidence = time.perf_counter(), self.measured, self.graph.evidence
+        began, searches, evidence = time.perf_counter(), self.measured, self.graph.evidence
         if distance is None:
             parent = np.where(parent == NOBODY, -1, parent.astype(np.int64))
             parent[root] = -1
             distance = depths(parent, root)
         drawn = evidence if hasattr(evidence, "prove_tree") and ctx.comm.size == 1 else None
         if drawn is None:
-            distance, parent = (_on_host(ctx, each) for each in (distance, parent))
-        found.levels.append(ctx.largest(int(np.where(distance == UNREACHED, -1, distance).max())))
+            distance, parent = (_on_host(ctx, column) for column in (distance, parent))
+        searches.levels.append(ctx.largest(int(np.where(distance == UNREACHED, -1, distance).max())))
         if self.checks and drawn is not None:
             counts = drawn.prove_tree(distance, parent, root, None, False)
             wrong = [f"{name} {count}" for name, (count, _) in counts.items() if count]
@@ -129,8 +129,8 @@ class Searches(Algorithm):
             verdict = validate("bfs", evidence, columns, ctx.comm, parameters={"source": root}, rounds=0)
             if verdict.passed is False:
                 raise ValidationFailed(f"root {root}: {verdict}")
-        found.validating.append(time.perf_counter() - began if self.checks else NOT_VALIDATED)
-        found.edges.append(self._edges(ctx, distance) if drawn is None else drawn.count_edges(distance))
+        searches.validating.append(time.perf_counter() - began if self.checks else NOT_VALIDATED)
+        searches.edges.append(self._edges(ctx, distance) if drawn is None else drawn.count_edges(distance))
 
     def _edges(self, ctx, distance: np.ndarray) -> int:
         """Count the generator's edges between reached vertices; ranks draw equal shares of the list, once."""
@@ -172,9 +172,9 @@ def _on_host(ctx, values: Any) -> np.ndarray:
 def _first_parents(ctx, root: int) -> tuple[Any, Any]:
     """Find parents in GPU memory, by id, uint32; levels are left out."""
     column = ctx.run(FirstParentsOnly(source=root)).column("parent")
-    found = column.on_device()
+    on_device = column.on_device()
     ctx.backend.device.wait()
-    return None, column() if found is None else found
+    return None, column() if on_device is None else on_device
 
 
 def _parents(ctx, root: int) -> tuple[Any, Any]:

@@ -118,16 +118,16 @@ def validate(
 
 def _proved(
     check: Certificate, algorithm: str, block: Any, columns: Any, comm: Comm, threads: int | None, beside: tuple,
-    given: tuple,
+    arguments: tuple,
 ) -> list[str]:  # fmt: skip
     """Return the properties that a certificate proves: where the answer is if it can, else on the ranks' CPUs."""
     if check in PROVED and hasattr(block, "prove_tree"):
         distributed = DistributedColumns(block, comm, block)
         moved = distributed.moved(algorithm, columns)
-        proved = None if moved is None else check(distributed, moved, *given)
+        proved = None if moved is None else check(distributed, moved, *arguments)
         if proved is not None:
             return proved
     distributed = DistributedColumns(getattr(block, "whole", block), comm)
     distributed.prover = HostProver(distributed, threads)
     distributed.matrix, distributed.edges = beside
-    return check(distributed, distributed.align(columns), *given) or []
+    return check(distributed, distributed.align(columns), *arguments) or []

@@ -38,7 +38,7 @@ def apsp(
     Raises:
         ValidationFailed: a distance or a figure is wrong.
     """
-    comm, n, given = distributed.comm, distributed.block.n, distributed.matrix
+    comm, n, matrix = distributed.comm, distributed.block.n, distributed.matrix
     if not distributed.block.ids.ascending:
         raise UsageError("rows of a matrix ascend by id, and this graph has another order; load it with build='host'")
     bounds = n * np.arange(comm.size + 1) // comm.size
@@ -53,39 +53,39 @@ def apsp(
         low = min(first + turn * rows, stop)
         high = min(low + rows, stop)
         own = (np.arange(high - low), np.arange(low, high))
-        if given is None:
-            found = _computed(distributed, low, high)
+        if matrix is None:
+            claimed = _computed(distributed, low, high)
         else:
-            found = given[low - first : high - first]
-            offered = np.full(found.shape, np.inf, found.dtype)
+            claimed = matrix[low - first : high - first]
+            offered = np.full(claimed.shape, np.inf, claimed.dtype)
             for src, dst, weight in _arcs(distributed):
-                np.minimum(offered, _offers(found, src, dst, weight), out=offered)
+                np.minimum(offered, _offers(claimed, src, dst, weight), out=offered)
             slack = 0.0
-            if not (whole and n * most < 2.0 ** (np.finfo(found.dtype).nmant + 1)):
-                slack = 2 * n * np.finfo(found.dtype).eps
-            diagonal = np.zeros(found.shape, bool)
+            if not (whole and n * most < 2.0 ** (np.finfo(claimed.dtype).nmant + 1)):
+                slack = 2 * n * np.finfo(claimed.dtype).eps
+            diagonal = np.zeros(claimed.shape, bool)
             diagonal[own] = True
             near = slack * (np.where(offered < np.inf, np.abs(offered), 0.0) + most)
-            _test(itself, diagonal & ~((found == 0) & (offered >= -near)), low, x=found, y=offered)
+            _test(itself, diagonal & ~((claimed == 0) & (offered >= -near)), low, x=claimed, y=offered)
             with np.errstate(invalid="ignore"):
-                same = (found == offered) | (np.abs(found - offered) <= near)
-            _test(equal, ~(same | diagonal), low, x=found, y=offered)
+                same = (claimed == offered) | (np.abs(claimed - offered) <= near)
+            _test(equal, ~(same | diagonal), low, x=claimed, y=offered)
             if not positive:
-                lead = _led(distributed, found, own, slack, most)
-                _test(walked, (found < np.inf) & ~lead, low, x=found)
-        finite = found < np.inf
+                lead = _led(distributed, claimed, own, slack, most)
+                _test(walked, (claimed < np.inf) & ~lead, low, x=claimed)
+        finite = claimed < np.inf
         reached[low - first : high - first] = finite.sum(axis=1)
-        farthest[low - first : high - first] = np.max(found, axis=1, initial=-np.inf, where=finite)
+        farthest[low - first : high - first] = np.max(claimed, axis=1, initial=-np.inf, where=finite)
     distributed.judge(itself, equal, walked)
-    _figures(distributed, columns, bounds, reached, farthest, given is None and not whole, n)
+    _figures(distributed, columns, bounds, reached, farthest, matrix is None and not whole, n)
     text = "every distance is the least that in-arcs give, and 0 on the diagonal"
-    return ["distances of every row were computed again" if given is None else text, "figures of rows are theirs"]
+    return ["distances of every row were computed again" if matrix is None else text, "figures of rows are theirs"]
 
 
 def _test(rule: Rule, bad: np.ndarray, low: int, **values: np.ndarray) -> None:
     """Count violations at entries of rows from ``low`` on."""
     u, v = np.nonzero(bad)
-    rule.test(np.ones(len(u), bool), {"u": low + u, "v": v}, {name: each[u, v] for name, each in values.items()})
+    rule.test(np.ones(len(u), bool), {"u": low + u, "v": v}, {name: matrix[u, v] for name, matrix in values.items()})
 
 
 def _figures(
@@ -118,12 +118,12 @@ def _arcs(distributed: DistributedColumns) -> Iterator[tuple[np.ndarray, np.ndar
     block, comm = distributed.block, distributed.comm
     targets = np.asarray(block.targets)
     for turn in range(comm.largest(-(-len(targets) // ARCS))):
-        at = slice(min(turn * ARCS, len(targets)), min((turn + 1) * ARCS, len(targets)))
-        numbers = np.arange(at.start, at.stop)
+        piece = slice(min(turn * ARCS, len(targets)), min((turn + 1) * ARCS, len(targets)))
+        numbers = np.arange(piece.start, piece.stop)
         source = block.first + np.searchsorted(block.offsets, numbers, side="right") - 1
-        weight = np.ones(len(numbers)) if block.weights is None else block.weights[at].astype(np.float64)
+        weight = np.ones(len(numbers)) if block.weights is None else block.weights[piece].astype(np.float64)
         src, dst, weight = (
-            np.concatenate(comm.allgatherv(each)) for each in (source, targets[at].astype(np.int64), weight)
+            np.concatenate(comm.allgatherv(column)) for column in (source, targets[piece].astype(np.int64), weight)
         )
         order = np.argsort(dst, kind="stable")
         yield src[order], dst[order], weight[order]
@@ -134,9 +134,9 @@ def _offers(rows: np.ndarray, src: np.ndarray, dst: np.ndarray, weight: np.ndarr
     out = np.full(rows.shape, np.inf, rows.dtype)
     heads, begins = np.unique(dst, return_index=True)
     step = max(ENTRIES // max(len(dst), 1), 1)
-    for at in range(0, len(rows), step):
-        part = rows[at : at + step]
-        out[at : at + step, heads] = np.minimum.reduceat(part[:, src] + weight.astype(rows.dtype), begins, axis=1)
+    for low in range(0, len(rows), step):
+        part = rows[low : low + step]
+        out[low : low + step, heads] = np.minimum.reduceat(part[:, src] + weight.astype(rows.dtype), begins, axis=1)
     return out
 
 

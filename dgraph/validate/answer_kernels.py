@@ -12,7 +12,7 @@ from dgraph.validate.host.host_rows import local, violated
 
 
 @njit(cache=True, nogil=True)
-def unequal_arcs(low, high, found, offsets, targets, first, table, column, equal):
+def unequal_arcs(low, high, violations, offsets, targets, first, table, column, equal):
     """Count arcs whose ends have different values; with ``equal``, arcs between two vertices that have equal ones."""
     rows = offsets.size - 1
     for row in range(low, high):
@@ -20,11 +20,11 @@ def unequal_arcs(low, high, found, offsets, targets, first, table, column, equal
         for i in range(offsets[row], offsets[row + 1]):
             v = local(targets[i], first, rows, table)
             if (here == column[v]) == equal and not (equal and v == row):
-                violated(found, 0, row, targets[i])
+                violated(violations, 0, row, targets[i])
 
 
 @njit(cache=True, nogil=True)
-def member_arcs(low, high, found, offsets, targets, first, table, member, covered):
+def member_arcs(low, high, violations, offsets, targets, first, table, member, covered):
     """Count arcs between two members of a set, and mark the rows that have a member as neighbour."""
     rows = offsets.size - 1
     for row in range(low, high):
@@ -33,7 +33,7 @@ def member_arcs(low, high, found, offsets, targets, first, table, member, covere
             if member[v]:
                 covered[row] = True
                 if member[row] and v != row:
-                    violated(found, 0, row, targets[i])
+                    violated(violations, 0, row, targets[i])
 
 
 @njit(cache=True, nogil=True)
@@ -154,13 +154,13 @@ def receive(low, high, first, outbox, starts, sent, core, degree, removed, stack
 
 
 @njit(cache=True, nogil=True)
-def sum_weights(low, high, found, offsets, targets, weights, leaving):
+def sum_weights(low, high, violations, offsets, targets, weights, leaving):
     """Add up the weights of each row's arcs, and count negative ones."""
     for row in range(low, high):
         total = 0.0
         for i in range(offsets[row], offsets[row + 1]):
             if not weights[i] >= 0:
-                violated(found, 0, row, targets[i])
+                violated(violations, 0, row, targets[i])
             total += weights[i]
         leaving[row] = total
 

@@ -30,8 +30,8 @@ def color(
     if distributed.block.directed:
         raise UsageError("colours are of undirected graphs; pass the block of graph.undirected()")
     claimed = columns["color"]
-    found, gap = distributed.prover.prove_colors(claimed)
-    given = Rule("every vertex has a color", "vertex {v} has color {c}")
+    violations, gap = distributed.prover.prove_colors(claimed)
+    colored = Rule("every vertex has a color", "vertex {v} has color {c}")
     differ = Rule("neighbours differ", "{u} and {v} are joined, and both have color {c}")
     beyond = Rule("no color is left out", f"no vertex has color {gap}, but vertex {{v}} has color {{c}}")
 
@@ -40,8 +40,8 @@ def color(
 
     decide(
         distributed,
-        Finding(given, found["given"], at_vertex),
-        Finding(differ, found["differ"], at_vertex, arc=True),
-        Finding(beyond, found["beyond"], at_vertex),
+        Finding(colored, violations["given"], at_vertex),
+        Finding(differ, violations["differ"], at_vertex, arc=True),
+        Finding(beyond, violations["beyond"], at_vertex),
     )
     return ["neighbours have different colours", f"colours 0 to {gap - 1} all occur"]

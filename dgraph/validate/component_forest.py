@@ -26,8 +26,8 @@ class ComponentForest:
         parent = distributed.gids.astype(block.targets.dtype)
         if distributed.comm.size > 1:
             self._across(parent, parent[top])
-        found = parent[top].astype(np.int64)
-        return found if block.ids.ascending else self._originals(found)
+        lowest = parent[top].astype(np.int64)
+        return lowest if block.ids.ascending else self._originals(lowest)
 
     def _here(self) -> np.ndarray:
         """Return the smallest row connected to each row by arcs within this rank; int64 (rows,)."""
@@ -38,7 +38,7 @@ class ComponentForest:
             graph = block.offsets, block.targets, block.first
             return answer_kernels.join_arcs(low, high, *graph, block.directed or rows.comm.size > 1, parent)
 
-        while any(rows.each(join)):
+        while any(rows.run(join)):
             pass
         answer_kernels.flatten(parent)
         return parent
@@ -51,8 +51,8 @@ class ComponentForest:
         for piece in distributed.pieces(mine):
             ours, theirs = mine[piece.rows], piece.there[0]
             cross = ours > theirs if not block.directed else ours != theirs  # the reverse arc covers the other half
-            for held, part in zip((hi, lo), _pairs(ours[cross], theirs[cross]), strict=True):
-                held.append(part)
+            for values_of_rank, part in zip((hi, lo), _pairs(ours[cross], theirs[cross]), strict=True):
+                values_of_rank.append(part)
         empty = parent[:0]
         self._hook(parent, *_pairs(np.concatenate([empty, *hi]), np.concatenate([empty, *lo])))
 

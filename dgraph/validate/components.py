@@ -32,7 +32,7 @@ def cc(
         ValidationFailed: a label is wrong.
     """
     claimed = columns["labels"]
-    found, smallest = distributed.prover.prove_labels(distributed.to_gid(claimed), claimed)
+    violations, smallest = distributed.prover.prove_labels(distributed.to_gid(claimed), claimed)
     vertex = Rule("labels are vertices", "vertex {v} has label {l}, which is not a vertex")
     equal = Rule("labels are equal along arcs", "arc {u} → {v} joins label {lu} with label {lv}")
     own = Rule("a label's vertex carries it", "vertex {v} has label {l}, but vertex {l} has another")
@@ -51,12 +51,12 @@ def cc(
     def joined(u, v):
         return {"l": distributed.read(claimed, v), "s": smallest(v)}
 
-    decide(distributed, Finding(vertex, found["vertex"], at_vertex))
+    decide(distributed, Finding(vertex, violations["vertex"], at_vertex))
     decide(
         distributed,
-        Finding(equal, found["equal"], at_arc, arc=True),
-        Finding(own, found["own"], at_vertex),
-        Finding(larger, found["under"], joined),
-        Finding(apart, found["apart"], joined),
+        Finding(equal, violations["equal"], at_arc, arc=True),
+        Finding(own, violations["own"], at_vertex),
+        Finding(larger, violations["under"], joined),
+        Finding(apart, violations["apart"], joined),
     )
     return ["labels are equal along arcs", "every vertex is joined to its label", "labels are the smallest ids"]

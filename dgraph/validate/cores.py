@@ -61,15 +61,15 @@ def kcore(
         larger = Rule("no larger core", f"vertex {{v}} belongs to the {k}-core, but is not in it")
         proved = [f"members have {k} neighbours inside", "no vertex beside them belongs to the core"]
     flag = Rule("members are 0 or 1", "vertex {v} has in_core {c}")
-    found, neighbours = distributed.prover.prove_cores(core, k, parameters.get("count") == "arcs")
+    violations, neighbours = distributed.prover.prove_cores(core, k, parameters.get("count") == "arcs")
 
     def at_vertex(u, v):
         return {"c": distributed.read(core, v), "n": neighbours}
 
     decide(
         distributed,
-        Finding(flag, found["flag"], at_vertex),
-        Finding(few, found["few"], at_vertex),
-        Finding(larger, found["larger"], at_vertex),
+        Finding(flag, violations["flag"], at_vertex),
+        Finding(few, violations["few"], at_vertex),
+        Finding(larger, violations["larger"], at_vertex),
     )
     return proved

@@ -57,8 +57,8 @@ class DistributedColumns:
 
     def __init__(self, block: EdgeBlock | Any, comm: Comm, prover: Any = None):
         self.block, self.comm, self.prover = block, comm, prover
-        held = comm.allgather(np.array([block.rows], np.int64))[:, 0]
-        self.starts = np.concatenate([[0], np.cumsum(held)])
+        rows_by_rank = comm.allgather(np.array([block.rows], np.int64))[:, 0]
+        self.starts = np.concatenate([[0], np.cumsum(rows_by_rank)])
 
     @cached_property
     def gids(self) -> np.ndarray:
@@ -108,22 +108,22 @@ class DistributedColumns:
             return None
         put, vertex = getattr(self.prover, "put", None), columns["vertex"]
         if put is None:
-            found = self.align(columns)
+            moved = self.align(columns)
         elif self._in_place(self.block.ids.to_gid(vertex, self.comm)):
             fetch = getattr(columns, "on_device", columns.__getitem__)
-            found = {name: put(fetch(name)) for name in columns if name != "vertex"}
-            if any(values.shape != vertex.shape for values in found.values()):
-                found = self.align(columns)
+            moved = {name: put(fetch(name)) for name in columns if name != "vertex"}
+            if any(values.shape != vertex.shape for values in moved.values()):
+                moved = self.align(columns)
         else:
-            found = {name: put(values) for name, values in self.align(columns).items()}
-        return found if self.prover.takes({name: values.dtype for name, values in found.items()}) else None
+            moved = {name: put(values) for name, values in self.align(columns).items()}
+        return moved if self.prover.takes({name: values.dtype for name, values in moved.items()}) else None
 
     def _in_place(self, gids: np.ndarray) -> bool:
         """Return True if ``gids`` are this rank's rows, each once and in order."""
         step, ends = 1 << 16, (self.block.first, self.block.first + self.block.rows)
         return gids.size == self.block.rows and all(
-            np.array_equal(gids[at : at + step], np.arange(ends[0] + at, min(ends[0] + at + step, ends[1])))
-            for at in range(0, gids.size, step)
+            np.array_equal(gids[low : low + step], np.arange(ends[0] + low, min(ends[0] + low + step, ends[1])))
+            for low in range(0, gids.size, step)
         )
 
     def pieces(self, *columns: np.ndarray) -> Iterator[Piece]:
@@ -148,11 +148,11 @@ class DistributedColumns:
         order = np.argsort(gids, kind="stable")
         owned = gids[order]
         rows = [part.astype(np.int64) - self.block.first for part in self.comm.alltoallv(self._parts(owned, owned))]
-        given = self.comm.alltoallv(self._parts(owned, values[order]))
-        replies = self.comm.alltoallv([answer(*pair) for pair in zip(rows, given, strict=True)])
-        found = np.empty(len(gids), replies[0].dtype)
-        found[order] = np.concatenate(replies)
-        return found
+        received = self.comm.alltoallv(self._parts(owned, values[order]))
+        replies = self.comm.alltoallv([answer(*pair) for pair in zip(rows, received, strict=True)])
+        answers = np.empty(len(gids), replies[0].dtype)
+        answers[order] = np.concatenate(replies)
+        return answers
 
     def send(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
         """Send ``gids`` (ascending) and their values to the owners; return rows of this rank and their values."""

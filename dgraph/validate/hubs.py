@@ -44,14 +44,14 @@ def hits(
     return ["hubs follow from authorities", f"one more iteration changes {change:.3g} of at most {2 * tol:.3g} (L1)"]
 
 
-def _near(distributed, found: np.ndarray, wanted: np.ndarray, bound: float, name: str) -> float:
+def _near(distributed, claimed: np.ndarray, wanted: np.ndarray, bound: float, name: str) -> float:
     """Return the L1 difference; raise if it exceeds the bound."""
-    apart = np.abs(found - wanted)
+    apart = np.abs(claimed - wanted)
     change = distributed.sum(apart)
     if not change <= bound:
         text = f"hubs are off by {change:.3g} in L1, more than {bound:.3g}; {{v}} has {{x}}, and {{y}} was computed"
         rule, most = Rule(name, text), distributed.comm.allgather(np.array([apart.max(initial=-1.0)])).max()
-        rule.test(apart == most, {"v": distributed.gids}, {"x": found, "y": wanted})
+        rule.test(apart == most, {"v": distributed.gids}, {"x": claimed, "y": wanted})
         distributed.judge(rule)
     return change
 

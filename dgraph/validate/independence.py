@@ -27,7 +27,7 @@ def mis(
     if distributed.block.directed:
         raise UsageError("independent sets are of undirected graphs; pass the block of graph.undirected()")
     inside = columns["in_set"]
-    found = distributed.prover.prove_set(inside)
+    violations = distributed.prover.prove_set(inside)
     decided = Rule("every vertex is in or out", "vertex {v} has {x}")
     apart = Rule("members are not neighbours", "{u} and {v} are joined, and both are in the set")
     maximal = Rule("no vertex can be added", "neither vertex {v} nor a neighbour of it is in the set")
@@ -37,8 +37,8 @@ def mis(
 
     decide(
         distributed,
-        Finding(decided, found["decided"], at_vertex),
-        Finding(apart, found["apart"], at_vertex, arc=True),
-        Finding(maximal, found["maximal"], at_vertex),
+        Finding(decided, violations["decided"], at_vertex),
+        Finding(apart, violations["apart"], at_vertex, arc=True),
+        Finding(maximal, violations["maximal"], at_vertex),
     )
     return ["no two members are neighbours", "every other vertex has a neighbour in the set"]

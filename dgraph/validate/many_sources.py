@@ -43,10 +43,10 @@ def closeness(
     Raises:
         ValidationFailed: a value is not a share, or not that of the distances.
     """
-    found, comm, n = columns["closeness"], distributed.comm, int(distributed.starts[-1])
+    claimed, comm, n = columns["closeness"], distributed.comm, int(distributed.starts[-1])
     share = Rule("closeness is a share", "vertex {v} has {x}")
     most = np.inf if parameters["weighted"] else 1
-    share.test(~((found >= 0) & (found <= most)), {"v": distributed.gids}, {"x": found})
+    share.test(~((claimed >= 0) & (claimed <= most)), {"v": distributed.gids}, {"x": claimed})
     distributed.judge(share)
     sources = chosen_sources(distributed, parameters)
     count = AGAIN if parameters["weighted"] else CHECKED
@@ -69,9 +69,9 @@ def closeness(
     if parameters["wf_improved"]:
         wanted *= np.divide(reached, others, out=np.zeros(len(again)), where=others > 0)
     here = (again >= distributed.block.first) & (again < distributed.block.first + distributed.block.rows)
-    values, wanted, at = found[again[here] - distributed.block.first], wanted[here], again[here]
+    values, wanted, gids = claimed[again[here] - distributed.block.first], wanted[here], again[here]
     equal = Rule("closeness is of the distances", "vertex {v} has {x}, and {y} was computed")
-    equal.test(~(np.abs(values - wanted) <= NEAR * wanted), {"v": at}, {"x": values, "y": wanted})
+    equal.test(~(np.abs(values - wanted) <= NEAR * wanted), {"v": gids}, {"x": values, "y": wanted})
     distributed.judge(equal)
     return [f"closeness of {len(again)} of {n} vertices was computed again"]
 
@@ -108,7 +108,7 @@ def _each_column(
     checked: list[str] = []
     for source, column in zip(named, columns.values(), strict=True):
         checked = check(distributed, {"distance": column}, {**parameters, "source": source}, rounds) or []
-    return [f"{len(named)} sources: {each}" for each in checked]
+    return [f"{len(named)} sources: {proved}" for proved in checked]
 
 
 @certifies("reachability")
@@ -121,7 +121,7 @@ def reachability(
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
     named, limit = _named(distributed, columns, parameters), parameters["depth_limit"]
-    gids, found = distributed.block.ids.to_gid(np.array(named, np.int64), distributed.comm), list(columns.values())
+    gids, claims = (distributed.block.ids.to_gid(np.array(named, np.int64), distributed.comm), list(columns.values()))
     arcs, rule = Arcs(distributed), Rule("a path leads where the answer says", "vertex {v} has {x} from {s}")
     for first in range(0, len(gids), 64):
         seen = np.zeros(len(distributed.gids), np.uint64)
@@ -130,7 +130,7 @@ def reachability(
                 break
             seen |= new
         for i, gid in enumerate(gids[first : first + 64].tolist()):
-            column, source = found[first + i], np.full(len(seen), gid)
+            column, source = claims[first + i], np.full(len(seen), gid)
             rule.test(
                 column != (seen >> np.uint64(i) & np.uint64(1)), {"v": distributed.gids, "s": source}, {"x": column}
             )
@@ -158,17 +158,17 @@ def bc(
     Raises:
         ValidationFailed: the total is wrong, or a value is below what some sources give.
     """
-    found, gids = columns["bc"], distributed.gids
+    claimed, gids = columns["bc"], distributed.gids
     sources, arcs = chosen_sources(distributed, parameters), Arcs(distributed)
     n, directed, endpoints = int(distributed.starts[-1]), distributed.block.directed, parameters["endpoints"]
     scale = np.where(np.isin(gids, sources), *_scales(n, len(sources), directed, parameters))
-    known = ~np.isnan(scale)
-    sums = np.where(known, found / np.where(known, scale, 1.0), 0.0)
+    scaled = ~np.isnan(scale)
+    sums = np.where(scaled, claimed / np.where(scaled, scale, 1.0), 0.0)
     least = Rule("betweenness is at least 0", "vertex {v} has {x}")
-    least.test((np.isnan(found) == known) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": found})
+    least.test((np.isnan(claimed) == scaled) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": claimed})
     distributed.judge(least)
     if parameters["weighted"]:
-        return _by_weights(arcs, sources, endpoints, sums, found, known, scale)
+        return _by_weights(arcs, sources, endpoints, sums, claimed, scaled, scale)
     again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
     part, counted = np.zeros(len(gids)), 0
     for source in again.tolist():
@@ -178,13 +178,13 @@ def bc(
             counted += 1
     if counted == len(sources):
         equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
-        equal.test(known & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": gids}, {"x": found, "y": part * scale})
+        equal.test(scaled & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
         distributed.judge(equal)
         return [f"dependencies of all {counted} sources were computed again"]
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
-    bound.test(known & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": found, "y": part * scale})
+    bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
     distributed.judge(bound)
-    wanted = float(sum(arcs.inner(sources[at : at + 64], 2 * endpoints) for at in range(0, len(sources), 64)))
+    wanted = float(sum(arcs.inner(sources[i : i + 64], 2 * endpoints) for i in range(0, len(sources), 64)))
     total = distributed.sum(sums)
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and distributed.comm.rank == 0])
     whole = Rule("the total is that of the distances", "dependencies sum to {x}, and distances to {y}")
@@ -193,17 +193,17 @@ def bc(
     return ["dependencies sum to the distances less one", f"those of {counted} of {len(sources)} sources are a bound"]
 
 
-def _by_weights(arcs: Arcs, sources, endpoints: bool, sums, found, known, scale) -> list[str]:
+def _by_weights(arcs: Arcs, sources, endpoints: bool, sums, claimed, scaled, scale) -> list[str]:
     """Check sums of dependencies by weights against those of some sources."""
     part, _, counted = PathDependencies(arcs.distributed, arcs, True).summed(sources, endpoints)
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
-    values = {"x": found, "y": part * scale}
-    bound.test(known & ~(sums >= part - NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
+    values = {"x": claimed, "y": part * scale}
+    bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
     arcs.distributed.judge(bound)
     if counted < len(sources):
         return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
     equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
-    equal.test(known & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
+    equal.test(scaled & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
     arcs.distributed.judge(equal)
     return [f"dependencies of all {counted} sources were computed again"]
 

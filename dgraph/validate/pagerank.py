@@ -99,9 +99,9 @@ def _near(distributed, steps, bound, name, gives) -> float:
     if change <= bound:
         return change
     text = f"the whole vector is off by {change:.3g} in L1, more than {bound:.3g}; most at {{v}}: it has {{x}}, {gives}"
-    gid, found, expected = steps.worst()
+    gid, claimed, expected = steps.worst()
     there = (1, gid) if gid >= 0 else NOWHERE
-    decide(distributed, Finding(Rule(name, text), there, lambda u, v: {"x": found, "y": expected}))
+    decide(distributed, Finding(Rule(name, text), there, lambda u, v: {"x": claimed, "y": expected}))
     return change
 
 

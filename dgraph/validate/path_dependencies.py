@@ -44,13 +44,13 @@ class PathDependencies:
             return None
         dependency, share, of_arcs = np.zeros(n), 1 / np.maximum(paths, 1.0), np.zeros(len(self.arcs.rows))
         for level in reversed(levels):
-            at = places_of(offsets, level)
-            (below,) = distributed.fetch(targets[at], share)
-            parts = paths[rows[at]] * below
+            arcs_below = places_of(offsets, level)
+            (below,) = distributed.fetch(targets[arcs_below], share)
+            parts = paths[rows[arcs_below]] * below
             lengths = offsets[level + 1] - offsets[level]
             dependency[level] = np.bincount(np.repeat(np.arange(len(level)), lengths), parts, len(level))
             share[level] = (1 + dependency[level]) / paths[level]
-            of_arcs[tight[at]] = parts
+            of_arcs[tight[arcs_below]] = parts
         return dependency, of_arcs, distance
 
     def _distances(self, changed: np.ndarray) -> np.ndarray:
@@ -59,10 +59,10 @@ class PathDependencies:
         distance = np.full(distributed.block.rows, np.inf)
         distance[changed] = 0.0
         while distributed.comm.total(len(changed)):
-            at = places_of(arcs.offsets, changed)
-            at = at[np.argsort(arcs.targets[at], kind="stable")]
-            entered, starts = np.unique(arcs.targets[at], return_index=True)
-            offers = distance[arcs.rows[at]] + self.weights[at]
+            arcs_out = places_of(arcs.offsets, changed)
+            arcs_out = arcs_out[np.argsort(arcs.targets[arcs_out], kind="stable")]
+            entered, starts = np.unique(arcs.targets[arcs_out], return_index=True)
+            offers = distance[arcs.rows[arcs_out]] + self.weights[arcs_out]
             offers = np.minimum.reduceat(offers, starts) if len(starts) else offers
             rows, received = distributed.send(entered, offers)
             before = distance[rows]
@@ -80,10 +80,10 @@ class PathDependencies:
         distributed.add(targets, np.ones(len(targets)), entering)
         while distributed.comm.total(len(level)):
             levels.append(level)
-            at = places_of(offsets, level)
+            arcs_out = places_of(offsets, level)
             with np.errstate(over="ignore"):
-                distributed.add(targets[at], paths[rows[at]], paths)
-            reached = distributed.add(targets[at], np.full(len(at), -1.0), entering)
+                distributed.add(targets[arcs_out], paths[rows[arcs_out]], paths)
+            reached = distributed.add(targets[arcs_out], np.full(len(arcs_out), -1.0), entering)
             level = reached[entering[reached] == 0]
         return paths, levels
 
@@ -92,9 +92,9 @@ class PathDependencies:
         again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
         of_rows, of_arcs, counted = np.zeros(self.distributed.block.rows), np.zeros(len(self.arcs.rows)), 0
         for source in again.tolist():
-            found = self.of(source)
-            if found is not None:
-                dependency, arcs, distance = found
+            sums = self.of(source)
+            if sums is not None:
+                dependency, arcs, distance = sums
                 reached = distance < np.inf
                 dependency[reached] += endpoints
                 others = self.distributed.comm.total(int(reached.sum())) - 1
@@ -139,7 +139,7 @@ def edge_bc(
         return [f"dependencies of all {counted} sources were computed again"]
     if weighted and distributed.block.weights is not None:
         return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
-    wanted = scale * (1 + undirected) * sum(arcs.inner(sources[at : at + 64], 1) for at in range(0, len(sources), 64))
+    wanted = scale * (1 + undirected) * sum(arcs.inner(sources[i : i + 64], 1) for i in range(0, len(sources), 64))
     total = distributed.sum(values)
     whole = Rule("the total is that of the distances", "values sum to {x}, and distances to {y}")
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and comm.rank == 0])
@@ -150,13 +150,13 @@ def edge_bc(
 
 def _placed(distributed: DistributedColumns, arcs: Arcs, undirected: bool) -> np.ndarray:
     """Return the value of each arc of this rank; an undirected edge gives it to both arcs."""
-    given, ids, comm = distributed.edges, distributed.block.ids, distributed.comm
-    source, target = (ids.to_gid(each, comm) for each in (given.source, given.target))
+    edges, ids, comm = distributed.edges, distributed.block.ids, distributed.comm
+    source, target = (ids.to_gid(named, comm) for named in (edges.source, edges.target))
     unknown = Rule("edges are of vertices", "the answer has an edge of {id}, which is not a vertex of the graph")
-    for gids, known in ((source, given.source), (target, given.target)):
-        unknown.test(gids < 0, {}, {"id": known})
+    for gids, ids_of_ends in ((source, edges.source), (target, edges.target)):
+        unknown.test(gids < 0, {}, {"id": ids_of_ends})
     distributed.judge(unknown)
-    values = given.values
+    values = edges.values
     if undirected:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
         values = np.tile(values, 2)
@@ -175,10 +175,10 @@ def _figures(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, valu
     most = _largest(arcs, values)
     largest = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")
     largest.test(columns["edge_bc"] != most, {"v": distributed.gids}, {"x": columns["edge_bc"], "y": most})
-    found = np.full(distributed.block.rows, distributed.block.n)
+    nearest = np.full(distributed.block.rows, distributed.block.n)
     best = values == most[arcs.rows]
-    np.minimum.at(found, arcs.rows[best], arcs.targets[best])
-    wanted = np.where(found < distributed.block.n, found, -1)
+    np.minimum.at(nearest, arcs.rows[best], arcs.targets[best])
+    wanted = np.where(nearest < distributed.block.n, nearest, -1)
     named = distributed.block.ids.to_gid(columns["target"], distributed.comm)
     named[columns["target"] < 0] = -1
     other = Rule("target is the other end of that edge", "vertex {v} names another edge")
@@ -194,14 +194,14 @@ def _largest(arcs: Arcs, values: np.ndarray) -> np.ndarray:
     return most
 
 
-def _vertices_alone(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, part, known: bool) -> list[str]:
-    """Check the columns of an answer without values of edges; ``part`` are the values if they are ``known``."""
-    found, most = columns["edge_bc"], _largest(arcs, part)
+def _vertices_alone(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, part, exact: bool) -> list[str]:
+    """Check the columns of an answer without values of edges; ``part`` are the values if they are ``exact``."""
+    claimed, most = columns["edge_bc"], _largest(arcs, part)
     rule = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")
     below = NEAR * (1e-3 + np.where(most < np.inf, most, 0.0))
     with np.errstate(invalid="ignore"):
-        wrong = ~((found == most) | (found > most - below)) | (known & (found > most + below))
-    rule.test(wrong | ((found == np.inf) != (most == np.inf)), {"v": distributed.gids}, {"x": found, "y": most})
+        wrong = ~((claimed == most) | (claimed > most - below)) | (exact & (claimed > most + below))
+    rule.test(wrong | ((claimed == np.inf) != (most == np.inf)), {"v": distributed.gids}, {"x": claimed, "y": most})
     target = Rule("a vertex with edges names one of them", "vertex {v} names no edge of it")
     named = distributed.block.ids.to_gid(columns["target"], distributed.comm)
     has = np.zeros(distributed.block.rows, bool)

@@ -39,9 +39,9 @@ class Rule:
         """
         hits = int(np.count_nonzero(bad))
         if hits and not self.count:
-            at = int(np.argmax(bad))
-            self.gids = {name: int(array[at]) for name, array in gids.items()}
-            self.values = {name: printed(array[at]) for name, array in values.items()}
+            first = int(np.argmax(bad))
+            self.gids = {name: int(array[first]) for name, array in gids.items()}
+            self.values = {name: printed(array[first]) for name, array in values.items()}
         self.count += hits
 
     def broken(self, names: Mapping[str, object], total: int = 1) -> ValidationFailed:

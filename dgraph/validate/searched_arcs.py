@@ -34,7 +34,7 @@ def chosen_sources(distributed: DistributedColumns, parameters: Mapping[str, Any
         key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
     key ^= key >> np.uint64(31)
     few = np.argsort(key)[:k]
-    keys, gids = (np.concatenate(distributed.comm.allgatherv(each[few])) for each in (key, gids))
+    keys, gids = (np.concatenate(distributed.comm.allgatherv(values[few])) for values in (key, gids))
     return np.sort(gids[np.argsort(keys)[:k]])
 
 
@@ -151,9 +151,9 @@ class Arcs:
         levels, added = [], np.zeros(len(level))
         while distributed.comm.total(len(frontier)):
             levels.append(frontier)
-            at = places_of(self.offsets, frontier)
+            arcs_out = places_of(self.offsets, frontier)
             with np.errstate(over="ignore"):
-                changed = distributed.add(self.targets[at], paths[self.rows[at]], added)
+                changed = distributed.add(self.targets[arcs_out], paths[self.rows[arcs_out]], added)
             frontier = changed[level[changed] < 0]
             level[frontier], paths[frontier] = len(levels), added[frontier]
             added[changed] = 0.0
@@ -161,8 +161,8 @@ class Arcs:
             return None
         dependency, share = np.zeros(len(level)), 1 / np.maximum(paths, 1.0)
         for d in range(len(levels) - 2, -1, -1):
-            at = places_of(self.offsets, levels[d])
-            there, below = distributed.fetch(self.targets[at], level, share)
+            arcs_out = places_of(self.offsets, levels[d])
+            there, below = distributed.fetch(self.targets[arcs_out], level, share)
             rows = np.repeat(np.arange(len(levels[d])), self.offsets[levels[d] + 1] - self.offsets[levels[d]])
             sums = np.bincount(rows, np.where(there == d + 1, below, 0.0), len(levels[d]))
             dependency[levels[d]] = paths[levels[d]] * sums

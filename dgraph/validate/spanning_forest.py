@@ -40,8 +40,8 @@ def mst(
     parent, joined = np.arange(n), np.full(n, len(low), np.int64)
     size = np.ones(n, np.int64)
     circle = Rule("no circle", "the edge {u} – {v} of the forest joins vertices that lighter edges have joined")
-    at = _link(low, high, parent, joined, size)
-    circle.test(np.arange(len(low)) == at, {"u": low, "v": high}, {})
+    edge = _link(low, high, parent, joined, size)
+    circle.test(np.arange(len(low)) == edge, {"u": low, "v": high}, {})
     if comm.rank:
         circle.count = 0  # every rank has the same forest
     distributed.judge(circle)
@@ -61,8 +61,8 @@ def mst(
         same = (low[place] == u[(u < v) & one_tree]) & (high[place] == v[(u < v) & one_tree])
         seen[place[same & (w[(u < v) & one_tree] == weight[place])]] = True
     missing = Rule("edges of the forest are edges", "the graph has no edge {u} – {v} of weight {w}")
-    found = comm.allreduce(seen.astype(np.int64), "max") > 0
-    missing.test(~found, {"u": low, "v": high}, {"w": weight})
+    present = comm.allreduce(seen.astype(np.int64), "max") > 0
+    missing.test(~present, {"u": low, "v": high}, {"w": weight})
     missing.count *= comm.rank == 0
     distributed.judge(apart, light, missing)
     return [f"{len(low)} edges form a spanning forest", "no edge is lighter than the heaviest on its path"]
@@ -104,14 +104,14 @@ def _link(low, high, parent, joined, size):
 @njit(cache=True, nogil=True)
 def _latest(us, vs, parent, joined):
     """Return the edge that connected each pair of vertices, at the latest; the number of edges if none did."""
-    found = np.full(us.size, -1, np.int64)
+    latest = np.full(us.size, -1, np.int64)
     for i in range(us.size):
         u, v = us[i], vs[i]
         while u != v:
             if joined[u] > joined[v]:
                 u, v = v, u
-            found[i] = joined[u]
+            latest[i] = joined[u]
             if parent[u] == u:
                 break
             u = parent[u]
-    return found
+    return latest

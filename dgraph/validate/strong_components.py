@@ -88,28 +88,30 @@ def _left(distributed: DistributedColumns, source: np.ndarray, target: np.ndarra
         Arcs that each row lacks: int64, positive for rows that are not found.
     """
     comm, first, rows = distributed.comm, distributed.block.first, distributed.block.rows
-    offsets, target = _rows(distributed, source, target)
+    offsets, target = _send_arcs(distributed, source, target)
     lacking = needed.astype(np.int64)
-    found = lacking == 0
-    new = np.flatnonzero(found)
+    reached = lacking == 0
+    new = np.flatnonzero(reached)
     stack, outbox = np.empty(rows, np.int64), np.empty(np.count_nonzero(_elsewhere(target, first, rows)), np.int64)
     while True:
         stack[: new.size] = new
-        sent = _search(offsets, target, first, lacking, found, stack, new.size, outbox)
+        sent = _search(offsets, target, first, lacking, reached, stack, new.size, outbox)
         if not comm.total(sent):
             return lacking
         changed = distributed.add(outbox[:sent], np.full(sent, -1.0), lacking)
-        new = changed[(lacking[changed] <= 0) & ~found[changed]]
-        found[new] = True
+        new = changed[(lacking[changed] <= 0) & ~reached[changed]]
+        reached[new] = True
 
 
-def _rows(distributed: DistributedColumns, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _send_arcs(
+    distributed: DistributedColumns, source: np.ndarray, target: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Send arcs to the owners of their sources; return offsets and targets of this rank's rows, int64; collective."""
     comm, first, rows = distributed.comm, distributed.block.first, distributed.block.rows
     if comm.size > 1:
         owners = np.searchsorted(distributed.starts, source, side="right") - 1
         groups = arcs.group_by_owner(owners, comm.size)
-        source, target = (np.concatenate(comm.alltoallv(arcs.grouped(each, *groups))) for each in (source, target))
+        source, target = (np.concatenate(comm.alltoallv(arcs.grouped(column, *groups))) for column in (source, target))
     offsets = np.zeros(rows + 1, np.int64)
     count_rows(source, first, offsets)
     np.cumsum(offsets, out=offsets)
@@ -123,10 +125,10 @@ def _elsewhere(gids: np.ndarray, first: int, rows: int) -> np.ndarray:
 
 
 @njit(cache=True)
-def _search(offsets, target, first, lacking, found, stack, top, outbox):
+def _search(offsets, target, first, lacking, reached, stack, top, outbox):
     """Search from the rows ``stack[:top]`` to the end of this rank's rows.
 
-    Decreases ``lacking``, sets ``found``, and writes targets on other ranks to ``outbox``; returns their number.
+    Decreases ``lacking``, sets ``reached``, and writes targets on other ranks to ``outbox``; returns their number.
     """
     rows, sent = offsets.size - 1, 0
     while top:
@@ -139,8 +141,8 @@ def _search(offsets, target, first, lacking, found, stack, top, outbox):
                 sent += 1
                 continue
             lacking[v] -= 1
-            if lacking[v] <= 0 and not found[v]:
-                found[v] = True
+            if lacking[v] <= 0 and not reached[v]:
+                reached[v] = True
                 stack[top] = v
                 top += 1
     return sent

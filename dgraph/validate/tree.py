@@ -82,7 +82,7 @@ def _tree(
     distance, predecessor, prover = columns["distance"], columns.get("predecessor"), distributed.prover
     parent = None if predecessor is None else distributed.to_gid(predecessor)
     more = {"signed": True} if signed else {}
-    found = prover.prove_tree(distance, parent, distributed.gid(source), cutoff, weighted, **more)
+    violations = prover.prove_tree(distance, parent, distributed.gid(source), cutoff, weighted, **more)
     rules = tree_rules(cutoff)
 
     def at_vertex(u, v):
@@ -101,11 +101,11 @@ def _tree(
     def judge(*names: str) -> None:
         arc = names == ("short",)
         values = at_arc if arc else at_vertex
-        decide(distributed, *(Finding(rules[name], found[name], values, arc) for name in names))
+        decide(distributed, *(Finding(rules[name], violations[name], values, arc) for name in names))
 
     for names in GROUPS:
         judge(*names)
-    plateaus = distributed.comm.total(found["plateaus"][0])
+    plateaus = distributed.comm.total(violations["plateaus"][0])
     if predecessor is None:
         if plateaus:
             return None
@@ -115,6 +115,6 @@ def _tree(
     judge("arc", "tight")
     if plateaus:
         return None
-    if "circle" in found:
+    if "circle" in violations:
         judge("circle")
     return [what, "no arc is a short cut", "predecessors are a tree of tight arcs from the source"]

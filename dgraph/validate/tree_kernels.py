@@ -11,7 +11,7 @@ END_RULES = ("arc", "tight", "alone")
 
 
 @njit(cache=True, nogil=True)
-def tree_vertices(low, high, found, distance, far, source, cutoff, parent, before, n, least):
+def tree_vertices(low, high, violations, distance, far, source, cutoff, parent, before, n, least):
     """Test the rules that need no arcs; ``source``: row of the source. ``parent`` and ``before`` may be empty.
 
     ``least``: lower bound of distances.
@@ -21,27 +21,27 @@ def tree_vertices(low, high, found, distance, far, source, cutoff, parent, befor
         here, reached = row == source, d != far
         child = reached and not here
         if here and d != 0:
-            violated(found, 0, row, -1)
+            violated(violations, 0, row, -1)
         if not d >= least:
-            violated(found, 1, row, -1)
+            violated(violations, 1, row, -1)
         if child and d > cutoff:
-            violated(found, 2, row, -1)
+            violated(violations, 2, row, -1)
         if not parent.size:
             continue
         p = parent[row]
         if here and p != -1:
-            violated(found, 3, row, -1)
+            violated(violations, 3, row, -1)
         if not reached and p != -1:
-            violated(found, 4, row, -1)
+            violated(violations, 4, row, -1)
         if child and not 0 <= p < n:
-            violated(found, 5, row, -1)
+            violated(violations, 5, row, -1)
         elif child and before[row] == far:
-            violated(found, 6, row, -1)
+            violated(violations, 6, row, -1)
 
 
 @njit(cache=True, nogil=True)
-def tree_arcs(low, high, found, offsets, targets, weights, first, table, distance, far, real, cutoff, parent, joined,
-              tight):  # fmt: skip
+def tree_arcs(low, high, violations, offsets, targets, weights, first, table, distance, far, real, cutoff, parent,
+              joined, tight):  # fmt: skip
     """Test that no arc is a short cut, and mark tree arcs and tight arcs.
 
     ``weights``: by arc, or one for all; their sums with distances have the distances' dtype. ``distance``, ``parent``
@@ -67,24 +67,24 @@ def tree_arcs(low, high, found, offsets, targets, weights, first, table, distanc
             else:
                 most = du + weight
             if dv > most and not most > cutoff:
-                violated(found, 0, row, targets[i])
+                violated(violations, 0, row, targets[i])
             if most != dv or dv == far or (parent.size > 0 and not tree):
                 continue
             if (tree or du < dv) and not tight[v]:
                 tight[v] = True
             if du == dv:
-                violated(found, 1, row, -1)
+                violated(violations, 1, row, -1)
 
 
 @njit(cache=True, nogil=True)
-def tree_ends(low, high, found, distance, far, source, with_parents, joined, tight):
+def tree_ends(low, high, violations, distance, far, source, with_parents, joined, tight):
     """Test that every vertex has the arcs that it needs."""
     for row in range(low, high):
         if distance[row] == far or row == source:
             continue
         if with_parents and not joined[row]:
-            violated(found, 0, row, -1)
+            violated(violations, 0, row, -1)
         if with_parents and not tight[row]:
-            violated(found, 1, row, -1)
+            violated(violations, 1, row, -1)
         if not with_parents and not tight[row]:
-            violated(found, 2, row, -1)
+            violated(violations, 2, row, -1)

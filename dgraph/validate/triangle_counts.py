@@ -31,9 +31,9 @@ def triangles(
         ValidationFailed: a count is wrong.
     """
     counts, _ = _counted(distributed)
-    found = columns["triangles"]
+    claimed = columns["triangles"]
     equal = Rule("counts are equal", "vertex {v} has {x} triangles, and {y} were counted")
-    equal.test(found != counts, {"v": distributed.gids}, {"x": found, "y": counts})
+    equal.test(claimed != counts, {"v": distributed.gids}, {"x": claimed, "y": counts})
     distributed.judge(equal)
     return ["triangles at every vertex were counted again"]
 
@@ -51,9 +51,9 @@ def lcc(
     arcs = parameters.get("count") == "arcs"
     counts, degree = _counted(distributed, arcs)
     pairs = np.maximum(degree * (degree - 1), 1)
-    wanted, found = (1 if arcs else 2) * counts / pairs, columns["lcc"]
+    wanted, claimed = (1 if arcs else 2) * counts / pairs, columns["lcc"]
     near = Rule("coefficients are shares of closed pairs", "vertex {v} has {x}, and {y} was counted")
-    near.test(~(np.abs(found - wanted) <= 4e-16 * wanted), {"v": distributed.gids}, {"x": found, "y": wanted})
+    near.test(~(np.abs(claimed - wanted) <= 4e-16 * wanted), {"v": distributed.gids}, {"x": claimed, "y": wanted})
     distributed.judge(near)
     return ["closed pairs of neighbours of every vertex were counted again"]
 
@@ -83,18 +83,18 @@ def _counted(distributed: DistributedColumns, arcs: bool = False) -> tuple[np.nd
     counts = np.zeros(block.rows, np.int64)
     for turn in range(comm.largest(-(-whole // STEP))):
         pair = np.arange(min(turn * STEP, whole), min((turn + 1) * STEP, whole))
-        at = np.searchsorted(ends, pair, side="right")
-        second = at + 1 + pair - (ends[at] - behind[at])
-        v, w = targets[at], targets[second]
-        third = _joined(distributed, offsets, targets, listed, v, w)
+        edge = np.searchsorted(ends, pair, side="right")
+        second = edge + 1 + pair - (ends[edge] - behind[edge])
+        v, w = targets[edge], targets[second]
+        third = _count_edges(distributed, offsets, targets, listed, v, w)
         closed = third > 0
-        counts += np.bincount(rows[at], third, block.rows).astype(np.int64)
-        for corner, opposite in ((v, second), (w, at)):
+        counts += np.bincount(rows[edge], third, block.rows).astype(np.int64)
+        for corner, opposite in ((v, second), (w, edge)):
             distributed.add(corner[closed], listed[opposite[closed]].astype(np.float64), counts)
     return counts, degree
 
 
-def _joined(distributed: DistributedColumns, offsets, targets, listed, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _count_edges(distributed: DistributedColumns, offsets, targets, listed, v: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return how often the edge v, w is listed in the oriented row of one of them; collective."""
 
     def among(rows: np.ndarray, sought: np.ndarray) -> np.ndarray:

@@ -70,9 +70,9 @@ def _peeled(distributed: DistributedColumns) -> np.ndarray:
     rows, targets, (first, second, corner, third) = _listed(distributed)
     count, numbers = len(rows), np.arange(len(first))
 
-    def sent(gids: np.ndarray, at: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
-        at = at[np.argsort(gids[at], kind="stable")]
-        return distributed.send(gids[at], *(column[at] for column in columns))[1:]
+    def sent(gids: np.ndarray, chosen: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
+        chosen = chosen[np.argsort(gids[chosen], kind="stable")]
+        return distributed.send(gids[chosen], *(column[chosen] for column in columns))[1:]
 
     lowest = rows[first] + distributed.block.first
     edges, askers, theirs = sent(corner, numbers, third, lowest, numbers)  # triangles of others on edges of this rank
@@ -89,8 +89,8 @@ def _peeled(distributed: DistributedColumns) -> np.ndarray:
         lost = np.unique(np.concatenate([here.of(gone), *sent(askers, there.of(gone), theirs)]))
         lost = lost[whole[lost]]
         whole[lost] = False
-        for each in (first[lost], second[lost], *sent(corner, lost, third)):
-            np.subtract.at(support, each, 1)
+        for edges_lost in (first[lost], second[lost], *sent(corner, lost, third)):
+            np.subtract.at(support, edges_lost, 1)
     most = np.zeros(distributed.block.rows, np.int64)
     np.maximum.at(most, rows, truss)
     distributed.ask(targets, truss, partial(_raised, most))
@@ -122,16 +122,16 @@ def _listed(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, li
     rows, targets, there = rows[rises], targets[rises], there[rises]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=block.rows))])
 
-    def place(at: np.ndarray, sought: np.ndarray) -> np.ndarray:
-        low, high = offsets[at], offsets[at + 1]
+    def place(rows_asked: np.ndarray, sought: np.ndarray) -> np.ndarray:
+        low, high = offsets[rows_asked], offsets[rows_asked + 1]
         while np.any(low < high):
             middle = (low + high) // 2
             less = (low < high) & (targets[np.minimum(middle, len(targets) - 1)] < sought)
             low, high = np.where(less, middle + 1, low), np.where(less | (low == high), high, middle)
         if not len(targets):
-            return np.full(len(at), -1)
-        found = (low < offsets[at + 1]) & (targets[np.minimum(low, len(targets) - 1)] == sought)
-        return np.where(found, low, -1)
+            return np.full(len(rows_asked), -1)
+        present = (low < offsets[rows_asked + 1]) & (targets[np.minimum(low, len(targets) - 1)] == sought)
+        return np.where(present, low, -1)
 
     ends = np.cumsum(offsets[rows + 1] - np.arange(len(rows)) - 1)
     whole = int(ends[-1]) if len(ends) else 0

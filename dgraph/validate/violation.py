@@ -25,20 +25,20 @@ class Finding:
 
     Attributes:
         rule: the rule.
-        found: violations and the place of the first, a vertex ``v`` or an arc ``u → v``.
+        violations: their number and the place of the first, a vertex ``v`` or an arc ``u → v``.
         values: returns values of the message by name, from ``u`` and ``v``; collective, both are None on ranks without
             a violation, and ``u`` is None at a vertex.
         arc: the place is an arc.
     """
 
     rule: Rule
-    found: Found
+    violations: Found
     values: Callable[[int | None, int | None], Mapping[str, np.generic]]
     arc: bool = False
 
     def place(self) -> tuple[int | None, int | None]:
         """Return ``u`` and ``v``."""
-        count, place = self.found
+        count, place = self.violations
         if not count:
             return None, None
         if isinstance(place, tuple):
@@ -52,14 +52,14 @@ def decide(distributed: Any, *findings: Finding) -> None:
     Raises:
         ValidationFailed: on every rank, with the same message.
     """
-    totals = distributed.comm.allreduce(np.array([finding.found[0] for finding in findings], np.int64))
+    totals = distributed.comm.allreduce(np.array([finding.violations[0] for finding in findings], np.int64))
     for finding, total in zip(findings, totals.tolist(), strict=True):
         if not total:
             continue
         u, v = finding.place()
         values = finding.values(u, v)
         rule = finding.rule
-        rule.count = finding.found[0]
+        rule.count = finding.violations[0]
         rule.gids = {name: gid for name, gid in (("u", u), ("v", v)) if gid is not None}
         rule.values = {name: printed(value) for name, value in values.items()} if rule.count else {}
         distributed.judge(rule)

@@ -33,21 +33,21 @@ def matrix(graph):
 def test_bfs_finds_levels_and_predecessors_in_one_pass(renumber, direction, limit):
     graph = Graph.load(SPEC, comm=SerialComm()).on(device=emulated.backend(renumber=renumber))
     source = graph.hub()
-    found = dgraph.run(
+    result = dgraph.run(
         "bfs", graph, source=source, predecessors="any", depth_limit=limit, validate=limit is None,
         options=TestOptions(direction=direction),
     )  # fmt: skip
     distance = dijkstra(matrix(graph), indices=source, unweighted=True, limit=limit or np.inf)
     reached = np.isfinite(distance)
-    column, before = found.columns["distance"], found.columns["predecessor"]
+    column, before = result.columns["distance"], result.columns["predecessor"]
     assert np.array_equal(column != UNREACHED, reached)
     assert np.array_equal(column[reached], distance[reached])
     child = np.flatnonzero(reached & (np.arange(graph.n) != source))
     assert np.array_equal(np.flatnonzero(before >= 0), child)
     assert np.array_equal(distance[before[child]] + 1, distance[child])
     assert np.all(matrix(graph)[before[child], child] > 0)
-    assert found.summary == {"source": source, "reached": reached.sum(), "depth": distance[reached].max()}
-    assert found.rounds == distance[reached].max() + (limit is None), "no second pass over edges"
+    assert result.summary == {"source": source, "reached": reached.sum(), "depth": distance[reached].max()}
+    assert result.rounds == distance[reached].max() + (limit is None), "no second pass over edges"
 
 
 def test_columns_of_a_tree():
@@ -68,9 +68,9 @@ def test_sssp_takes_the_first_predecessor_of_a_row():
     assert some.report["outcome"]["validation"]["passed"]
     distance = dijkstra(matrix(graph), indices=source)
     reached = np.isfinite(distance)
-    for found in (some, least):
-        assert np.array_equal(found.columns["distance"][reached], distance[reached])
-    one, other = (found.columns["predecessor"] for found in (some, least))
+    for answer in (some, least):
+        assert np.array_equal(answer.columns["distance"][reached], distance[reached])
+    one, other = (run.columns["predecessor"] for run in (some, least))
     assert np.all(one[reached] >= other[reached])
     assert np.any(one != other)
 

@@ -36,11 +36,11 @@ def test_battery(name):
     wanted = csgraph.dijkstra(csr_array((weights.astype(float), (src, dst)), (n, n)))
     for step, chosen in enumerate(combinations(name)):
         method = METHODS[(step + world().size + len(name)) % len(METHODS)]
-        given = {} if method == "johnson" else {"block": 7}
-        result, at = solve("apsp", name, dtype, chosen, variant=method, **given)
+        options = {} if method == "johnson" else {"block": 7}
+        result, vertices = solve("apsp", name, dtype, chosen, variant=method, **options)
         check(result.matrix, wanted, (chosen, method), 0 if dtype.startswith("int") else 1e-6)
         with world().together():
-            np.testing.assert_array_equal(result.columns["reached"], np.isfinite(wanted).sum(axis=1)[at])
+            np.testing.assert_array_equal(result.columns["reached"], np.isfinite(wanted).sum(axis=1)[vertices])
             assert result.matrix.ids.tolist() == case.vertices.tolist()
 
 
@@ -65,9 +65,9 @@ def test_every_method_takes_negative_weights(kind):
     apart = src != dst
     wanted = csgraph.johnson(dense(n, src[apart], dst[apart], weights[apart]))
     scale = 1 if kind is np.int32 else 0.1
-    given = graph(n, src, dst, (weights * scale).astype(kind))
+    loaded = graph(n, src, dst, (weights * scale).astype(kind))
     for method in METHODS:
-        result = dgraph.apsp(given, variant=method, block=None if method == "johnson" else 9, validate=True)
+        result = dgraph.apsp(loaded, variant=method, block=None if method == "johnson" else 9, validate=True)
         with world().together():
             rows = wanted[result.matrix.first :][: len(result.matrix.here)] * scale
             near = {"rtol": 0} if scale == 1 else {"rtol": 1e-12, "atol": 1e-12}
@@ -95,16 +95,16 @@ def test_a_negative_cycle_is_named(method):
 def test_paths_are_shortest():
     n, src, dst, weights = signed()
     result = dgraph.apsp(graph(n, src, dst, weights))
-    known = nx.MultiDiGraph()
-    known.add_nodes_from(range(n))
-    known.add_weighted_edges_from(zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True))
+    reference = nx.MultiDiGraph()
+    reference.add_nodes_from(range(n))
+    reference.add_weighted_edges_from(zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True))
     for u, v in ((0, 7), (3, 39), (5, 5), (11, 2)):
         path, length = result.matrix.path(u, v), result.matrix.value(u, v)
         with world().together():
-            assert length == nx.bellman_ford_path_length(known, u, v)
+            assert length == nx.bellman_ford_path_length(reference, u, v)
             assert (path[0], path[-1]) == (u, v)
             steps = itertools.pairwise(path)
-            assert sum(min(arc["weight"] for arc in known[x][y].values()) for x, y in steps) == length
+            assert sum(min(arc["weight"] for arc in reference[x][y].values()) for x, y in steps) == length
     rows = result.matrix.rows([4, 0, 4])
     whole = result.matrix.gather()
     with world().together():
@@ -133,9 +133,9 @@ def test_names_and_missing_paths(tmp_path_factory):
         assert [tuple(row.values()) for row in rows] == [
             ("a", "a", 0), ("a", "d", 1), ("b", "a", 1), ("b", "b", 0), ("b", "d", 2), ("d", "d", 0),
         ]  # fmt: skip
-        found = np.load(f"{folder}/d.npz")
-        assert found["vertex"].tolist() == ["a", "b", "d"]
-        assert found["distance"].tolist() == [[0, np.inf, 1], [1, 0, 2], [np.inf, np.inf, 0]]
+        archive = np.load(f"{folder}/d.npz")
+        assert archive["vertex"].tolist() == ["a", "b", "d"]
+        assert archive["distance"].tolist() == [[0, np.inf, 1], [1, 0, 2], [np.inf, np.inf, 0]]
 
 
 @pytest.mark.mpi
@@ -143,21 +143,21 @@ def test_the_matrix_lies_in_a_file_if_memory_is_short(tmp_path_factory, monkeypa
     comm = world()
     folder = comm.bcast_json(str(tmp_path_factory.mktemp("short")) if comm.rank == 0 else None)
     n, src, dst, weights = signed()
-    given = graph(n, src, dst, weights)
-    wanted = dgraph.apsp(given)
+    loaded = graph(n, src, dst, weights)
+    wanted = dgraph.apsp(loaded)
     wanted.save(f"{folder}/saved.npy")
     monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.beside_matrix", lambda *_: 0)
     monkeypatch.setattr("dgraph.engine.rounds.passes.free_memory", lambda: 1000)
     with pytest.raises(OutOfMemory, match=r"1,?600|bytes on a rank \(4 bytes a pair"):
-        dgraph.apsp(given)
+        dgraph.apsp(loaded)
     for method in ("auto", "johnson", "blocked"):
-        result = dgraph.apsp(given, variant=method, matrix_file=f"{folder}/kept.npy", validate=True)
+        result = dgraph.apsp(loaded, variant=method, matrix_file=f"{folder}/kept.npy", validate=True)
         result.save(f"{folder}/kept.npy")
         with comm.together():
             np.testing.assert_array_equal(np.load(f"{folder}/kept.npy"), np.load(f"{folder}/saved.npy"))
             assert isinstance(result.matrix.here, np.memmap)
     with pytest.raises(UsageError, match=r"not an \.npy file"):
-        dgraph.apsp(given, matrix_file="d.csv")
+        dgraph.apsp(loaded, matrix_file="d.csv")
 
 
 @pytest.mark.mpi
@@ -167,12 +167,12 @@ def test_the_matrix_lies_in_a_file_if_memory_is_short(tmp_path_factory, monkeypa
 def test_the_method_is_chosen_by_estimates(spec, taken, monkeypatch):
     """Check that auto takes each method on its kind of graph, and gives the same distances."""
     monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.SEARCHED", 1e-9 if taken == "johnson" else 30e-9)
-    given = dgraph.Graph.load(spec, weights="1..9", comm=world())
-    result = dgraph.apsp(given)
+    loaded = dgraph.Graph.load(spec, weights="1..9", comm=world())
+    result = dgraph.apsp(loaded)
     assert {"what": "variant", "taken": taken} in [
-        {name: each[name] for name in ("what", "taken")} for each in result.report["choices"]
+        {name: choice[name] for name in ("what", "taken")} for choice in result.report["choices"]
     ]
-    other = dgraph.apsp(given, variant="blocked" if taken == "johnson" else "johnson")
+    other = dgraph.apsp(loaded, variant="blocked" if taken == "johnson" else "johnson")
     with world().together():
         np.testing.assert_array_equal(result.matrix.here, other.matrix.here)
 
@@ -182,8 +182,8 @@ def test_the_method_is_chosen_by_estimates(spec, taken, monkeypatch):
 def test_the_certificate_catches_wrong_distances(zero):
     """Check a distance too long, too short, invented, missing, and one held up by a cycle of weight 0 alone."""
     src, dst = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 2])
-    given = graph(5, src, dst, np.array([1, 2, 0, 0]) if zero else np.array([1, 2, 3, 4]))
-    result = dgraph.apsp(given, validate=True)
+    loaded = graph(5, src, dst, np.array([1, 2, 0, 0]) if zero else np.array([1, 2, 3, 4]))
+    result = dgraph.apsp(loaded, validate=True)
     columns = dict(result.columns)
 
     def failure(changes):
@@ -191,8 +191,8 @@ def test_the_certificate_catches_wrong_distances(zero):
         for u, v, value in changes:
             if result.matrix.first <= u < result.matrix.first + len(rows):
                 rows[u - result.matrix.first, v] = value
-        found = validate("apsp", given.block, columns, world(), parameters={}, rounds=0, matrix=rows)
-        return found.failure or ""
+        verdict = validate("apsp", loaded.block, columns, world(), parameters={}, rounds=0, matrix=rows)
+        return verdict.failure or ""
 
     assert failure([]) == ""
     assert "from 0 to 2 it is 4.0" in failure([(0, 2, 4)])
@@ -208,10 +208,10 @@ def test_the_certificate_catches_wrong_distances(zero):
 @pytest.mark.parametrize("method", ["blocked", "separators", "recursive", "squaring", "floyd-warshall"])
 def test_on_an_emulated_gpu(method):
     n, src, dst, weights = signed(70)
-    given = graph(n, src, dst, weights, SerialComm())
+    loaded = graph(n, src, dst, weights, SerialComm())
     dtype = "float64" if method == "recursive" else "auto"
-    found = flat_run("apsp", given, backend=emulated.backend(), variant=method, block=33, dtype=dtype, validate=True)
-    np.testing.assert_array_equal(found.matrix, dgraph.apsp(given, variant="johnson").matrix.here)
+    result = flat_run("apsp", loaded, backend=emulated.backend(), variant=method, block=33, dtype=dtype, validate=True)
+    np.testing.assert_array_equal(result.matrix, dgraph.apsp(loaded, variant="johnson").matrix.here)
 
 
 MUTANTS = [
@@ -227,11 +227,11 @@ MUTANTS = [
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants_of_the_kernel_are_rejected(mutant):
     n, src, dst, weights = signed(150, seed=3)
-    given = graph(n, src, dst, weights, SerialComm())
+    loaded = graph(n, src, dst, weights, SerialComm())
     backend = emulated.backend()
     backend.device.mutants = (mutant,)
     with pytest.raises(ValidationFailed):
-        flat_run("apsp", given, backend=backend, variant="blocked", block=33, validate=True)
+        flat_run("apsp", loaded, backend=backend, variant="blocked", block=33, validate=True)
     assert backend.device.changed == {mutant}
 
 

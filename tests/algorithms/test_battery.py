@@ -81,17 +81,17 @@ def solve(algorithm, name, dtype=None, combination=None, **parameters):
     return result, case.number(vertex)
 
 
-def equal(found, wanted, at, what):
+def equal(column, wanted, vertices, what):
     """Compare this rank's column with the oracle's whole one; all ranks raise together."""
     with world().together():
-        np.testing.assert_array_equal(found, wanted[at], err_msg=what)
+        np.testing.assert_array_equal(column, wanted[vertices], err_msg=what)
 
 
 def combinations(name, thorough=THOROUGH, step=0):
     """Return a graph's combinations; four consecutive numbers of ranks, or steps, cover every direction."""
     if name in thorough:
         turn = THOROUGH.index(name) + world().size
-        return [each for i, each in enumerate(COMBINATIONS) if EVERYTHING or (i + i // len(DIRECTIONS) + turn) % 2 == 0]
+        return [c for i, c in enumerate(COMBINATIONS) if EVERYTHING or (i + i // len(DIRECTIONS) + turn) % 2 == 0]
     turn = 5 * list(CASES).index(name) + 11 * world().size + 7 * step
     return [COMBINATIONS[turn % len(COMBINATIONS)]]
 
@@ -120,9 +120,9 @@ def shortest_paths(name, dtype):
 def test_bfs(name):
     distance, predecessor = shortest_paths(name, None)
     for chosen in combinations(name):
-        result, at = solve("bfs", name, combination=chosen, source=CASES[name].source)
-        equal(result.columns["distance"], distance, at, f"distance {chosen}")
-        equal(result.columns["predecessor"], predecessor, at, f"predecessor {chosen}")
+        result, vertices = solve("bfs", name, combination=chosen, source=CASES[name].source)
+        equal(result.columns["distance"], distance, vertices, f"distance {chosen}")
+        equal(result.columns["predecessor"], predecessor, vertices, f"predecessor {chosen}")
         assert result.converged
 
 
@@ -131,10 +131,10 @@ def test_sssp(name, dtype):
     distance, predecessor = shortest_paths(name, dtype)
     step = CASES[name].dtypes.index(dtype)
     for chosen in combinations(name, () if step else THOROUGH, step):
-        result, at = solve("sssp", name, dtype, chosen, source=CASES[name].source)
+        result, vertices = solve("sssp", name, dtype, chosen, source=CASES[name].source)
         assert result.columns["distance"].dtype == distance.dtype
-        equal(result.columns["distance"], distance, at, f"distance {chosen}")
-        equal(result.columns["predecessor"], predecessor, at, f"predecessor {chosen}")
+        equal(result.columns["distance"], distance, vertices, f"distance {chosen}")
+        equal(result.columns["predecessor"], predecessor, vertices, f"predecessor {chosen}")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -143,8 +143,8 @@ def test_cc(name):
     n, src, dst, _ = case.arcs()
     labels = case.vertices[oracles.components(n, src, dst)]
     for chosen in combinations(name):
-        result, at = solve("cc", name, combination=chosen)
-        equal(result.columns["labels"], labels, at, f"labels {chosen}")
+        result, vertices = solve("cc", name, combination=chosen)
+        equal(result.columns["labels"], labels, vertices, f"labels {chosen}")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -154,10 +154,10 @@ def test_kcore(name):
     core = oracles.core_numbers(n, src, dst)
     some = int(np.median(core)) + 1
     for chosen in combinations(name):
-        result, at = solve("kcore", name, combination=chosen)
-        equal(result.columns["core_number"], core, at, f"core_number {chosen}")
-    result, at = solve("kcore", name, combination=chosen, k=some)
-    equal(result.columns["in_core"], (core >= some).astype(np.int64), at, f"in_core k={some} {chosen}")
+        result, vertices = solve("kcore", name, combination=chosen)
+        equal(result.columns["core_number"], core, vertices, f"core_number {chosen}")
+    result, vertices = solve("kcore", name, combination=chosen, k=some)
+    equal(result.columns["in_core"], (core >= some).astype(np.int64), vertices, f"in_core k={some} {chosen}")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -179,10 +179,12 @@ def test_pagerank(name, stop):
     rank = oracles.pagerank(n, src, dst, **oracle)
     step = STOPS.index(stop)
     for chosen in combinations(name, () if step else THOROUGH, step):
-        result, at = solve("pagerank", name, combination=chosen, **parameters)
+        result, vertices = solve("pagerank", name, combination=chosen, **parameters)
         with world().together():
             assert result.columns["pagerank"].dtype == dtype
-            np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=near, atol=1e-300, err_msg=chosen)
+            np.testing.assert_allclose(
+                result.columns["pagerank"], rank[vertices], rtol=near, atol=1e-300, err_msg=chosen
+            )
         assert result.converged
         assert abs(result.summary["sum"] - 1) < sums
 
@@ -209,9 +211,11 @@ def test_pagerank_by_weights(name):
         near = 2e-5 if "precision" in parameters else 1e-10
         rank = oracles.pagerank(n, src, dst, weights=weights, **oracle)
         for chosen in combinations(name, () if step else THOROUGH, step):
-            result, at = solve("pagerank", name, dtype, chosen, validate=True, **parameters)
+            result, vertices = solve("pagerank", name, dtype, chosen, validate=True, **parameters)
             with world().together():
-                np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=near, atol=1e-300, err_msg=chosen)
+                np.testing.assert_allclose(
+                    result.columns["pagerank"], rank[vertices], rtol=near, atol=1e-300, err_msg=chosen
+                )
             assert result.report["algorithm"]["weights"] == "used"
 
 
@@ -232,12 +236,12 @@ def test_pagerank_is_that_of_networkx(directed):
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=150, directed=directed, comm=comm)
     for policy in ("oec", "iec", "cvc", "hvc", "metis"):
-        found = flat_run(
+        result = flat_run(
             "pagerank", graph, policy=policy, backend=backend(), allow_gpu_sharing=True, tol=1e-13, max_iter=500
         )
         with comm.together():
-            right = [wanted[v] for v in found.columns["vertex"].tolist()]
-            np.testing.assert_allclose(found.columns["pagerank"], right, rtol=1e-10)
+            right = [wanted[v] for v in result.columns["vertex"].tolist()]
+            np.testing.assert_allclose(result.columns["pagerank"], right, rtol=1e-10)
 
 
 @pytest.mark.exhaustive

@@ -37,8 +37,8 @@ def arcs(directed):
 
 
 def levels(src, dst):
-    found = bfs(N, src, dst, SOURCE)
-    return np.where(found < 0, 2**31 - 1, found)
+    hops = bfs(N, src, dst, SOURCE)
+    return np.where(hops < 0, 2**31 - 1, hops)
 
 
 def solved(device, chosen, directed, **options):
@@ -129,16 +129,16 @@ def run(backend="cpu", **choices):
 def test_a_whole_run_is_proved_right():
     """Check the certificate of parents, and that a requested schedule overrides the variant's."""
     assert run(emulated.backend(), variant="contract-expand", validate=True).report["outcome"]["validation"]["passed"]
-    found = run(emulated.backend(schedule="lb"), variant="topology", return_predecessors=False)
-    assert {row["schedule"] for row in found.report["rounds"]["kept"]} == {"lb"}
+    result = run(emulated.backend(schedule="lb"), variant="topology", return_predecessors=False)
+    assert {row["schedule"] for row in result.report["rounds"]["kept"]} == {"lb"}
 
 
-@pytest.mark.parametrize("variant", [name for name, found in VARIANTS.items() if found.on_cpu])
+@pytest.mark.parametrize("variant", [name for name, variant in VARIANTS.items() if variant.on_cpu])
 def test_on_a_cpu(variant):
-    found = run(variant=variant)
+    result = run(variant=variant)
     expected = levels(*arcs(False))
-    np.testing.assert_array_equal(np.minimum(found.columns["distance"], 2**31 - 1), expected)
-    directions = {row["direction"] for row in found.report["rounds"]["kept"][:-1]}  # the last round finds parents
+    np.testing.assert_array_equal(np.minimum(result.columns["distance"], 2**31 - 1), expected)
+    directions = {row["direction"] for row in result.report["rounds"]["kept"][:-1]}  # the last round finds parents
     assert directions == {"matrix": {"pull"}, "queue": {"push"}}.get(variant, {"push", "pull"})
 
 
@@ -165,8 +165,8 @@ def test_on_ranks(variant):
     src, dst, _ = graph.arcs()
     expected = bfs(graph.n, src, dst, SOURCE)
     for policy in ("oec", "cvc"):
-        found = gpu_ranks.run(
+        rounds_of_ranks = gpu_ranks.run(
             2, graph, [Levels(source=SOURCE + 1).with_traversal(traversal(variant, None))], policy=policy
         )
-        levels = gpu_ranks.field(found[0], "level", graph.n)
+        levels = gpu_ranks.field(rounds_of_ranks[0], "level", graph.n)
         np.testing.assert_array_equal(np.where(levels == 2**31 - 1, -1, levels), expected)

@@ -32,10 +32,10 @@ def alone(name):
     )
 
 
-def close(found, wanted, at, what):
+def close(column, wanted, vertices, what):
     """Compare this rank's column with the oracle's whole one, up to rounding."""
     with world().together():
-        np.testing.assert_allclose(found, np.array([wanted[v] for v in at.tolist()]), 1e-11, 1e-13, err_msg=what)
+        np.testing.assert_allclose(column, np.array([wanted[v] for v in vertices.tolist()]), 1e-11, 1e-13, err_msg=what)
 
 
 @pytest.mark.mpi
@@ -63,9 +63,9 @@ def test_drawn_sources_are_those_of_any_number_of_ranks():
     for name, more in (("bc", {"endpoints": True}), ("bc", {"normalized": False}), ("closeness", {})):
         for state in (1, -5):
             settings = more | {"k": 20, "random_state": state}
-            known = dgraph.run(name, alone("skewed"), validate=True, **settings).columns[name]
+            alone_column = dgraph.run(name, alone("skewed"), validate=True, **settings).columns[name]
             result, here = solve(name, "skewed", validate=True, **settings)
-            equal(result.columns[name], known, here, f"{name} {settings}")
+            equal(result.columns[name], alone_column, here, f"{name} {settings}")
 
 
 @pytest.mark.mpi_skip
@@ -76,8 +76,8 @@ def test_named_sources_are_scaled_as_by_networkx(normalized, endpoints, monkeypa
     monkeypatch.setattr("random.Random.sample", lambda self, population, k: nodes)
     wanted = nx.betweenness_centrality(G, k=3, normalized=normalized, endpoints=endpoints, seed=1)
     graph = dgraph.Graph.from_networkx(G)
-    found = dgraph.bc(graph, sources=nodes, normalized=normalized, endpoints=endpoints, validate=True)
-    np.testing.assert_allclose(found.columns["bc"], [wanted[v] for v in found.columns["vertex"].tolist()], 1e-12)
+    result = dgraph.bc(graph, sources=nodes, normalized=normalized, endpoints=endpoints, validate=True)
+    np.testing.assert_allclose(result.columns["bc"], [wanted[v] for v in result.columns["vertex"].tolist()], 1e-12)
 
 
 @pytest.mark.mpi
@@ -89,17 +89,17 @@ def test_paths_of_a_grid_beyond_float64():
     more = np.stack([ids[1:-2:2], ids[2::2]]), np.stack([ids[1:-2:2], ids[3::2]])
     src, dst = np.concatenate([*rungs, *more], axis=1)[:, comm.rank :: comm.size]
     graph = dgraph.Graph.from_edges(src, dst, n=2 * length, directed=False, comm=comm)
-    found = dgraph.run("bc", graph, sources=[0], normalized=False)
-    level = found.columns["vertex"] // 2
+    result = dgraph.run("bc", graph, sources=[0], normalized=False)
+    level = result.columns["vertex"] // 2
     n, scale = 2 * length, (2 * length - 1) / 2
     behind = 2 * (length - 1 - level)  # every path from 0 to them passes one of the two vertices of the level
     wanted = np.where(level > 0, behind / 2 * scale, 0.0)
-    wanted[found.columns["vertex"] == 1] = 0.0  # at distance 2, behind both vertices of level 1
-    chosen = (level > 1) | (found.columns["vertex"] < 2)
+    wanted[result.columns["vertex"] == 1] = 0.0  # at distance 2, behind both vertices of level 1
+    chosen = (level > 1) | (result.columns["vertex"] < 2)
     with comm.together():
-        assert n == found.columns["vertex"][-1] + 1 or comm.size > 1
-        keep = chosen & (found.columns["vertex"] != 0)
-        np.testing.assert_allclose(found.columns["bc"][keep], wanted[keep], 1e-9)
+        assert n == result.columns["vertex"][-1] + 1 or comm.size > 1
+        keep = chosen & (result.columns["vertex"] != 0)
+        np.testing.assert_allclose(result.columns["bc"][keep], wanted[keep], 1e-9)
 
 
 @pytest.mark.mpi_skip
@@ -181,12 +181,12 @@ def test_on_an_emulated_gpu(name, endpoints):
         G.remove_edges_from([(u, v) for u, v in list(G.edges) if u > v and (u + v) % 5])
     graph = dgraph.Graph.from_edges(*np.array(list(G.edges)).T, n=len(G), directed=directed, comm=SerialComm())
     wanted = dgraph.bc(graph, sources=nodes, endpoints=endpoints).columns["bc"]
-    found = flat_run(
+    result = flat_run(
         "bc", graph, backend=emulated.backend(), sources=nodes, endpoints=endpoints, normalized=True, validate=True
     )
-    np.testing.assert_allclose(found.columns["bc"], wanted, 1e-11, 1e-13)
+    np.testing.assert_allclose(result.columns["bc"], wanted, 1e-11, 1e-13)
     again = flat_run("bc", graph, backend=emulated.backend(), sources=nodes, endpoints=endpoints)
-    np.testing.assert_array_equal(again.columns["bc"], found.columns["bc"])
+    np.testing.assert_array_equal(again.columns["bc"], result.columns["bc"])
 
 
 @pytest.mark.mpi
@@ -194,14 +194,14 @@ def test_ranks_share_out_sources_or_vertices(monkeypatch):
     """Where the graph fits each rank it takes sources, else vertices; bits are those of one rank both times."""
     runs = [("bc", "rmat:8", {"endpoints": True}), ("bc", "grid:12x15", {}), ("closeness", "rmat:11", {})]
     graphs = {spec: dgraph.Graph.load(spec, comm=world()) for _, spec, _ in runs}
-    known = [dgraph.run(name, dgraph.Graph.load(spec, comm=SerialComm()), **more) for name, spec, more in runs]
+    of_one_rank = [dgraph.run(name, dgraph.Graph.load(spec, comm=SerialComm()), **more) for name, spec, more in runs]
     for words, why in (("shared out among ranks", "the graph fits"), ("searched by all ranks", "bytes on a rank")):
-        for (name, spec, more), wanted in zip(runs, known, strict=True):
+        for (name, spec, more), wanted in zip(runs, of_one_rank, strict=True):
             result = dgraph.run(name, graphs[spec], **more)
             equal(result.columns[name], wanted.columns[name], result.columns["vertex"], f"{name} {words}")
             assert (result.summary, result.rounds) == (wanted.summary, wanted.rounds)
-            chosen = [each for each in result.report["choices"] if each["what"] == "sources"]
+            chosen = [choice for choice in result.report["choices"] if choice["what"] == "sources"]
             with world().together():
                 assert len(chosen) == (world().size > 1)
-                assert all(words in each["taken"] and why in each["reason"] for each in chosen)
+                assert all(words in choice["taken"] and why in choice["reason"] for choice in chosen)
         monkeypatch.setattr("dgraph.engine.rounds.passes.free_memory", lambda: 1000)

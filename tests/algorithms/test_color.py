@@ -36,9 +36,9 @@ def wanted(name, variant, **more):
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", CASES)
 def test_colors(name):
-    for at, variant in enumerate(("jones-plassmann", "degree", "hybrid")):
+    for turn, variant in enumerate(("jones-plassmann", "degree", "hybrid")):
         colors = wanted(name, variant)
-        for chosen in combinations(name, (), at):
+        for chosen in combinations(name, (), turn):
             result, here = solve("color", name, combination=chosen, variant=variant)
             equal(result.columns["color"], colors, here, f"{variant} {chosen}")
             assert result.summary == {"colors": colors.max(initial=-1) + 1}
@@ -66,12 +66,12 @@ def pieces():
     """Return a graph of two grids, of which one has a long odd cycle, and a clique: n and ends of arcs."""
 
     def grid(width, height, first):
-        at = np.arange(width * height).reshape(height, width) + first
-        return [(at[:, :-1].ravel(), at[:, 1:].ravel()), (at[:-1].ravel(), at[1:].ravel())]
+        ids = np.arange(width * height).reshape(height, width) + first
+        return [(ids[:, :-1].ravel(), ids[:, 1:].ravel()), (ids[:-1].ravel(), ids[1:].ravel())]
 
     edges = [*grid(13, 17, 0), *grid(90, 3, 300), (np.array([300]), np.array([301 + 90])), *grid(12, 12, 600)]
     edges += [(np.array([800, 801, 800]), np.array([801, 802, 802]))]
-    src, dst = (np.concatenate(each) for each in zip(*edges, strict=True))
+    src, dst = (np.concatenate(ends) for ends in zip(*edges, strict=True))
     return 900, np.concatenate([src, dst]), np.concatenate([dst, src])
 
 
@@ -83,11 +83,11 @@ def test_two_colors_suffice_without_odd_cycles(state):
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=n, directed=False, comm=comm)
     run = {"backend": backend(), "allow_gpu_sharing": True, "random_state": state, "validate": True, "policy": "oec"}
-    found = flat_run("color", graph, **run)
+    result = flat_run("color", graph, **run)
     colors = greedy(n, src, dst, ids, state)
     wanted = two_colored(n, src, dst, ids, colors)
     assert (colors != wanted).any()
-    np.testing.assert_array_equal(found.columns["color"], wanted[found.columns["vertex"]])
+    np.testing.assert_array_equal(result.columns["color"], wanted[result.columns["vertex"]])
 
 
 def hubs_colored(renumber, *mutants):
@@ -99,10 +99,10 @@ def hubs_colored(renumber, *mutants):
     graph = dgraph.Graph.from_edges(3 * src, 3 * dst, n=3 * n, directed=False, comm=SerialComm(), device="cpu")
     backend = emulated.backend(renumber=renumber)
     backend.device.mutants = mutants
-    found = flat_run("color", graph, backend=backend)
-    assert found.rounds == 1
+    result = flat_run("color", graph, backend=backend)
+    assert result.rounds == 1
     sources = np.repeat(np.arange(3 * n), np.diff(graph.block.offsets))
-    return found.columns["color"], greedy(3 * n, sources, np.asarray(graph.block.targets), np.arange(3 * n), 1)
+    return result.columns["color"], greedy(3 * n, sources, np.asarray(graph.block.targets), np.arange(3 * n), 1)
 
 
 @emulated.needs_compiler
@@ -120,12 +120,12 @@ def test_graphs_built_on_a_gpu(name):
     """Check graphs whose vertices are not quite in the order of degrees, since parallel arcs were merged."""
     spec, backend = "rmat:9,symmetric,seed=2", emulated.backend()
     built = backend.build(spec, SerialComm(), "auto", LoadOptions())
-    found, wanted = (
+    coloring, wanted = (
         flat_run(name, graph, backend=b)
         for graph, b in ((built, backend), (dgraph.Graph.load(spec, comm=SerialComm(), device="cpu"), "cpu"))
     )
     for column, values in wanted.columns.items():
-        np.testing.assert_array_equal(found.columns[column], values)
+        np.testing.assert_array_equal(coloring.columns[column], values)
 
 
 @emulated.needs_compiler
@@ -139,8 +139,8 @@ def test_graphs_built_on_a_gpu(name):
     ],
 )
 def test_another_order_gives_other_colors(renumber, mutant):
-    found, wanted = hubs_colored(renumber, mutant)
-    assert (found != wanted).any()
+    colors, wanted = hubs_colored(renumber, mutant)
+    assert (colors != wanted).any()
 
 
 @pytest.mark.mpi_skip
@@ -148,8 +148,8 @@ def test_greedy_needs_few_colors():
     """Check that the colours are at most 1.1 times those of NetworkX in the order of degrees, and one more."""
     graph = dgraph.Graph.load("rmat:9,symmetric", comm=SerialComm())
     src, dst = np.repeat(np.arange(512), np.diff(graph.block.offsets)), np.asarray(graph.block.targets)
-    known = nx.greedy_color(nx.Graph(list(zip(src.tolist(), dst.tolist(), strict=True))), "largest_first")
-    assert dgraph.run("color", graph, variant="greedy").summary["colors"] <= 1.1 * (max(known.values()) + 1) + 1
+    by_networkx = nx.greedy_color(nx.Graph(list(zip(src.tolist(), dst.tolist(), strict=True))), "largest_first")
+    assert dgraph.run("color", graph, variant="greedy").summary["colors"] <= 1.1 * (max(by_networkx.values()) + 1) + 1
 
 
 @pytest.mark.mpi
@@ -195,8 +195,8 @@ def test_directed_graphs_are_colored_as_undirected_ones():
     mine = slice(comm.rank, None, comm.size)
     src, dst = np.array([3, 1, 2, 0, 2]), np.array([0, 3, 1, 2, 2])
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=4, directed=True, keep_loops=True, comm=comm)
-    found = flat_run("color", graph, backend=backend(), allow_gpu_sharing=True, validate=True)
-    assert found.report["outcome"]["validation"]["passed"]
+    result = flat_run("color", graph, backend=backend(), allow_gpu_sharing=True, validate=True)
+    assert result.report["outcome"]["validation"]["passed"]
 
 
 @pytest.mark.mpi
@@ -213,11 +213,11 @@ def test_colors_are_colors_by_networkx():
     graph = dgraph.Graph.load("rmat:8,symmetric", comm=SerialComm())
     block = graph.block
     src, dst = np.repeat(np.arange(block.n), np.diff(block.offsets)), np.asarray(block.targets)
-    found = dgraph.run("color", graph).gather()
-    known = nx.Graph(list(zip(src.tolist(), dst.tolist(), strict=True)))
-    colors = dict(zip(found["vertex"].tolist(), found["color"].tolist(), strict=True))
-    assert all(colors[u] != colors[v] for u, v in known.edges)
-    assert len(set(colors.values())) >= max(map(len, nx.find_cliques(known)))
+    columns = dgraph.run("color", graph).gather()
+    nx_graph = nx.Graph(list(zip(src.tolist(), dst.tolist(), strict=True)))
+    colors = dict(zip(columns["vertex"].tolist(), columns["color"].tolist(), strict=True))
+    assert all(colors[u] != colors[v] for u, v in nx_graph.edges)
+    assert len(set(colors.values())) >= max(map(len, nx.find_cliques(nx_graph)))
 
 
 @pytest.mark.mpi_skip
@@ -237,10 +237,10 @@ def test_what_cannot_be_is_refused(parameters, told):
 @pytest.mark.mpi_skip
 def test_blocks_that_steal_find_the_same_colors():
     graph = graph_of("skewed", None)
-    found = flat_run("color", graph, backend=emulated.backend(), variant="steal")
-    known = flat_run("color", graph, backend="cpu", variant="jones-plassmann")
-    np.testing.assert_array_equal(found.columns["color"], known.columns["color"])
-    assert {row["schedule"] for row in found.report["rounds"]["kept"]} == {"steal"}
+    result = flat_run("color", graph, backend=emulated.backend(), variant="steal")
+    on_cpu = flat_run("color", graph, backend="cpu", variant="jones-plassmann")
+    np.testing.assert_array_equal(result.columns["color"], on_cpu.columns["color"])
+    assert {row["schedule"] for row in result.report["rounds"]["kept"]} == {"steal"}
 
 
 @emulated.needs_compiler
@@ -248,10 +248,10 @@ def test_blocks_that_steal_find_the_same_colors():
 def test_one_gpu_colors_greedily_level_by_level():
     """Rows of a lane, of a warp, and vertices without neighbours; the colours are those of the CPU."""
     graph = dgraph.Graph.load("rmat:9", comm=SerialComm())
-    found = flat_run("color", graph, backend=emulated.backend(), variant="greedy", validate=True)
-    known = flat_run("color", graph, backend="cpu", variant="greedy")
-    np.testing.assert_array_equal(found.columns["color"], known.columns["color"])
-    assert found.rounds == 1
+    result = flat_run("color", graph, backend=emulated.backend(), variant="greedy", validate=True)
+    on_cpu = flat_run("color", graph, backend="cpu", variant="greedy")
+    np.testing.assert_array_equal(result.columns["color"], on_cpu.columns["color"])
+    assert result.rounds == 1
 
 
 @emulated.needs_compiler
@@ -262,6 +262,6 @@ def test_colors_beyond_the_first_window():
     first, second = np.triu_indices(1040, 1)
     graph = dgraph.Graph.from_edges(first, second, n=1040, comm=SerialComm())
     device = emulated.Device(2, seed=1, mutant=("WINDOW_WORDS 64", "WINDOW_WORDS 32"))
-    found = flat_run("color", graph, backend=CudaBackend(0, 1, True, GpuPlan(), device), variant="greedy")
-    assert sorted(found.columns["color"].tolist()) == list(range(1040))
+    result = flat_run("color", graph, backend=CudaBackend(0, 1, True, GpuPlan(), device), variant="greedy")
+    assert sorted(result.columns["color"].tolist()) == list(range(1040))
     assert device.changed

@@ -19,17 +19,17 @@ ENDLESS = ("max_iter", "rounds", "tol")
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.filterwarnings("ignore::dgraph.ConvergenceWarning")
 def test_numbers_at_the_edges_of_ranges(name):
-    known = ALGORITHMS[name]
+    algorithm = ALGORITHMS[name]
     graph = dgraph.Graph.load("rmat:4", weights="1..9")
-    for parameter in known.parameters.values():
+    for parameter in algorithm.parameters.values():
         if parameter.on_host or parameter.type not in (int, float):
             continue
         for value in NUMBERS:
             settings = {parameter.name: value}
-            settings |= {"max_iter": 3} if "max_iter" in known.parameters and parameter.name != "max_iter" else {}
+            settings |= {"max_iter": 3} if "max_iter" in algorithm.parameters and parameter.name != "max_iter" else {}
             if parameter.name in ENDLESS and isinstance(value, int) and value > 1000:
                 continue
-            if known.needs_source and parameter.name != "source":
+            if algorithm.needs_source and parameter.name != "source":
                 settings["source"] = 1
             with contextlib.suppress(UsageError):
                 dgraph.run(name, graph, **settings)

@@ -29,12 +29,12 @@ def test_estimates_are_the_core_numbers(device):
     for spec in SPECS:
         graph = dgraph.Graph.load(spec, comm=comm)
         for k in (None, 0, 1, 2):
-            known = flat_run("kcore", graph, k=k, backend="cpu")
-            found = flat_run("kcore", graph, k=k, variant="estimates", policy="hash", validate=True, **more)
-            assert found.report["outcome"]["validation"]["passed"]
-            assert found.summary == known.summary
-            (column,) = known.columns.keys() - {"vertex"}
-            np.testing.assert_array_equal(_whole(found, column), _whole(known, column))
+            by_peeling = flat_run("kcore", graph, k=k, backend="cpu")
+            result = flat_run("kcore", graph, k=k, variant="estimates", policy="hash", validate=True, **more)
+            assert result.report["outcome"]["validation"]["passed"]
+            assert result.summary == by_peeling.summary
+            (column,) = by_peeling.columns.keys() - {"vertex"}
+            np.testing.assert_array_equal(_whole(result, column), _whole(by_peeling, column))
 
 
 @pytest.mark.mpi
@@ -78,9 +78,9 @@ def by_shells(backend, **more):
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=n, directed=False, comm=comm)
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
-    found = flat_run("kcore", graph, backend=backend, variant="shells", validate=True, **more)
-    assert found.report["outcome"]["validation"]["passed"]
-    return found
+    result = flat_run("kcore", graph, backend=backend, variant="shells", validate=True, **more)
+    assert result.report["outcome"]["validation"]["passed"]
+    return result
 
 
 ROUNDS: dict[int, int] = {}
@@ -96,9 +96,9 @@ def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
     """Check core numbers and rounds; ``how``: options of an emulated GPU, None: a CPU."""
     monkeypatch.setattr(shells, "STEP", step)
     monkeypatch.setattr(work_arrays, "KEPT", 1)
-    found = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
-    np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
-    assert found.rounds == ROUNDS.setdefault(step, found.rounds), "rounds depend on the graph alone"
+    result = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
+    np.testing.assert_array_equal(_whole(result, "core_number"), oracles.core_numbers(*layered()))
+    assert result.rounds == ROUNDS.setdefault(step, result.rounds), "rounds depend on the graph alone"
 
 
 @emulated.needs_compiler
@@ -116,9 +116,9 @@ def test_edges_into_other_steps_are_left_out(policy, monkeypatch):
     walked = []
     for kept in (1, 10**9):
         monkeypatch.setattr(work_arrays, "KEPT", kept)
-        found = by_shells(emulated.backend(), policy=policy)
-        np.testing.assert_array_equal(_whole(found, "core_number"), core)
-        walked.append(found.report["rounds"]["frontier_edges"])
+        result = by_shells(emulated.backend(), policy=policy)
+        np.testing.assert_array_equal(_whole(result, "core_number"), core)
+        walked.append(result.report["rounds"]["frontier_edges"])
     assert walked[0] <= arcs + alike < walked[1] <= 2 * arcs, "but for those of the last that are dropped"
 
 
@@ -139,10 +139,10 @@ def test_levels_of_a_step_are_not_jumped_past(backend):
     src, dst = np.array(whole.edges, np.int64)[comm.rank :: comm.size].T
     graph = dgraph.Graph.from_edges(src, dst, n=len(whole), directed=False, comm=comm)
     more = {"backend": "cpu"} if backend == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
-    found = flat_run("kcore", graph, variant="shells", max_rounds=80, **more)
-    assert found.converged
+    result = flat_run("kcore", graph, variant="shells", max_rounds=80, **more)
+    assert result.converged
     cores = np.array([core for _, core in sorted(nx.core_number(whole).items())])
-    np.testing.assert_array_equal(_whole(found, "core_number"), cores)
+    np.testing.assert_array_equal(_whole(result, "core_number"), cores)
 
 
 @pytest.mark.mpi
@@ -150,8 +150,8 @@ def test_levels_of_a_step_are_not_jumped_past(backend):
 @pytest.mark.parametrize("sync", ["full", "poison"])
 def test_shells_in_every_direction(direction, sync, monkeypatch):
     monkeypatch.setattr(shells, "STEP", 4)
-    found = by_shells("cpu", direction=direction, sync=sync, policy="hash")
-    np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
+    result = by_shells("cpu", direction=direction, sync=sync, policy="hash")
+    np.testing.assert_array_equal(_whole(result, "core_number"), oracles.core_numbers(*layered()))
 
 
 @emulated.needs_compiler
@@ -162,8 +162,8 @@ def test_several_gpus_take_shells_where_many_levels_may_be(monkeypatch):
     backend = emulated.backend()
 
     def taken(backend):
-        found = flat_run("kcore", graph, backend=backend, allow_gpu_sharing=backend != "cpu")
-        return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
+        result = flat_run("kcore", graph, backend=backend, allow_gpu_sharing=backend != "cpu")
+        return [choice["taken"] for choice in result.report["choices"] if choice["what"] == "variant"]
 
     assert taken(backend) == [], "no vertex has so many edges"
     monkeypatch.setattr(kcore, "HUB", 16)
@@ -179,9 +179,9 @@ def test_several_gpus_take_shells_where_many_levels_may_be(monkeypatch):
 def test_warmup_runs_what_several_gpus_take(backend, wanted, monkeypatch):
     seen, run = [], warmup.run
 
-    def running(name, graph, **given):
-        seen.append(given.get("variant"))
-        return run(name, graph.on(device=emulated.backend() if backend == "cuda" else backend), **given)
+    def running(name, graph, **settings):
+        seen.append(settings.get("variant"))
+        return run(name, graph.on(device=emulated.backend() if backend == "cuda" else backend), **settings)
 
     monkeypatch.setattr(warmup, "run", running)
     warmup._compile_on_all_ranks("kcore", backend, world())

@@ -19,7 +19,7 @@ def trusses(n, src, dst):
             neighbours[v].add(u)
     largest, k, left = np.zeros(n, np.int64), 2, []
     while any(neighbours):
-        largest[[bool(each) for each in neighbours]] = k
+        largest[[bool(member) for member in neighbours]] = k
         left.append(sum(map(len, neighbours)) // 2)
         k += 1
         edges = [(u, v) for u in range(n) for v in neighbours[u] if u < v]
@@ -48,25 +48,25 @@ def test_values(name):
 @pytest.mark.mpi
 def test_rows_of_others_come_some_at_a_time(monkeypatch):
     monkeypatch.setattr("dgraph.graph.halo.ghost_rows.FEWEST", 10)
-    comm, made = world(), nx.gnp_random_graph(90, 0.2, seed=2)
-    made.add_edges_from(nx.complete_graph(12).edges)
-    graph = dgraph.Graph.from_networkx(made if comm.rank == 0 else None, comm=comm)
-    src, dst = np.array(list(made.edges)).T
+    comm, nx_graph = world(), nx.gnp_random_graph(90, 0.2, seed=2)
+    nx_graph.add_edges_from(nx.complete_graph(12).edges)
+    graph = dgraph.Graph.from_networkx(nx_graph if comm.rank == 0 else None, comm=comm)
+    src, dst = np.array(list(nx_graph.edges)).T
     wanted, left = trusses(90, src, dst)
     for policy in ("oec", "cvc"):
         result = dgraph.run("ktruss", graph.on(policy=policy), validate=True)
         equal(result.columns["truss"], wanted, result.columns["vertex"], policy)
         assert result.summary == {"k": len(left) + 1, "edges": left[-1]}
     result = dgraph.run("ktruss", graph, k=6)
-    assert result.summary["edges"] == nx.k_truss(made, 6).number_of_edges()
+    assert result.summary["edges"] == nx.k_truss(nx_graph, 6).number_of_edges()
 
 
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_share_large_rounds(threads):
-    made = nx.barabasi_albert_graph(600, 12, seed=3)
-    graph = dgraph.Graph.from_networkx(made, comm=SerialComm(), device=dgraph.Cpu(threads=threads))
-    wanted, left = trusses(600, *np.array(made.edges).T)
+    nx_graph = nx.barabasi_albert_graph(600, 12, seed=3)
+    graph = dgraph.Graph.from_networkx(nx_graph, comm=SerialComm(), device=dgraph.Cpu(threads=threads))
+    wanted, left = trusses(600, *np.array(nx_graph.edges).T)
     result = dgraph.run("ktruss", graph)
     assert (result.columns["truss"] == wanted).all()
     assert result.summary == {"k": len(left) + 1, "edges": left[-1]}

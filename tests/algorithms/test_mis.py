@@ -47,10 +47,10 @@ def test_sets(name):
 @pytest.mark.mpi
 def test_other_random_numbers_give_other_sets():
     n, src, dst, _ = CASES["skewed"].arcs(directed=False)
-    known = greedy(n, src, dst, CASES["skewed"].vertices)
+    others = greedy(n, src, dst, CASES["skewed"].vertices)
     for state in (2, -7, 2**63 - 1):
         members = greedy(n, src, dst, CASES["skewed"].vertices, state)
-        assert (members != known).any()
+        assert (members != others).any()
         result, here = solve("mis", "skewed", random_state=state)
         equal(result.columns["in_set"], members, here, f"random_state {state}")
 
@@ -62,10 +62,10 @@ def sets_of_many_degrees(renumber, mutant=None):
     graph = dgraph.Graph.from_edges(src, dst, n=n, directed=False, comm=SerialComm(), device="cpu")
     block, backend = graph.block, emulated.backend(renumber=renumber)
     backend.device.mutants = mutant or ()
-    found = flat_run("mis", graph, backend=backend)
-    assert found.rounds == 1
+    result = flat_run("mis", graph, backend=backend)
+    assert result.rounds == 1
     sources = np.repeat(np.arange(n), np.diff(block.offsets))
-    return found.columns["in_set"], greedy(n, sources, block.targets, np.arange(n))
+    return result.columns["in_set"], greedy(n, sources, block.targets, np.arange(n))
 
 
 @emulated.needs_compiler
@@ -83,8 +83,8 @@ def test_a_gpu_decides_all_vertices_in_one_round(renumber):
     pytest.param(("> key_of(v)", "< key_of(v)"), marks=pytest.mark.exhaustive),
 ])  # fmt: skip
 def test_another_order_gives_another_set(mutant):
-    found, wanted = sets_of_many_degrees(False, (mutant,))
-    assert (found != wanted).any()
+    members, wanted = sets_of_many_degrees(False, (mutant,))
+    assert (members != wanted).any()
 
 
 @pytest.mark.exhaustive

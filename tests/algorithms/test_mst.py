@@ -22,14 +22,14 @@ def kruskal(n, src, dst, weights, ids):
     """Return the edges of the forest that takes edges by weight, then by ids of the ends: {(low, high): weight}."""
     edges = sorted({(w, *sorted((ids[u], ids[v]))) for u, v, w in zip(src, dst, weights, strict=True) if u != v})
     tree = {vertex: {vertex} for vertex in ids}
-    found = {}
+    forest = {}
     for w, low, high in edges:
         if tree[low] is not tree[high]:
-            found[low, high] = w
+            forest[low, high] = w
             joined = tree[low] | tree[high]
             for vertex in joined:
                 tree[vertex] = joined
-    return found
+    return forest
 
 
 def edges_of(result):
@@ -74,15 +74,15 @@ def test_rows_do_not_depend_on_ranks_or_policies():
 @pytest.mark.parametrize("weights", [None, "1..9", "0.5..1.5"])
 def test_light_edges_come_first_where_there_are_many(weights, monkeypatch):
     graph = dgraph.Graph.load("complete:60", weights=weights, comm=SerialComm(), device="cpu")
-    found = [dgraph.mst(graph)]
+    forests = [dgraph.mst(graph)]
     monkeypatch.setattr(forest_cpu, "MANY", 10**6)
-    found.append(dgraph.mst(graph))
+    forests.append(dgraph.mst(graph))
     for name in ("weight", "source", "target"):
-        assert np.array_equal(found[0].columns[name], found[1].columns[name])
+        assert np.array_equal(forests[0].columns[name], forests[1].columns[name])
     block = graph.undirected().block
     data = np.ones(block.targets.size) if weights is None else block.weights.astype(np.float64)
     tree = minimum_spanning_tree(csr_matrix((data, block.targets, block.offsets)))
-    assert found[0].summary["weight"] == pytest.approx(tree.sum())
+    assert forests[0].summary["weight"] == pytest.approx(tree.sum())
 
 
 @pytest.mark.mpi_skip
@@ -127,10 +127,10 @@ def test_a_gpu_finds_the_rows_of_the_cpu(kind, renumber, monkeypatch):
             1000 * src, 1000 * dst, weights, directed=False, sparse_ids=True, comm=SerialComm(), device="cpu"
         )
         wanted = flat_run("mst", graph, backend="cpu")
-        found = flat_run("mst", graph, backend=emulated.backend(renumber=renumber))
-        assert found.summary == wanted.summary
+        result = flat_run("mst", graph, backend=emulated.backend(renumber=renumber))
+        assert result.summary == wanted.summary
         for name in ("weight", "source", "target"):
-            np.testing.assert_array_equal(found.columns[name], wanted.columns[name])
+            np.testing.assert_array_equal(result.columns[name], wanted.columns[name])
 
 
 @emulated.needs_compiler
@@ -140,6 +140,6 @@ def test_the_smaller_root_stays():
     graph = dgraph.Graph.load("complete:9", weights="1..9", comm=SerialComm(), device="cpu")
     backend = emulated.backend()
     backend.device.mutants = (("place_of(root) < place_of(other)", "place_of(root) > place_of(other)"),)
-    found, wanted = flat_run("mst", graph, backend=backend), flat_run("mst", graph, backend="cpu")
-    assert found.summary == wanted.summary
-    assert not np.array_equal(found.columns["source"], wanted.columns["source"])
+    result, wanted = flat_run("mst", graph, backend=backend), flat_run("mst", graph, backend="cpu")
+    assert result.summary == wanted.summary
+    assert not np.array_equal(result.columns["source"], wanted.columns["source"])

@@ -27,8 +27,8 @@ from dgraph.result.result import UNREACHED
 def hops(name, source):
     """Return the oracle's column of one source."""
     n, src, dst, _ = CASES[name].arcs()
-    found = np.array(oracles.bfs(n, src, dst, int(CASES[name].number(source))), np.int64)
-    return np.where(found < 0, UNREACHED, found)
+    hops = np.array(oracles.bfs(n, src, dst, int(CASES[name].number(source))), np.int64)
+    return np.where(hops < 0, UNREACHED, hops)
 
 
 @pytest.mark.mpi
@@ -62,8 +62,8 @@ def test_more_sources_than_bits_of_a_pass():
     assert (all_bits.summary, few_bits.summary) == (whole.summary, short.summary)
     vertex = whole.columns["vertex"]
     for source in (0, 511, 512, 1023, 1024, n - 1):
-        known = nx.single_source_shortest_path_length(G, source) if source in G else {source: 0}
-        wanted = np.array([known.get(v, UNREACHED) for v in vertex.tolist()])
+        lengths = nx.single_source_shortest_path_length(G, source) if source in G else {source: 0}
+        wanted = np.array([lengths.get(v, UNREACHED) for v in vertex.tolist()])
         with comm.together():
             np.testing.assert_array_equal(whole.columns[f"distance_{source}"], wanted)
             np.testing.assert_array_equal(short.columns[f"distance_{source}"], np.where(wanted <= 3, wanted, UNREACHED))
@@ -101,16 +101,16 @@ def test_on_an_emulated_gpu(name, monkeypatch):
     graph, vertices = graph_of(name, None), CASES[name].vertices
     sources = vertices[:: max(1, vertices.size // 70)][:70].tolist()
     for search in ("multi_source_bfs", "reachability"):
-        known = dgraph.run(search, graph, sources=sources)
-        found = flat_run(search, graph, backend=emulated.backend(), sources=sources)
-        assert found.summary == known.summary
-        for column in known.columns:
-            np.testing.assert_array_equal(found.columns[column], known.columns[column])
+        on_cpu = dgraph.run(search, graph, sources=sources)
+        result = flat_run(search, graph, backend=emulated.backend(), sources=sources)
+        assert result.summary == on_cpu.summary
+        for column in on_cpu.columns:
+            np.testing.assert_array_equal(result.columns[column], on_cpu.columns[column])
     for settings in ({"k": 70}, {"k": 5, "wf_improved": False}):
-        known = dgraph.closeness(graph, **settings)
-        found = flat_run("closeness", graph, backend=emulated.backend(), **settings)
-        assert found.summary == known.summary
-        np.testing.assert_array_equal(found.columns["closeness"], known.columns["closeness"])
+        on_cpu = dgraph.closeness(graph, **settings)
+        result = flat_run("closeness", graph, backend=emulated.backend(), **settings)
+        assert result.summary == on_cpu.summary
+        np.testing.assert_array_equal(result.columns["closeness"], on_cpu.columns["closeness"])
 
 
 @emulated.needs_compiler
@@ -131,11 +131,11 @@ def test_words_on_an_emulated_gpu(count, dense, long, directed, monkeypatch):
         ("multi_source_bfs", {"sources": sources}), ("reachability", {"sources": sources, "depth_limit": 2}),
         ("closeness", {"k": count}),
     ):  # fmt: skip
-        known = dgraph.run(name, graph, **settings)
-        found = flat_run(name, graph, backend=emulated.backend(), **settings)
-        assert found.summary == known.summary
-        for column in known.columns:
-            np.testing.assert_array_equal(found.columns[column], known.columns[column])
+        on_cpu = dgraph.run(name, graph, **settings)
+        result = flat_run(name, graph, backend=emulated.backend(), **settings)
+        assert result.summary == on_cpu.summary
+        for column in on_cpu.columns:
+            np.testing.assert_array_equal(result.columns[column], on_cpu.columns[column])
 
 
 @emulated.needs_compiler
@@ -144,20 +144,20 @@ def test_words_on_an_emulated_gpu(count, dense, long, directed, monkeypatch):
 def test_full_words_on_emulated_gpus(policy):
     """Sets of all 64 sources of a program, and those that lack one or the last, on one GPU and between three."""
     graph = simulated.skewed(150, 4000, directed=True)
-    sources, found = np.arange(1, 151, 2)[:70], {}  # ids begin at 1
+    sources, answers = np.arange(1, 151, 2)[:70], {}  # ids begin at 1
 
     def search(context):
         searches = (ReachByPrograms(None).search(context, sources, keep=keep) for keep in (LEVELS, BITS))
         rows = (np.stack([column() for column in reached.columns], axis=1) for reached in searches)
         gids = context.local.gids[: context.local.masters].tolist()
-        found.update({v: row for v, *row in zip(gids, *rows, strict=True)})
+        answers.update({v: row for v, *row in zip(gids, *rows, strict=True)})
 
     gpu_ranks.run(3, graph, [Levels(source=1)], policy=policy, wrapped=search)
-    assert max(marks[:64].sum() for _, marks in found.values()) == 64
+    assert max(marks[:64].sum() for _, marks in answers.values()) == 64
     for i, source in enumerate(sources.tolist()):
         wanted = np.array(oracles.bfs(150, graph.src, graph.dst, source - 1))
-        np.testing.assert_array_equal([found[v][0][i] for v in range(150)], np.where(wanted < 0, UNREACHED, wanted))
-        np.testing.assert_array_equal([found[v][1][i] for v in range(150)], wanted >= 0)
+        np.testing.assert_array_equal([answers[v][0][i] for v in range(150)], np.where(wanted < 0, UNREACHED, wanted))
+        np.testing.assert_array_equal([answers[v][1][i] for v in range(150)], wanted >= 0)
 
 
 class Bits(Program):
@@ -181,11 +181,11 @@ class Bits(Program):
 def test_bit_count(way, monkeypatch):
     monkeypatch.setenv("DGRAPH_COMPILE", "always" if way == "compiled" else "")
     graph = dgraph.Graph.load("path:40", comm=SerialComm()).undirected()
-    found = flat_run(Bits(), graph, **({"backend": emulated.backend()} if way == "emulated" else {}))
+    result = flat_run(Bits(), graph, **({"backend": emulated.backend()} if way == "emulated" else {}))
     bits = [((v - 2) % 2**64).bit_count() for v in range(40)]
-    assert found.columns["bits"].tolist() == bits
+    assert result.columns["bits"].tolist() == bits
     beside = [[u for u in (v - 1, v + 1) if 0 <= u < 40] for v in range(40)]
-    assert found.columns["least"].tolist() == [min(bits[u] for u in each) for each in beside]
+    assert result.columns["least"].tolist() == [min(bits[u] for u in neighbours) for neighbours in beside]
     with pytest.raises(TraceError, match="bit_count takes int values"):
         bit_count(0.5)
 
@@ -213,8 +213,8 @@ def test_a_run_is_cancelled_between_passes(name):
 
 def taken(result):
     """Return how the sources were searched, as the report says."""
-    (found,) = (each["taken"] for each in result.report["choices"] if each["what"] == "sources")
-    return found
+    (way,) = (choice["taken"] for choice in result.report["choices"] if choice["what"] == "sources")
+    return way
 
 
 @pytest.mark.mpi
@@ -228,10 +228,10 @@ def test_distances_by_weights(name):
         result, here = solve("multi_source_sssp", name, case.dtypes[0], chosen, sources=sources, validate=True)
         assert taken(result) == "shared out among ranks and threads"
         for source in sources:
-            known = oracles.sssp(n, src, dst, weights, int(case.number(source)))
+            distances = oracles.sssp(n, src, dst, weights, int(case.number(source)))
             column = result.columns[f"distance_{source}"]
             far = UNREACHED if column.dtype.kind == "i" else np.inf
-            equal(column, np.array([far if d is None else d for d in known], column.dtype), here, source)
+            equal(column, np.array([far if d is None else d for d in distances], column.dtype), here, source)
 
 
 @pytest.mark.mpi_skip
@@ -250,8 +250,8 @@ def test_lanes_against_scipy(dtype):
         wanted = scipy.sparse.csgraph.dijkstra(matrix, indices=sources)
         for source, row in zip(sources, wanted, strict=True):
             column = result.columns[f"distance_{source}"]
-            found = np.where(column == (UNREACHED if column.dtype.kind == "i" else np.inf), np.inf, column)
-            np.testing.assert_allclose(found, row, 1e-5 if dtype == "float32" else 1e-12, 1e-20)
+            distances = np.where(column == (UNREACHED if column.dtype.kind == "i" else np.inf), np.inf, column)
+            np.testing.assert_allclose(distances, row, 1e-5 if dtype == "float32" else 1e-12, 1e-20)
         assert taken(result) == "shared out among ranks and threads"
 
 
@@ -264,11 +264,11 @@ def test_sssp_takes_over_where_memory_is_short(monkeypatch):
         results.append([solve(name, "skewed", "int32", **more)[0] for name, more in (
             ("multi_source_sssp", {"k": 5}), ("closeness", {"weighted": True, "k": 9}),
         )])  # fmt: skip
-    for known, found in zip(*results, strict=True):
+    for by_lanes, result in zip(*results, strict=True):
         with world().together():
-            assert taken(found) == "one after the other"
-            for column in known.columns:
-                np.testing.assert_array_equal(found.columns[column], known.columns[column])
+            assert taken(result) == "one after the other"
+            for column in by_lanes.columns:
+                np.testing.assert_array_equal(result.columns[column], by_lanes.columns[column])
 
 
 @pytest.mark.mpi
@@ -292,7 +292,7 @@ def test_closeness_by_weights(name):
 def test_by_weights_on_an_emulated_gpu():
     graph = graph_of("grid", "int32")
     for name, settings in (("multi_source_sssp", {"k": 3}), ("closeness", {"k": 3, "weighted": True})):
-        known = dgraph.run(name, graph, **settings)
-        found = flat_run(name, graph, backend=emulated.backend(), validate=True, **settings)
-        for column in known.columns:
-            np.testing.assert_array_equal(found.columns[column], known.columns[column])
+        on_cpu = dgraph.run(name, graph, **settings)
+        result = flat_run(name, graph, backend=emulated.backend(), validate=True, **settings)
+        for column in on_cpu.columns:
+            np.testing.assert_array_equal(result.columns[column], on_cpu.columns[column])

@@ -65,14 +65,14 @@ def test_distances(variant, kind, policy):
     distance, predecessor = right(kind)
     assert (distance < 0).any()
     for parents in (True, False):
-        found = flat_run(
+        result = flat_run(
             "sssp", loaded(*edges(kind)), source=0, variant=variant, policy=policy, return_predecessors=parents,
             validate=True,
         )  # fmt: skip
-        assert found.report["outcome"]["validation"]["passed"]
-        equal(found.columns["distance"], distance, found.columns["vertex"], f"{variant} {kind} {policy}")
+        assert result.report["outcome"]["validation"]["passed"]
+        equal(result.columns["distance"], distance, result.columns["vertex"], f"{variant} {kind} {policy}")
         if parents:
-            equal(found.columns["predecessor"], predecessor, found.columns["vertex"], f"{variant} {kind} {policy}")
+            equal(result.columns["predecessor"], predecessor, result.columns["vertex"], f"{variant} {kind} {policy}")
 
 
 @emulated.needs_compiler
@@ -80,9 +80,9 @@ def test_distances(variant, kind, policy):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_on_a_gpu(variant):
     more = {"backend": emulated.backend(), "allow_gpu_sharing": True, "validate": True}
-    found = flat_run("sssp", loaded(*edges("int64")), source=0, variant=variant, **more)
-    assert found.report["outcome"]["validation"]["passed"]
-    equal(found.columns["distance"], right("int64")[0], found.columns["vertex"], variant)
+    result = flat_run("sssp", loaded(*edges("int64")), source=0, variant=variant, **more)
+    assert result.report["outcome"]["validation"]["passed"]
+    equal(result.columns["distance"], right("int64")[0], result.columns["vertex"], variant)
 
 
 def cycles():
@@ -141,9 +141,11 @@ def test_random_graphs_have_a_cycle_exactly_if_networkx_finds_one(variant):
             assert sum(graph[u][v]["weight"] for u, v in pairwise(cycle)) < 0
             assert len(set(cycle)) == len(cycle) - 1
             continue
-        found = flat_run("sssp", ours, source=0, variant=variant, validate=True)
-        assert found.report["outcome"]["validation"]["passed"]
-        equal(found.columns["distance"], np.array([length.get(v, FAR) for v in range(n)]), found.columns["vertex"], "")
+        result = flat_run("sssp", ours, source=0, variant=variant, validate=True)
+        assert result.report["outcome"]["validation"]["passed"]
+        equal(
+            result.columns["distance"], np.array([length.get(v, FAR) for v in range(n)]), result.columns["vertex"], ""
+        )
     assert 2 < refused < 14, refused
 
 
@@ -177,8 +179,8 @@ def test_who_needs_other_weights(variant):
 @pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 def test_a_round_limit_and_sums_that_may_not_fit():
-    found = flat_run("sssp", loaded(*edges("int64")), source=0, variant="workfront", max_rounds=2)
-    assert (found.converged, found.summary["search_rounds"]) == (False, 2)
+    result = flat_run("sssp", loaded(*edges("int64")), source=0, variant="workfront", max_rounds=2)
+    assert (result.converged, result.summary["search_rounds"]) == (False, 2)
     graph = loaded(3, np.array([0, 1]), np.array([1, 2]), np.array([-(1 << 60), 1 << 60]))
     with pytest.raises(DataError, match=r"may be longer than 2\*\*62; store the weights as floats"):
         flat_run("sssp", graph, source=0, variant="workfront")

@@ -39,9 +39,9 @@ def test_sssp(seed, dtype):
     n, src, dst, weights = random_graph(seed)
     weights = weights.astype(dtype) / dtype(4) if dtype is not np.int64 else weights
     second = nx.single_source_dijkstra_path_length(nx_graph(n, src, dst, weights), 0)
-    found = oracles.sssp(n, src, dst, weights, 0)
-    assert found == [second.get(v) for v in range(n)]
-    assert all(isinstance(d, dtype if dtype is not np.int64 else int) for d in found if d is not None)
+    distances = oracles.sssp(n, src, dst, weights, 0)
+    assert distances == [second.get(v) for v in range(n)]
+    assert all(isinstance(d, dtype if dtype is not np.int64 else int) for d in distances if d is not None)
 
 
 def test_sssp_adds_in_the_weights_own_precision():
@@ -57,15 +57,15 @@ def test_predecessors_are_a_tree_and_the_smallest(seed):
     n, src, dst, weights = random_graph(seed)
     for weighed in weights, weights + 1:
         distance = oracles.sssp(n, src, dst, weighed, 0)
-        found = oracles.predecessors(n, src, dst, weighed, distance, 0)
-        oracles.check_tree(n, src, dst, weighed, distance, found, 0)
+        tree = oracles.predecessors(n, src, dst, weighed, distance, 0)
+        oracles.check_tree(n, src, dst, weighed, distance, tree, 0)
     for v in range(1, n):
         valid = [
             u
             for u, to, w in zip(src, dst, weights + 1, strict=True)
             if to == v and distance[u] is not None and distance[u] + w == distance[v]
         ]
-        assert found[v] == min(valid, default=-1)
+        assert tree[v] == min(valid, default=-1)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_pagerank(seed, personalised, weighted):
     second = nx.pagerank(
         nx_graph(n, src, dst, weights, nx.DiGraph), personalization=personalization, tol=1e-15, max_iter=999
     )
-    found = oracles.pagerank(n, src, dst, weights=weights, tol=1e-14, personalization=personalization)
-    np.testing.assert_allclose(found, [second[v] for v in range(n)], rtol=0, atol=1e-12)
-    assert abs(found.sum() - 1) < 1e-12
+    ranks = oracles.pagerank(n, src, dst, weights=weights, tol=1e-14, personalization=personalization)
+    np.testing.assert_allclose(ranks, [second[v] for v in range(n)], rtol=0, atol=1e-12)
+    assert abs(ranks.sum() - 1) < 1e-12
 
 
 def test_pagerank_rounds_are_counted():
@@ -135,5 +135,5 @@ def test_simple(seed):
     for u, v, w in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
         if u != v:
             lightest[u, v] = min(w, lightest.get((u, v), w))
-    found = [array.tolist() for array in oracles.simple(src, dst, weights)]
-    assert list(zip(*found, strict=True)) == [(u, v, w) for (u, v), w in sorted(lightest.items())]
+    arrays = [array.tolist() for array in oracles.simple(src, dst, weights)]
+    assert list(zip(*arrays, strict=True)) == [(u, v, w) for (u, v), w in sorted(lightest.items())]

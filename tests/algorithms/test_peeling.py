@@ -68,11 +68,11 @@ def test_levels_that_nobody_is_at_take_no_rounds(policy, direction):
         mine = slice(comm.rank, None, comm.size)
         loaded = dgraph.Graph.from_edges(graph.src[mine], graph.dst[mine], n=graph.n, directed=False, comm=comm)
         choices = {"policy": policy, "direction": direction, "max_rounds": MOST}
-        found = flat_run("kcore", loaded, backend="cpu", **choices)
+        result = flat_run("kcore", loaded, backend="cpu", **choices)
         with comm.together():
-            np.testing.assert_array_equal(found.columns["core_number"], cores(whole)[found.columns["vertex"]])
-            assert found.converged
-            assert whole is hidden_levels()[1] or found.rounds == ROUNDS
+            np.testing.assert_array_equal(result.columns["core_number"], cores(whole)[result.columns["vertex"]])
+            assert result.converged
+            assert whole is hidden_levels()[1] or result.rounds == ROUNDS
 
 
 @pytest.mark.exhaustive
@@ -111,10 +111,10 @@ def test_nor_on_gpus_of_any_number():
     comm, (graph, whole) = world(), sparse_levels()
     mine = slice(comm.rank, None, comm.size)
     loaded = dgraph.Graph.from_edges(graph.src[mine], graph.dst[mine], n=graph.n, directed=False, comm=comm)
-    found = flat_run("kcore", loaded, backend=backend(), allow_gpu_sharing=True)
+    result = flat_run("kcore", loaded, backend=backend(), allow_gpu_sharing=True)
     with comm.together():
-        np.testing.assert_array_equal(found.columns["core_number"], cores(whole)[found.columns["vertex"]])
-        assert found.rounds == ROUNDS
+        np.testing.assert_array_equal(result.columns["core_number"], cores(whole)[result.columns["vertex"]])
+        assert result.rounds == ROUNDS
 
 
 @pytest.fixture

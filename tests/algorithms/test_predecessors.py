@@ -65,9 +65,9 @@ def test_of_any_depth(backend, limit, directed, direction, programs):
     """Check limits of the deepest level in 8 bits, 253, and one more: vertices beyond the limit have no predecessor."""
     _, _, hops, tree = edges(directed)
     more = {"backend": "cpu"} if backend == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
-    found = flat_run("bfs", loaded(directed), source=SOURCE, depth_limit=limit, direction=direction, **more)
+    result = flat_run("bfs", loaded(directed), source=SOURCE, depth_limit=limit, direction=direction, **more)
     inside = hops <= (LAYERS if limit is None else limit)
-    columns = found.columns
+    columns = result.columns
     np.testing.assert_array_equal(columns["predecessor"], np.where(inside, tree, -1)[columns["vertex"]])
     assert hops.max() == LAYERS - 1
     narrow = limit is not None and limit <= 253

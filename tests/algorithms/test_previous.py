@@ -27,7 +27,7 @@ def edges(directed, seed=0):
 
 def mine(comm, *columns):
     """Return this rank's share of columns."""
-    return [None if each is None else each[comm.rank :: comm.size] for each in columns]
+    return [None if column is None else column[comm.rank :: comm.size] for column in columns]
 
 
 def built(comm, kind, directed, src, dst, weights, policy):
@@ -35,9 +35,9 @@ def built(comm, kind, directed, src, dst, weights, policy):
     return dgraph.Graph.from_edges(src, dst, weights, n=310, directed=directed, comm=comm, policy=policy)
 
 
-def equal(comm, name, found, wanted):
+def equal(comm, name, result, wanted):
     """Compare two results of all vertices on every rank."""
-    one, other = found.gather(), wanted.gather()
+    one, other = result.gather(), wanted.gather()
     with comm.together():
         if comm.rank == 0:
             assert list(one) == list(other)
@@ -54,7 +54,7 @@ def test_answers_on_a_changed_graph(policy, kind, directed):
     """Every algorithm after insertions and after deletions, and its twin that is rebuilt from the edges."""
     comm = world()
     (src, dst, weights), (more, heavy) = edges(directed)
-    given = heavy if kind is None else heavy.astype(kind)
+    weights_of_kind = heavy if kind is None else heavy.astype(kind)
     every = [np.concatenate(pair) for pair in ((src, more[:, 0]), (dst, more[:, 1]), (weights, heavy))]
     gone = np.stack([src[:9], dst[:9]], axis=1)
     gone = gone[gone[:, 0] != gone[:, 1]]
@@ -65,9 +65,9 @@ def test_answers_on_a_changed_graph(policy, kind, directed):
     graph = built(comm, kind, directed, src, dst, weights, policy)
     before = {name: dgraph.run(name, graph, **how) for name, how in CONTINUED.items()}
     here = comm.rank == 0
-    grown = graph.with_edges(more if here else None, weights=given if here and kind is not None else None)
+    grown = graph.with_edges(more if here else None, weights=weights_of_kind if here and kind is not None else None)
     cut = grown.with_edges(remove=gone if here else None)
-    for changed, rows in ((grown, every), (cut, [each[stay] for each in every])):
+    for changed, rows in ((grown, every), (cut, [column[stay] for column in every])):
         twin = built(comm, kind, directed, *rows, policy)
         for name, how in ALL.items():
             wanted = dgraph.run(name, twin, validate=policy == "oec", **how)
@@ -118,17 +118,17 @@ def test_refusals():
     share = [0, 1, 2][comm.rank :: comm.size], [1, 2, 3][comm.rank :: comm.size]
     graph = dgraph.Graph.from_edges(*share, n=5, comm=comm)
     other = dgraph.Graph.from_edges(*share, n=5, comm=comm)
-    found = dgraph.bfs(graph, 0)
+    result = dgraph.bfs(graph, 0)
     grown = graph.with_edges([[3, 4]] if comm.rank == 0 else None)
     for call, text in (
-        (lambda: dgraph.bfs(other, 0, previous=found), "result of another graph"),
-        (lambda: dgraph.bfs(grown, 1, previous=found), "answer with source=0"),
-        (lambda: dgraph.cc(grown, previous=found), "previous is a result of bfs"),
-        (lambda: dgraph.run("kcore", grown, previous=found), "kcore cannot start"),
+        (lambda: dgraph.bfs(other, 0, previous=result), "result of another graph"),
+        (lambda: dgraph.bfs(grown, 1, previous=result), "answer with source=0"),
+        (lambda: dgraph.cc(grown, previous=result), "previous is a result of bfs"),
+        (lambda: dgraph.run("kcore", grown, previous=result), "kcore cannot start"),
         (lambda: dgraph.bfs(grown, 0, previous=3), "previous = 3 is not valid"),
-        (lambda: dgraph.bfs(grown, 0, previous=found, checkpoint="x"), "writes no checkpoints"),
+        (lambda: dgraph.bfs(grown, 0, previous=result, checkpoint="x"), "writes no checkpoints"),
     ):
         with pytest.raises(UsageError, match=text):
             call()
     assert dgraph.bfs(graph, 0, previous=dgraph.bfs(grown, 0)).summary["started"] == "from scratch"
-    assert dgraph.bfs(grown, 0, previous=found).path(4) == [0, 1, 2, 3, 4]
+    assert dgraph.bfs(grown, 0, previous=result).path(4) == [0, 1, 2, 3, 4]

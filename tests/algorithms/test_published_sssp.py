@@ -39,9 +39,9 @@ def edges(name):
         src = np.concatenate([rng.integers(0, 60, 200) ** 2 // 60, np.full(30, 5), tail, loops, [0, 5]])
         dst = np.concatenate([rng.integers(0, 60, 200), rng.integers(0, 60, 30), tail + 1, loops, [5, 60]])
     elif name == "grid":
-        n, at = 100, np.arange(100).reshape(10, 10)
-        src = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-        dst = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+        n, ids = 100, np.arange(100).reshape(10, 10)
+        src = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+        dst = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
         src, dst, _ = symmetric(src, dst, np.ones(src.size, np.int64))
     else:
         n = 80
@@ -73,13 +73,13 @@ def model(variant, name):
 
 def figures(variant, result):
     """Return a run's figures by the models' names."""
-    found = result.summary
-    counted = {"rounds": found["search_rounds"], "relaxed": found["walked"]}
-    counted |= {name: found[name] for name in ("queued", "direct", "skipped") if name in found}
+    summary = result.summary
+    counted = {"rounds": summary["search_rounds"], "relaxed": summary["walked"]}
+    counted |= {name: summary[name] for name in ("queued", "direct", "skipped") if name in summary}
     if variant == "bellman-ford":
-        counted |= {"relaxed": found["relaxations"], "walked": found["walked"]}
+        counted |= {"relaxed": summary["relaxations"], "walked": summary["walked"]}
     if variant == "h-bf":
-        counted["relaxed"] -= found["direct"] + found["skipped"]
+        counted["relaxed"] -= summary["direct"] + summary["skipped"]
     if variant == "delta-stepping":
         counted["walked"] = counted.pop("relaxed")
     return counted
@@ -88,13 +88,13 @@ def figures(variant, result):
 def agrees(variant, name, **more):
     distance, counted = model(variant, name)
     settings = {"delta": DELTA} if VARIANTS[variant].buckets else {}
-    found = flat_run("sssp", loaded(name), source=0, variant=variant, validate=True, **settings, **more)
-    assert found.report["outcome"]["validation"]["passed"]
+    result = flat_run("sssp", loaded(name), source=0, variant=variant, validate=True, **settings, **more)
+    assert result.report["outcome"]["validation"]["passed"]
     wanted = np.array([np.iinfo(np.int64).max if d is None else d for d in distance])
-    equal(found.columns["distance"], wanted, found.columns["vertex"], f"{variant} {name} {more}")
+    equal(result.columns["distance"], wanted, result.columns["vertex"], f"{variant} {name} {more}")
     if variant == "delta-stepping":
         counted = {name: value for name, value in counted.items() if name != "relaxed"}
-    assert figures(variant, found) == counted, f"{variant} {name} {more}"
+    assert figures(variant, result) == counted, f"{variant} {name} {more}"
 
 
 @pytest.mark.mpi
@@ -124,15 +124,15 @@ def test_the_only_edge_to_a_vertex_is_stored_without_an_atomic(device, mutant):
     machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         machine.fused(9)
-    found = np.asarray(machine.state["dist"])
-    assert (found == 3 * np.arange(n)).all() == (mutant is None)
+    distances = np.asarray(machine.state["dist"])
+    assert (distances == 3 * np.arange(n)).all() == (mutant is None)
 
 
 @pytest.mark.mpi_skip
 def test_no_variant_is_another_by_name():
     """Check that any two variants differ in rounds or relaxations on some graph."""
     counted = {variant: [model(variant, name)[1] for name in GRAPHS] for variant in MODELS}
-    told = {tuple((each["rounds"], each["relaxed"]) for each in found) for found in counted.values()}
+    told = {tuple((run["rounds"], run["relaxed"]) for run in runs) for runs in counted.values()}
     assert len(told) == len(MODELS) == len(VARIANTS)
 
 
@@ -153,8 +153,8 @@ class Counted(DeltaStepping):
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", GRAPHS)
 def test_delta_stepping_relaxes_heavy_edges_once_a_bucket(name):
-    found = dgraph.run(Counted(source=0, delta=DELTA), loaded(name))
-    assert found.summary["relaxed"] == model("delta-stepping", name)[1]["relaxed"]
+    result = dgraph.run(Counted(source=0, delta=DELTA), loaded(name))
+    assert result.summary["relaxed"] == model("delta-stepping", name)[1]["relaxed"]
 
 
 @pytest.mark.exhaustive
@@ -172,19 +172,19 @@ def test_the_battery(variant, name, dtype):
     """Check the answers of each variant; h-bf takes integers alone."""
     distance, predecessor = shortest_paths(name, dtype)
     for chosen in combinations(name):
-        found, at = solve("sssp", name, dtype, chosen, source=CASES[name].source, variant=variant)
-        equal(found.columns["distance"], distance, at, f"distance {chosen}")
-        equal(found.columns["predecessor"], predecessor, at, f"predecessor {chosen}")
+        result, vertices = solve("sssp", name, dtype, chosen, source=CASES[name].source, variant=variant)
+        equal(result.columns["distance"], distance, vertices, f"distance {chosen}")
+        equal(result.columns["predecessor"], predecessor, vertices, f"predecessor {chosen}")
 
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("variant", MODELS)
 def test_a_cutoff_and_a_round_limit(variant):
     distance, _ = model(variant, "grid")
-    found = flat_run("sssp", loaded("grid"), source=0, variant=variant, cutoff=150.0, validate=True)
+    result = flat_run("sssp", loaded("grid"), source=0, variant=variant, cutoff=150.0, validate=True)
     wanted = np.array([np.iinfo(np.int64).max if d > 150 else d for d in distance])
-    equal(found.columns["distance"], wanted, found.columns["vertex"], variant)
-    assert found.report["outcome"]["validation"]["passed"]
+    equal(result.columns["distance"], wanted, result.columns["vertex"], variant)
+    assert result.report["outcome"]["validation"]["passed"]
     stopped = flat_run("sssp", loaded("grid"), source=0, variant=variant, max_rounds=3, return_predecessors=False)
     assert not stopped.converged
     assert stopped.summary["search_rounds"] == 3

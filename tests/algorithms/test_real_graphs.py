@@ -99,18 +99,18 @@ KNOWN = [
     ),
 ]  # fmt: skip
 
-HERE = [known for known in KNOWN if (DATA / known.file).exists()]
+HERE = [reference for reference in KNOWN if (DATA / reference.file).exists()]
 UNDER_ALL = pytest.mark.parametrize("policy", sorted(POLICIES))
-GRAPHS = pytest.mark.parametrize("known", HERE, ids=[f"{k.file}-{k.directed}" for k in HERE])
+GRAPHS = pytest.mark.parametrize("reference", HERE, ids=[f"{k.file}-{k.directed}" for k in HERE])
 
 
-def by_turns(known):
+def by_turns(references):
     """Parametrise with pairs of graph and policy; one rank, where policies do not matter, runs one policy per graph."""
     policies, size = sorted(POLICIES), world().size
     turns = len(policies) if size == 1 else 1 if EVERYTHING else 3
-    pairs = pytest.mark.parametrize(("known", "policy"), [
+    pairs = pytest.mark.parametrize(("reference", "policy"), [
         pytest.param(graph, policy, id=f"{graph.file}-{graph.directed}-{policy}")
-        for i, graph in enumerate(known) for j, policy in enumerate(policies) if (i + j + size) % turns == 0
+        for i, graph in enumerate(references) for j, policy in enumerate(policies) if (i + j + size) % turns == 0
     ])  # fmt: skip
     return lambda test: pytest.mark.by_turns(pairs(test))
 
@@ -123,8 +123,8 @@ def loaded(file, directed, weights=None):
     return dgraph.Graph.load(str(DATA / file), directed=directed, weights=weights)
 
 
-def solve(algorithm, known, policy, **parameters):
-    return flat_run(algorithm, loaded(known.file, known.directed), policy=policy, **parameters)
+def solve(algorithm, reference, policy, **parameters):
+    return flat_run(algorithm, loaded(reference.file, reference.directed), policy=policy, **parameters)
 
 
 def sums(*values):
@@ -141,77 +141,77 @@ def check_file(result, column, file, **tolerance):
     wanted = dict(zip(map(int, text[::2]), text[1::2], strict=True))
     vertices = result.columns["vertex"].tolist()
     with world().together():
-        right, found = np.array([wanted[v] for v in vertices]), result.columns[column]
+        right, values = np.array([wanted[v] for v in vertices]), result.columns[column]
         if tolerance:
-            found = np.where(found == UNREACHED, np.inf, found)
-            np.testing.assert_allclose(found, right.astype(np.float64), **tolerance)
+            values = np.where(values == UNREACHED, np.inf, values)
+            np.testing.assert_allclose(values, right.astype(np.float64), **tolerance)
         else:
-            np.testing.assert_array_equal(found, right.astype(np.int64))
+            np.testing.assert_array_equal(values, right.astype(np.int64))
     assert sums(len(vertices)) == [len(wanted)]
 
 
 @GRAPHS
-def test_load(known):
-    graph = loaded(known.file, known.directed)
-    assert (graph.n, graph.m, graph.block.facts.loops) == (known.n, known.m, known.loops)
+def test_load(reference):
+    graph = loaded(reference.file, reference.directed)
+    assert (graph.n, graph.m, graph.block.facts.loops) == (reference.n, reference.m, reference.loops)
     assert graph.block.facts.lines_dropped == 0
 
 
 @pytest.mark.exhaustive
 @PAIRS
-def test_bfs(known, policy):
-    result = solve("bfs", known, policy, source=known.source)
+def test_bfs(reference, policy):
+    result = solve("bfs", reference, policy, source=reference.source)
     levels = result.columns["distance"]
     levels = levels[levels != UNREACHED]
-    assert sums(levels.size, levels.sum()) == [known.bfs[0], known.bfs[2]]
-    assert world().largest(int(levels.max(initial=0))) == known.bfs[1]
-    if "bfs" in known.files:
-        check_file(result, "distance", known.files["bfs"])
+    assert sums(levels.size, levels.sum()) == [reference.bfs[0], reference.bfs[2]]
+    assert world().largest(int(levels.max(initial=0))) == reference.bfs[1]
+    if "bfs" in reference.files:
+        check_file(result, "distance", reference.files["bfs"])
 
 
 @by_turns([k for k in HERE if k.sssp])
-def test_sssp(known, policy):
-    result = solve("sssp", known, policy, source=known.source)
+def test_sssp(reference, policy):
+    result = solve("sssp", reference, policy, source=reference.source)
     distance = result.columns["distance"].astype(np.float64)
     distance = distance[np.isfinite(distance) & (distance < UNREACHED)]
-    assert sums(distance.size) == [known.bfs[0]]
-    np.testing.assert_allclose(sums(distance.sum()), known.sssp, rtol=1e-12)
-    if "sssp" in known.files:
-        check_file(result, "distance", known.files["sssp"], rtol=1e-12)
+    assert sums(distance.size) == [reference.bfs[0]]
+    np.testing.assert_allclose(sums(distance.sum()), reference.sssp, rtol=1e-12)
+    if "sssp" in reference.files:
+        check_file(result, "distance", reference.files["sssp"], rtol=1e-12)
 
 
 @pytest.mark.exhaustive
 @PAIRS
-def test_cc(known, policy):
-    result = solve("cc", known, policy)
+def test_cc(reference, policy):
+    result = solve("cc", reference, policy)
     roots = result.columns["labels"] == result.columns["vertex"]
-    assert sums(np.count_nonzero(roots)) == [known.components]
-    if "cc" in known.files:
-        check_file(result, "labels", known.files["cc"])
+    assert sums(np.count_nonzero(roots)) == [reference.components]
+    if "cc" in reference.files:
+        check_file(result, "labels", reference.files["cc"])
 
 
 @pytest.mark.exhaustive
 @PAIRS
-def test_pagerank(known, policy):
-    graph = loaded(known.file, known.directed, "unit")  # the known answers ignore weights
+def test_pagerank(reference, policy):
+    graph = loaded(reference.file, reference.directed, "unit")  # the known answers ignore weights
     result = flat_run("pagerank", graph, policy=policy, tol=1e-13, max_iter=1000)
     assert result.converged
     top = result.top(1, "pagerank")
-    assert top["vertex"].tolist() == [known.top[0]]
-    np.testing.assert_allclose(top["pagerank"], known.top[1], rtol=1e-10)
+    assert top["vertex"].tolist() == [reference.top[0]]
+    np.testing.assert_allclose(top["pagerank"], reference.top[1], rtol=1e-10)
     np.testing.assert_allclose(sums(result.columns["pagerank"].sum()), 1, rtol=1e-12)
-    if "pagerank" in known.files:
-        check_file(result, "pagerank", known.files["pagerank"], rtol=1e-9)
+    if "pagerank" in reference.files:
+        check_file(result, "pagerank", reference.files["pagerank"], rtol=1e-9)
 
 
 @pytest.mark.exhaustive
 @PAIRS
-def test_kcore(known, policy):
-    result = solve("kcore", known, policy)
-    core, (most, size) = result.columns["core_number"], known.core
+def test_kcore(reference, policy):
+    result = solve("kcore", reference, policy)
+    core, (most, size) = result.columns["core_number"], reference.core
     assert sums(np.count_nonzero(core == most), np.count_nonzero(core > most)) == [size, 0]
-    if "kcore" in known.files:
-        check_file(result, "core_number", known.files["kcore"])
+    if "kcore" in reference.files:
+        check_file(result, "core_number", reference.files["kcore"])
 
 
 LDBC = {

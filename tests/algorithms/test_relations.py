@@ -71,10 +71,10 @@ def answer(drawn):
     return {name: values[order] for name, values in columns.items()}
 
 
-def same(found, wanted):
-    assert found.keys() == wanted.keys()
+def same(answers, wanted):
+    assert answers.keys() == wanted.keys()
     for name, values in wanted.items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-12 if name == "pagerank" else 0, err_msg=name)
+        np.testing.assert_allclose(answers[name], values, rtol=1e-12 if name == "pagerank" else 0, err_msg=name)
 
 
 def arcs(drawn, directed=None):
@@ -140,8 +140,8 @@ def test_what_cannot_be_reached_does_not_show(drawn):
     if drawn.algorithm == "pagerank":
         return
     ring = tuple((drawn.n + v, drawn.n + (v + 1) % 5, 1) for v in range(5))
-    found = answer(replace(drawn, n=drawn.n + 5, edges=drawn.edges + ring))
-    same({name: values[: drawn.n] for name, values in found.items()}, answer(drawn))
+    answers = answer(replace(drawn, n=drawn.n + 5, edges=drawn.edges + ring))
+    same({name: values[: drawn.n] for name, values in answers.items()}, answer(drawn))
 
 
 @pytest.mark.exhaustive

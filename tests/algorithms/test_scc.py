@@ -70,7 +70,7 @@ def roads(side):
     draw = np.random.default_rng(4)
     grid = np.arange(side * side).reshape(side, side)
     pairs = [np.stack([grid[:, 1:], grid[:, :-1]]), np.stack([grid[1:], grid[:-1]])]
-    src, dst = np.concatenate([each.reshape(2, -1) for each in pairs], axis=1)
+    src, dst = np.concatenate([arcs.reshape(2, -1) for arcs in pairs], axis=1)
     kept = np.tile(draw.random(src.size) < 0.6, 2) & (draw.random(2 * src.size) < 0.8)
     return np.append(src, dst)[kept], np.append(dst, src)[kept]
 

@@ -29,41 +29,41 @@ def together(works, graph, progress=None):
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("given", [{}, {"depth_limit": 0}, {"depth_limit": 2}, {"return_predecessors": False}])
-def test_results_are_those_of_single_runs(directed, given):
+@pytest.mark.parametrize("options", [{}, {"depth_limit": 0}, {"depth_limit": 2}, {"return_predecessors": False}])
+def test_results_are_those_of_single_runs(directed, options):
     src, dst, graph = drawn(directed=directed)
     sources = [*range(graph.n), 3]
     matrix = sp.coo_array((np.ones(len(src)), (src, dst)), (graph.n, graph.n)).tocsr()
     hops = dijkstra(matrix, directed=directed, unweighted=True)
-    for source, found in zip(sources, together([BFS(source=s, **given) for s in sources], graph), strict=True):
-        wanted = dgraph.bfs(graph, source, **given)
-        assert list(found.columns) == list(wanted.columns)
+    for source, result in zip(sources, together([BFS(source=s, **options) for s in sources], graph), strict=True):
+        wanted = dgraph.bfs(graph, source, **options)
+        assert list(result.columns) == list(wanted.columns)
         for name, values in wanted.columns.items():
-            assert found.columns[name].dtype == values.dtype
-            np.testing.assert_array_equal(found.columns[name], values)
-        far = np.where(hops[source] <= given.get("depth_limit", np.inf), hops[source], np.inf)
-        np.testing.assert_array_equal(found.columns["distance"], np.where(np.isinf(far), UNREACHED, far))
-        assert (found.algorithm, found.summary, found.rounds) == ("bfs", wanted.summary, wanted.rounds)
-        assert (found.converged, found.limit, found.nullable) == (wanted.converged, wanted.limit, wanted.nullable)
-        assert found.to_arrow().equals(wanted.to_arrow())
+            assert result.columns[name].dtype == values.dtype
+            np.testing.assert_array_equal(result.columns[name], values)
+        far = np.where(hops[source] <= options.get("depth_limit", np.inf), hops[source], np.inf)
+        np.testing.assert_array_equal(result.columns["distance"], np.where(np.isinf(far), UNREACHED, far))
+        assert (result.algorithm, result.summary, result.rounds) == ("bfs", wanted.summary, wanted.rounds)
+        assert (result.converged, result.limit, result.nullable) == (wanted.converged, wanted.limit, wanted.nullable)
+        assert result.to_arrow().equals(wanted.to_arrow())
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("given", [{}, {"return_predecessors": False}])
-def test_distances_by_weights(directed, given):
+@pytest.mark.parametrize("options", [{}, {"return_predecessors": False}])
+def test_distances_by_weights(directed, options):
     """Ties are many, sources more than lanes of a batch; only rounds are not those of a single run."""
     src, dst, _ = drawn()
     weights = np.random.default_rng(2).integers(1, 4, len(src))
     graph = dgraph.Graph.from_edges(src, dst, weights, n=60, directed=directed, device=Cpu(threads=1))
     sources = [*range(graph.n), 3]
-    for source, found in zip(sources, together([SSSP(source=s, **given) for s in sources], graph), strict=True):
-        wanted = dgraph.sssp(graph, source, **given)
-        assert list(found.columns) == list(wanted.columns)
+    for source, result in zip(sources, together([SSSP(source=s, **options) for s in sources], graph), strict=True):
+        wanted = dgraph.sssp(graph, source, **options)
+        assert list(result.columns) == list(wanted.columns)
         for name, values in wanted.columns.items():
-            assert found.columns[name].dtype == values.dtype
-            np.testing.assert_array_equal(found.columns[name], values)
-        assert (found.algorithm, found.summary, found.converged) == ("sssp", wanted.summary, wanted.converged)
-        assert found.to_arrow().equals(wanted.to_arrow())
+            assert result.columns[name].dtype == values.dtype
+            np.testing.assert_array_equal(result.columns[name], values)
+        assert (result.algorithm, result.summary, result.converged) == ("sssp", wanted.summary, wanted.converged)
+        assert result.to_arrow().equals(wanted.to_arrow())
 
 
 def test_weights_that_do_not_share_a_pass():
@@ -77,10 +77,10 @@ def test_weights_that_do_not_share_a_pass():
 def test_vertices_with_names(tmp_path):
     (tmp_path / "e.txt").write_text("ann bob\nbob cyd\ndan ann\ncyd zoe\n")
     graph = dgraph.Graph.load(tmp_path / "e.txt", ids="string", device=Cpu(threads=1))
-    for name, found in zip(["dan", "bob"], together([BFS(source="dan"), BFS(source="bob")], graph), strict=True):
+    for name, result in zip(["dan", "bob"], together([BFS(source="dan"), BFS(source="bob")], graph), strict=True):
         wanted = dgraph.bfs(graph, name)
-        assert found.to_arrow().equals(wanted.to_arrow())
-        assert (found.summary, found.path("zoe")) == (wanted.summary, wanted.path("zoe"))
+        assert result.to_arrow().equals(wanted.to_arrow())
+        assert (result.summary, result.path("zoe")) == (wanted.summary, wanted.path("zoe"))
 
 
 def test_runs_that_cannot_share_a_pass():

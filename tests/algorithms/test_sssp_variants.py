@@ -52,17 +52,17 @@ def loaded(name, directed=True):
     n, src, dst, weights = edges(name)
     comm = world()
     mine = slice(comm.rank, None, comm.size)
-    given = src[mine], dst[mine], weights[mine].astype(np.int32)
-    return dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+    ends_and_weights = src[mine], dst[mine], weights[mine].astype(np.int32)
+    return dgraph.Graph.from_edges(*ends_and_weights, n=n, directed=directed, comm=comm)
 
 
 def solved(name, backend, directed=True, **more):
     """Return a validated run, its distances, and the right ones."""
     graph = loaded(name, directed)
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
-    found = flat_run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
-    assert found.report["outcome"]["validation"]["passed"]
-    return found, _whole(found, "distance"), right(name, directed)
+    result = flat_run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
+    assert result.report["outcome"]["validation"]["passed"]
+    return result, _whole(result, "distance"), right(name, directed)
 
 
 @cache
@@ -169,10 +169,10 @@ def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, directed=False, comm=comm)
     more = {"backend": "cpu"} if how is None else {"backend": emulated.backend(**how), "allow_gpu_sharing": True}
     more |= {"return_predecessors": False}
-    found = flat_run("sssp", graph, source=0, variant="gather", validate=True, **more)
-    assert found.report["outcome"]["validation"]["passed"]
-    same(_whole(found, "distance"), wanted)
-    assert ("pull" in found.report["rounds"]["by_direction"]) == (margin > 0 and how is not None)
+    result = flat_run("sssp", graph, source=0, variant="gather", validate=True, **more)
+    assert result.report["outcome"]["validation"]["passed"]
+    same(_whole(result, "distance"), wanted)
+    assert ("pull" in result.report["rounds"]["by_direction"]) == (margin > 0 and how is not None)
 
 
 @emulated.needs_compiler
@@ -182,13 +182,13 @@ def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(monkeypat
     monkeypatch.setattr(gather_near_hubs, "NEAR", 1.5)
     monkeypatch.setattr(light, "LIGHTEST", 1)
     backend, more = emulated.backend(), {"variant": "gather", "return_predecessors": False}
-    found, distances, wanted = solved("hubs", backend, False, **more)
+    result, distances, wanted = solved("hubs", backend, False, **more)
     same(distances, wanted)
-    assert found.report["rounds"]["by_direction"]["pull"] == 1
+    assert result.report["rounds"]["by_direction"]["pull"] == 1
     monkeypatch.setattr(light, "LIGHTEST", 10**9)
     whole, distances, _ = solved("hubs", backend, False, **more)
     same(distances, wanted)
-    assert _pushed(found) < 0.8 * _pushed(whole)
+    assert _pushed(result) < 0.8 * _pushed(whole)
 
 
 @emulated.needs_compiler
@@ -209,9 +209,9 @@ def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypat
         monkeypatch.setattr(type(backend), "_plan", _no_room(type(backend)._plan))
     pulls = []
     for _ in range(4):
-        found = flat_run("sssp", graph, variant="gather", return_predecessors=False, **more)
-        same(_whole(found, "distance"), wanted)
-        pulls.append("pull" in found.report["rounds"]["by_direction"])
+        result = flat_run("sssp", graph, variant="gather", return_predecessors=False, **more)
+        same(_whole(result, "distance"), wanted)
+        pulls.append("pull" in result.report["rounds"]["by_direction"])
     assert pulls == {None: [False, False, True, True], "bfs": [True] * 4}.get(before, [False] * 4)
 
 
@@ -236,8 +236,8 @@ def test_mirrors_that_look_back_hear_who_need_not(policy, directed, monkeypatch)
         return run(ctx, program, *rest)
 
     monkeypatch.setattr(Context, "run", noted)
-    found = solved("hubs", emulated.backend(), directed, variant="gather", policy=policy)[0]
-    assert found.report["rounds"]["by_direction"].get("pull")
+    result = solved("hubs", emulated.backend(), directed, variant="gather", policy=policy)[0]
+    assert result.report["rounds"]["by_direction"].get("pull")
     assert started
     assert all(told == look_back for told, look_back in started), started
 
@@ -265,8 +265,8 @@ def test_gpus_gather_where_there_are_hubs(monkeypatch):
 
     def taken(backend, **more):
         sharing = backend != "cpu"
-        found = flat_run("sssp", graph, source=SOURCE, backend=backend, allow_gpu_sharing=sharing, **more)
-        return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
+        result = flat_run("sssp", graph, source=SOURCE, backend=backend, allow_gpu_sharing=sharing, **more)
+        return [choice["taken"] for choice in result.report["choices"] if choice["what"] == "variant"]
 
     assert taken(backend) == [], "no vertex has so many edges"
     monkeypatch.setattr(gather_near_hubs, "HUB", 16)

@@ -70,9 +70,9 @@ def test_the_certificate_catches_wrong_counts(monkeypatch):
         result = dgraph.run(name, graph, validate=True)
         values = np.where(result.columns["vertex"] == 3, wrong, result.columns[name])
         columns = {"vertex": result.columns["vertex"], name: values}
-        found = validate(name, graph.block, columns, world(), parameters={}, rounds=0)
-        assert found.passed is False
-        assert "vertex 3 has" in found.failure
+        verdict = validate(name, graph.block, columns, world(), parameters={}, rounds=0)
+        assert verdict.passed is False
+        assert "vertex 3 has" in verdict.failure
 
 
 @emulated.needs_compiler
@@ -85,8 +85,8 @@ def test_on_an_emulated_gpu(name, hubs, monkeypatch):
     backend = emulated.backend()
     if hubs == 8:  # rows beyond the first and targets beyond the first, too
         backend.device.mutants = (("ROWS_ALONE 65536", "ROWS_ALONE 9"), ("ROW_HELD 512", "ROW_HELD 4"))
-    found = flat_run("triangles", graph_of(name, None), backend=backend)
-    np.testing.assert_array_equal(found.columns["triangles"], triangles)
+    result = flat_run("triangles", graph_of(name, None), backend=backend)
+    np.testing.assert_array_equal(result.columns["triangles"], triangles)
 
 
 MUTANTS = [

@@ -34,8 +34,8 @@ def path(tmp_path_factory):
 
 
 def distances(result):
-    found = result.gather()
-    return dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True)) if found is not None else None
+    table = result.gather()
+    return dict(zip(table["vertex"].tolist(), table["distance"].tolist(), strict=True)) if table is not None else None
 
 
 @pytest.mark.mpi
@@ -48,9 +48,9 @@ def test_weights_that_cannot_be_used_stop_the_algorithms_that_use_them(wrong, po
     assert flat_run("bfs", graph, source=1, policy=policy).summary["depth"] == 4
     with pytest.raises(DataError, match=rf"a\.txt: the edge 1 → 2 weighs {wrong.lower()[:4]}.*; .*--weights"):
         flat_run("sssp", graph, source=1, policy=policy)
-    found = distances(flat_run("sssp", file, source=1, directed=False, weights="unit", policy=policy))
+    column = distances(flat_run("sssp", file, source=1, directed=False, weights="unit", policy=policy))
     if world().rank == 0:
-        assert found == {1: 0, 2: 1, 5: 2, 6: 3, 7: 4}
+        assert column == {1: 0, 2: 1, 5: 2, 6: 3, 7: 4}
 
 
 @pytest.mark.mpi
@@ -87,9 +87,9 @@ def test_integers_above_63_bits_become_floats_with_a_note(path):
         assert graph.weight_type == np.float64
         assert any("beyond 63 bits" in note for note in graph.facts.notes)
         assert dgraph.run("bfs", graph, source=0).summary["depth"] == 3
-    found = distances(dgraph.run("sssp", graphs[0], source=0))
+    column = distances(dgraph.run("sssp", graphs[0], source=0))
     if comm.rank == 0:
-        assert found == {0: 0, 1: 3, 2: 3 + float(BIG), 3: 10 + float(BIG)}
+        assert column == {0: 0, 1: 3, 2: 3 + float(BIG), 3: 10 + float(BIG)}
     small = Graph.from_edges(src[mine], dst[mine], (matrix.data % 100)[mine], n=4)
     assert (small.weight_type, small.facts.notes) == (np.int64, [])
 

@@ -49,11 +49,11 @@ def marked(names):
 
 def of_edges(result, name, case):
     """Return the gathered values of edges as pairs of positions → value on rank 0, else None."""
-    found = result.edges.gather()
-    if found is None:
+    edges = result.edges.gather()
+    if edges is None:
         return None
-    pairs = zip(case.number(found["source"]).tolist(), case.number(found["target"]).tolist(), strict=True)
-    return dict(zip(pairs, found[name].tolist(), strict=True))
+    pairs = zip(case.number(edges["source"]).tolist(), case.number(edges["target"]).tolist(), strict=True)
+    return dict(zip(pairs, edges[name].tolist(), strict=True))
 
 
 @pytest.mark.mpi
@@ -80,11 +80,11 @@ def test_of_edges(name, weighted):
     wanted = {(u, v) if directed or u < v else (v, u): value for (u, v), value in wanted.items()}
     for chosen in combinations(name)[:2]:
         result, _ = solve("edge_bc", name, positive(case), chosen, weighted=weighted, validate=name not in DEEP)
-        found = of_edges(result, "edge_bc", case)
+        edge_values = of_edges(result, "edge_bc", case)
         with world().together():
-            if found is not None:
-                assert found.keys() == wanted.keys()
-                np.testing.assert_allclose([found[e] for e in wanted], list(wanted.values()), 1e-11, 1e-13)
+            if edge_values is not None:
+                assert edge_values.keys() == wanted.keys()
+                np.testing.assert_allclose([edge_values[e] for e in wanted], list(wanted.values()), 1e-11, 1e-13)
 
 
 @pytest.mark.mpi
@@ -93,16 +93,16 @@ def test_the_bits_are_those_of_one_rank():
         for name, algorithm in (("skewed", "bc"), ("grid", "edge_bc")):
             case = CASES[name]
             dtype = positive(case) if settings.get("weighted") else None
-            given = case.weights.astype(dtype) if dtype else None
+            weights = case.weights.astype(dtype) if dtype else None
             options = {"n": case.n, "directed": case.directed, "sparse_ids": case.n is None}
-            single = dgraph.Graph.from_edges(case.src, case.dst, given, comm=SerialComm(), **options)
-            known = dgraph.run(algorithm, single, **settings)
+            single = dgraph.Graph.from_edges(case.src, case.dst, weights, comm=SerialComm(), **options)
+            single_result = dgraph.run(algorithm, single, **settings)
             result, here = solve(algorithm, name, dtype, **settings)
-            equal(result.columns[algorithm], known.columns[algorithm], here, f"{algorithm} {settings}")
+            equal(result.columns[algorithm], single_result.columns[algorithm], here, f"{algorithm} {settings}")
             if algorithm == "edge_bc":
-                found = result.edges.gather()
+                edges = result.edges.gather()
                 with world().together():
-                    assert found is None or np.array_equal(found["edge_bc"], known.edges.values)
+                    assert edges is None or np.array_equal(edges["edge_bc"], single_result.edges.values)
 
 
 @pytest.mark.mpi_skip
@@ -115,8 +115,8 @@ def test_named_sources_are_scaled_as_by_networkx(normalized, weighted, monkeypat
     graph = dgraph.Graph.from_networkx(G, weight="weight")
     settings = {"sources": nodes, "normalized": normalized, "weighted": weighted, "validate": True}
     wanted = nx.betweenness_centrality(G, **asked)
-    found = dgraph.bc(graph, **settings)
-    np.testing.assert_allclose(found.columns["bc"], [wanted[v] for v in range(len(G))], 1e-12)
+    result = dgraph.bc(graph, **settings)
+    np.testing.assert_allclose(result.columns["bc"], [wanted[v] for v in range(len(G))], 1e-12)
     wanted = nx.edge_betweenness_centrality(G, **asked)
     edges = dgraph.edge_bc(graph, **settings).edges.gather()
     pairs = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
@@ -131,12 +131,12 @@ def test_the_error_is_within_its_bound():
     assert "error_bound" not in exact.summary
     for settings, scale in (({"k": 100}, 1), ({"epsilon": 0.15}, 1), ({"k": 100, "normalized": False}, 511 * 510)):
         for state in range(3):
-            found = dgraph.bc(graph, random_state=state, **settings)
-            bound = found.summary["error_bound"]
-            k = found.summary["sources"]
+            result = dgraph.bc(graph, random_state=state, **settings)
+            bound = result.summary["error_bound"]
+            k = result.summary["sources"]
             assert bound == pytest.approx(scale * np.sqrt(np.log(2 * 512 / 0.1) / (2 * (k - 1))))
             assert settings.get("epsilon", bound) >= bound
-            assert np.abs(found.columns["bc"] - scale * exact.columns["bc"]).max() <= bound
+            assert np.abs(result.columns["bc"] - scale * exact.columns["bc"]).max() <= bound
     for settings in ({"epsilon": 0.01}, {"epsilon": 1e-155}, {"epsilon": 5e-324}, {"epsilon": 0.9, "delta": 5e-324}):
         assert dgraph.bc(graph, **settings).summary["sources"] == 512
 
@@ -149,7 +149,7 @@ def test_numbers_of_paths_beyond_float64():
     src = np.concatenate([ids[:-2:2], ids[:-2:2], ids[1:-2:2], ids[1:-2:2]])
     dst = np.concatenate([ids[2::2], ids[3::2], ids[2::2], ids[3::2]])
     graph = dgraph.Graph.from_edges(src, dst, np.full(len(src), 0.5), n=2 * length, directed=True, comm=SerialComm())
-    by_weights, by_hops = (dgraph.bc(graph, sources=[0], weighted=each).columns["bc"] for each in (True, False))
+    by_weights, by_hops = (dgraph.bc(graph, sources=[0], weighted=weighted).columns["bc"] for weighted in (True, False))
     np.testing.assert_allclose(by_weights, by_hops, 1e-9)
     values = dgraph.edge_bc(graph, sources=[0], normalized=False, weighted=True).edges.values
     np.testing.assert_allclose(values.max(), 2 * length * (length - 1), 1e-9)
@@ -174,9 +174,9 @@ def test_the_certificate_of_edges(settings):
     edges = result.edges
 
     def verdict(values, count=None):
-        given = Given(edges.source[:count], edges.target[:count], values[:count])
+        edge_values = Given(edges.source[:count], edges.target[:count], values[:count])
         return validate(
-            "edge_bc", graph.block, result.columns, graph.comm, parameters=parameters, rounds=0, edges=given
+            "edge_bc", graph.block, result.columns, graph.comm, parameters=parameters, rounds=0, edges=edge_values
         )
 
     assert verdict(edges.values).passed
@@ -236,6 +236,6 @@ def test_what_is_refused(monkeypatch):
 def test_beside_an_emulated_gpu():
     graph = graph_of("grid", "int32")
     for name in ("bc", "edge_bc"):
-        known = dgraph.run(name, graph, weighted=True).columns[name]
-        found = flat_run(name, graph, backend=emulated.backend(), weighted=True, validate=True).columns[name]
-        np.testing.assert_array_equal(found, known)
+        on_cpu = dgraph.run(name, graph, weighted=True).columns[name]
+        column = flat_run(name, graph, backend=emulated.backend(), weighted=True, validate=True).columns[name]
+        np.testing.assert_array_equal(column, on_cpu)

@@ -228,7 +228,7 @@ def test_limits_below_zero_are_refused(line, said, capsys):
 
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(
-    ("algorithm", "given"),
+    ("algorithm", "options"),
     [
         ("bfs", {"depth_limit": -1}),
         ("bfs", {"depth_limit": 2.5}),
@@ -247,10 +247,10 @@ def test_limits_below_zero_are_refused(line, said, capsys):
         ("color", {"variant": "hybrid", "switch_round": 1.5}),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(algorithm, given):
-    name, value = list(given.items())[-1]
+def test_numbers_that_make_no_sense_are_refused(algorithm, options):
+    name, value = list(options.items())[-1]
     with pytest.raises(UsageError, match=re.escape(f"{name} = {value!r} is not ")):
-        flat_run(algorithm, "path:3", **given)
+        flat_run(algorithm, "path:3", **options)
 
 
 GROUPS = [
@@ -296,9 +296,9 @@ def test_help_of_the_whole_has_algorithms_commands_and_ten_options():
 
 
 def test_the_most_used_options_are_options():
-    known = set(re.findall(r"--?[a-z][a-z-]*", ask("sssp --help-all")))
+    options = set(re.findall(r"--?[a-z][a-z-]*", ask("sssp --help-all")))
     short = [name for form in COMMON for name in re.findall(r"--?[a-z][a-z-]*", form)]
-    assert set(short) <= known
+    assert set(short) <= options
     assert all(len(line) <= 110 for line in ask("--help").splitlines())
 
 

@@ -141,9 +141,9 @@ def one_by_one(tmp_path_factory):
 
 def check_told(mistake, text, left):
     told = text[text.index("dgraph: error: ") :]
-    at = 0
+    position = 0
     for part in mistake.says:
-        at = told.index(part, at) + len(part)
+        position = told.index(part, position) + len(part)
     assert text.count("dgraph: error: ") == 1
     assert told.count(mistake.says[0]) == 1
     assert "Traceback" not in text
@@ -249,14 +249,14 @@ SMALL_FILES = "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
 def test_a_limit_on_file_sizes(suffix, ranks, tmp_path):
     """Check that all ranks fail and remove the draft, although only some write beyond the limit."""
     line = BIG.replace("txt", suffix)
-    ran = run(dgraph_after(SMALL_FILES, line), tmp_path / "logs", ranks=ranks, cwd=made(tmp_path / "work"))
+    ran = run(dgraph_after(SMALL_FILES, line), tmp_path / "logs", ranks=ranks, cwd=folder_with_files(tmp_path / "work"))
     full(ran, f"out.{suffix} cannot be written", ranks, tmp_path / "work")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
 @pytest.mark.parametrize("ranks", [None, 4])
 def test_a_full_disk(ranks, tmp_path):
-    disk = made(tmp_path / "disk")
+    disk = folder_with_files(tmp_path / "disk")
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk], check=False).returncode:
         pytest.skip("this container may not mount")
     try:
@@ -274,6 +274,6 @@ def full(ran, says, ranks, folder, kept=frozenset()):
     assert {entry.name for entry in folder.iterdir()} == set(kept)
 
 
-def made(folder):
+def folder_with_files(folder):
     folder.mkdir()
     return folder

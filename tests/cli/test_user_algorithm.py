@@ -111,8 +111,8 @@ def test_parameters_are_options(folder, place):
     assert request.parameters == {"heaviest": 2.0, "scale": 3, "strict": True, "kind": 2}
     assert (request.sources, request.graph, request.run) == ([4, 5], "grid:3x3", {"policy": "cvc"})
     assert request.command[3] == f"{place}:Hops"
-    made = request.definition(**request.parameters, source=4)
-    assert made.settings() == {
+    algorithm = request.definition(**request.parameters, source=4)
+    assert algorithm.settings() == {
         "source": 4,
         "heaviest": 2.0,
         "scale": 3,

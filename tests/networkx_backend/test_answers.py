@@ -29,7 +29,7 @@ def _quiet():
     nx.config.warnings_to_ignore.add("cache")
 
 
-def made(kind, seed, weights, connected):
+def random_graph(kind, seed, weights, connected):
     """A graph with nodes of several types in a mixed order, loops where ``connected`` is False, isolated nodes."""
     draw = random.Random(seed)
     graph, nodes = getattr(nx, kind)(), [3, "a", (1, 2), 0, "b", 7, 2.5, "c", 1]
@@ -55,11 +55,11 @@ def plain(value):
     if isinstance(value, nx.Graph):
         return value.graph, list(value.nodes(data=True)), [*value.edges(data=True)]
     if isinstance(value, Iterator):
-        return [plain(each) for each in value]
+        return [plain(element) for element in value]
     if isinstance(value, dict):
-        return [(key, plain(each)) for key, each in value.items()]
+        return [(key, plain(element)) for key, element in value.items()]
     if isinstance(value, (list, tuple)):
-        return type(value)(plain(each) for each in value)
+        return type(value)(plain(element) for element in value)
     return value
 
 
@@ -72,9 +72,9 @@ def outcome(call):
 
 def filled(value, nodes):
     if isinstance(value, list):
-        return [filled(each, nodes) for each in value]
+        return [filled(element, nodes) for element in value]
     if isinstance(value, dict):
-        return {filled(key, nodes): each for key, each in value.items()}
+        return {filled(key, nodes): element for key, element in value.items()}
     return nodes[0] if value is A else nodes[-1] if value is B else value
 
 
@@ -99,23 +99,23 @@ def same(name, graph, arguments, got, want):
         )
     if name == "hits":  # of two close singular values NetworkX takes either, by a random start
         matrix = nx.to_numpy_array(graph)
-        hubs, authorities = ([dict(each)[node] for node in graph] for each in got)
+        hubs, authorities = ([dict(scores)[node] for node in graph] for scores in got)
         again = [matrix @ authorities, matrix.T @ hubs]
         return all(
-            ours_ == pytest.approx(each / each.sum(), abs=1e-4)
-            for ours_, each in zip((hubs, authorities), again, strict=True)
+            ours_ == pytest.approx(scores / scores.sum(), abs=1e-4)
+            for ours_, scores in zip((hubs, authorities), again, strict=True)
         )
     if name == "transitive_closure":  # NetworkX adds edges in the order of a set
         key = lambda edge: (str(edge[0]), str(edge[1]))  # noqa: E731
-        edges = [(sorted(each[2], key=key)) for each in (got, want)]
+        edges = [(sorted(edge[2], key=key)) for edge in (got, want)]
         return got[:2] == want[:2] and edges[0] == edges[1]
     if name in ROUNDED:
-        ours_, theirs = (dict(each) if isinstance(each, list) else {0: each} for each in (got, want))
+        ours_, theirs = (dict(path) if isinstance(path, list) else {0: path} for path in (got, want))
         return ours_ == pytest.approx(theirs, abs=1e-6, nan_ok=True) and (
             name == "harmonic_centrality" or list(ours_) == list(theirs)  # NetworkX goes through a set
         )
     if name in ANY_PATH and "target" in arguments and "source" in arguments:
-        ours_, theirs = (each[1] if isinstance(each, tuple) else each for each in (got, want))
+        ours_, theirs = (path[1] if isinstance(path, tuple) else path for path in (got, want))
         weight = arguments.get("weight", "weight" if name in WEIGHED else None)
         length = lambda path: nx.path_weight(simple(graph), path, "w") if weight else len(path)  # noqa: E731
         return ours_[0] == theirs[0] and ours_[-1] == theirs[-1] and length(ours_) == pytest.approx(length(theirs))
@@ -147,19 +147,19 @@ def simple(graph):
 
 def in_any_order(value):
     """Pairs of node and length, or list of nodes with equal distance, have no order that NetworkX promises."""
-    if isinstance(value, list) and value and all(isinstance(each, tuple) and len(each) == 2 for each in value):
-        return sorted(([str(key), in_any_order(each)] for key, each in value), key=str)
+    if isinstance(value, list) and value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        return sorted(([str(key), in_any_order(nodes)] for key, nodes in value), key=str)
     if isinstance(value, tuple):
-        return tuple(in_any_order(each) for each in value)
+        return tuple(in_any_order(element) for element in value)
     return value
 
 
 def sizes(value):
     """Lengths of paths in place of the paths, by node."""
     if isinstance(value, tuple):
-        return tuple(sizes(each) for each in value)
-    if isinstance(value, list) and value and all(isinstance(each, tuple) and len(each) == 2 for each in value):
-        return {key: sizes(each) for key, each in value}
+        return tuple(sizes(path) for path in value)
+    if isinstance(value, list) and value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        return {key: sizes(path) for key, path in value}
     if isinstance(value, list) and value and isinstance(value[0], list):
         return sorted(map(str, value))
     return None if isinstance(value, list) else value
@@ -170,17 +170,17 @@ def sorted_by_node(pairs):
     return tuple(map(sorted_by_node, pairs)) if isinstance(pairs, tuple) else sorted(pairs, key=str)
 
 
-def given():
+def cases():
     for name, (kinds, variants) in CASES.items():
-        found = next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
-        if found is not None:
-            known = inspect.signature(found).parameters.keys()
-            answered = [each for each in variants if each.keys() <= known and ("seed" not in each or VERSION >= (3, 6))]
+        function = next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
+        if function is not None:
+            parameters = inspect.signature(function).parameters.keys()
+            answered = [v for v in variants if v.keys() <= parameters and ("seed" not in v or VERSION >= (3, 6))]
             yield pytest.param(name, kinds, answered, id=name)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning:networkx", "ignore:\\s*bfs_predecessors:DeprecationWarning")
-@pytest.mark.parametrize(("name", "kinds", "variants"), list(given()))
+@pytest.mark.parametrize(("name", "kinds", "variants"), list(cases()))
 def test_answers_equal_networkx(name, kinds, variants):
     loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona", "maximal_independent_set")
     loops = loops and (name != "is_aperiodic" or VERSION >= (3, 5))
@@ -188,13 +188,13 @@ def test_answers_equal_networkx(name, kinds, variants):
     for kind in kinds:
         for seed, weights in enumerate(("int", "float")):
             for connected in (True, False) if loops else (True,):
-                graph = made(kind, seed, weights, connected)
+                graph = random_graph(kind, seed, weights, connected)
                 if "betweenness" in name:  # a weight of 0 is declined: NetworkX then counts paths in any order
                     more = {edge: data["weight"] + 1 for edge, data in graph.edges.items()}
                     nx.set_edge_attributes(graph, more, "weight")
                 for variant in variants:
                     arguments = {key: filled(value, list(graph)) for key, value in variant.items()}
-                    function = next(getattr(each, name) for each in MODULES if hasattr(each, name))
+                    function = next(getattr(module, name) for module in MODULES if hasattr(module, name))
                     want = outcome(lambda: function(graph, **arguments))  # noqa: B023
                     before = ours.calls.total()
                     got = outcome(lambda: function(graph, **arguments, backend="dgraph"))  # noqa: B023
@@ -241,7 +241,7 @@ def test_bipartite_graphs_are_coloured_as_networkx_does(kind):
 @pytest.mark.parametrize("weights", ["none", "int", "float"])
 def test_order_and_ties_are_networkx(name, arguments, weights):
     for seed in range(3):
-        graph = made("Graph", seed, weights, False)
+        graph = random_graph("Graph", seed, weights, False)
         call = getattr(nx, name)
         source = next(iter(graph))
         got, want = (plain(call(graph, source, **arguments, **more)) for more in ({"backend": "dgraph"}, {}))

@@ -26,24 +26,24 @@ def test_there_and_back(kind):
     graph = kind([(3, 1), (1, "x"), (1, 1), (3, 1), ("x", 3)])
     graph.add_node("alone")
     nx.set_edge_attributes(graph, 2.5, "weight")
-    found = from_networkx(graph)
-    assert (len(found), found.number_of_edges()) == (len(graph), graph.number_of_edges())
-    assert nx.utils.graphs_equal(convert_to_nx(found), graph)
-    assert list(convert_to_nx(found)) == list(graph) == list(found)
-    assert 3 in found
-    assert [] not in found
-    assert found.degree[1] == graph.degree[1]
-    assert str(found) == str(graph)
+    converted = from_networkx(graph)
+    assert (len(converted), converted.number_of_edges()) == (len(graph), graph.number_of_edges())
+    assert nx.utils.graphs_equal(convert_to_nx(converted), graph)
+    assert list(convert_to_nx(converted)) == list(graph) == list(converted)
+    assert 3 in converted
+    assert [] not in converted
+    assert converted.degree[1] == graph.degree[1]
+    assert str(converted) == str(graph)
     with pytest.raises(nx.NetworkXError, match="Frozen"):
-        found.add_edge(1, 2)
+        converted.add_edge(1, 2)
 
 
 def test_rows_keep_loops_parallel_edges_and_order():
     graph = nx.MultiDiGraph([("b", "a"), ("b", "b"), ("b", "a"), ("a", "c")])
-    found = convert_from_nx(graph, edge_attrs={"weight": 1})
-    assert found.nodes == ["b", "a", "c"]
-    assert found.offsets.tolist() == [0, 3, 4, 4]
-    assert found.targets.tolist() == [1, 1, 0, 2]
+    converted = convert_from_nx(graph, edge_attrs={"weight": 1})
+    assert converted.nodes == ["b", "a", "c"]
+    assert converted.offsets.tolist() == [0, 3, 4, 4]
+    assert converted.targets.tolist() == [1, 1, 0, 2]
 
 
 def test_views_are_read_through_their_filters():
@@ -69,11 +69,11 @@ def test_conversions_are_cached_until_the_graph_changes():
 
 def test_a_converted_graph_takes_several_calls():
     graph = nx.karate_club_graph()
-    found = from_networkx(graph, weight="weight")
-    assert nx.core_number(found) == nx.core_number(graph)
-    assert nx.pagerank(found) == pytest.approx(nx.pagerank(graph))
+    converted = from_networkx(graph, weight="weight")
+    assert nx.core_number(converted) == nx.core_number(graph)
+    assert nx.pagerank(converted) == pytest.approx(nx.pagerank(graph))
     with pytest.raises(NotImplementedError) as refused:
-        nx.dijkstra_path(found, 0, 9, weight="cost", backend="dgraph")
+        nx.dijkstra_path(converted, 0, 9, weight="cost", backend="dgraph")
     assert "without the edge attribute 'cost'" in str(refused.value.__cause__)
 
 
@@ -104,8 +104,8 @@ def test_what_cannot_be_answered_is_declined(name, arguments, why):
 def test_an_unknown_parameter_is_dropped_at_its_default(monkeypatch):
     def is_connected(G, level=0, *, mode="fast"): ...
 
-    known = SimpleNamespace(orig_func=is_connected)
-    monkeypatch.setitem(nx.utils.backends._registered_algorithms, "is_connected", known)
+    registered = SimpleNamespace(orig_func=is_connected)
+    monkeypatch.setitem(nx.utils.backends._registered_algorithms, "is_connected", registered)
     call = backend.is_connected
     assert call(from_networkx(nx.path_graph(3)), 0, mode="fast")
     for arguments in ({"level": 1}, {"mode": "slow"}):
@@ -168,8 +168,8 @@ def test_an_integer_that_no_array_holds_is_called_too_large():
 
 def test_the_functions_of_dgraph_take_a_converted_graph():
     graph = nx.Graph([("a", "b", {"weight": 2}), ("b", "c", {"weight": 3}), ("d", "d")])
-    found = dgraph.sssp(ours.from_networkx(graph), "a").to_pandas()
-    assert dict(zip(found.vertex, found.distance.fillna(-1), strict=True)) == {"a": 0, "b": 2, "c": 5, "d": -1}
+    frame = dgraph.sssp(ours.from_networkx(graph), "a").to_pandas()
+    assert dict(zip(frame.vertex, frame.distance.fillna(-1), strict=True)) == {"a": 0, "b": 2, "c": 5, "d": -1}
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])

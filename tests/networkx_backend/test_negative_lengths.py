@@ -25,8 +25,8 @@ def graph_of(kind, rng, loops):
 def outcome(name, graph, arguments, backend):
     """Return what a call returns, or the class and text of its error."""
     try:
-        found = getattr(nx, name)(graph, **arguments, backend=backend)
-        return found if isinstance(found, (int, float)) else dict(found)
+        answer = getattr(nx, name)(graph, **arguments, backend=backend)
+        return answer if isinstance(answer, (int, float)) else dict(answer)
     except nx.NetworkXException as error:
         return type(error), str(error)
 
@@ -38,9 +38,9 @@ def test_lengths(kind, loops):
     for _ in range(12):
         graph = graph_of(kind, rng, loops)
         for name, arguments in CALLS:
-            found = outcome(name, graph.copy(), arguments, "dgraph")
+            answer = outcome(name, graph.copy(), arguments, "dgraph")
             wanted = outcome(name, graph, arguments, "networkx")
-            assert found == wanted, (name, list(graph.edges.data("weight")))
+            assert answer == wanted, (name, list(graph.edges.data("weight")))
             unbounded += isinstance(wanted, tuple) and wanted[0] is nx.NetworkXUnbounded
     assert unbounded
 

@@ -7,7 +7,7 @@ import warnings
 import networkx as nx
 import pytest
 from cases import CASES
-from test_answers import MODULES, filled, made, plain, same
+from test_answers import MODULES, filled, plain, random_graph, same
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -52,7 +52,7 @@ def node_parameters():
 def test_nodes_that_are_not_in_the_graph(name, parameter):
     kinds, variants = CASES[name]
     for kind in sorted(kinds)[:2]:
-        graph = made(kind, 1, "int", True)
+        graph = random_graph(kind, 1, "int", True)
         fitting = {key: filled(value, list(graph)) for key, value in variants[0].items()}
         for node in NOT_NODES:
             arguments = fitting | {parameter: node}
@@ -69,7 +69,7 @@ def test_weights_that_are_not_numbers(name):
     kinds, variants = CASES[name]
     for weight in WEIGHTS:
         for arcs in (1, None):
-            graph = made(sorted(kinds)[0], 1, "int", True)
+            graph = random_graph(sorted(kinds)[0], 1, "int", True)
             nx.set_edge_attributes(graph, dict.fromkeys(list(graph.edges)[:arcs], weight), "weight")
             for variant in variants[-2:]:
                 arguments = {key: filled(value, list(graph)) for key, value in variant.items()}

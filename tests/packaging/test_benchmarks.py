@@ -36,11 +36,11 @@ def imported(text):
     """Yield (module, name or "") of imports of this project, also those in programs that the text holds as strings."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from ((each.name, "") for each in node.names if OURS.match(each.name))
+            yield from ((alias.name, "") for alias in node.names if OURS.match(alias.name))
         elif isinstance(node, ast.ImportFrom) and OURS.match(node.module or ""):
-            for each in node.names:
-                module = f"{node.module}.{each.name}"
-                yield (module, "") if module in PUBLIC else (node.module, each.name)
+            for member in node.names:
+                module = f"{node.module}.{member.name}"
+                yield (module, "") if module in PUBLIC else (node.module, member.name)
         elif isinstance(node, ast.Constant) and re.search(r"^ *(import|from) .*dgraph", str(node.value), re.MULTILINE):
             yield from imported(node.value)
 
@@ -91,8 +91,8 @@ def test_rounds_run_again_and_again_to_the_answer_of_a_call(device, work, parame
         assert solver.done
         with pytest.raises(UsageError, match="another Rounds"):
             solver.start()
-        (found,) = solver.fields().values()
-        np.testing.assert_array_equal(np.minimum(found, UNREACHED), np.minimum(column, UNREACHED))
+        (result,) = solver.fields().values()
+        np.testing.assert_array_equal(np.minimum(result, UNREACHED), np.minimum(column, UNREACHED))
 
 
 @on_devices

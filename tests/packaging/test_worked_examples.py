@@ -36,15 +36,15 @@ def edges():
 def graph(edges):
     comm = world()
     mine = slice(comm.rank, None, comm.size)
-    return dgraph.Graph.from_edges(*(each[mine] for each in edges), n=N, policy="cvc", device="cpu", comm=comm)
+    return dgraph.Graph.from_edges(*(column[mine] for column in edges), n=N, policy="cvc", device="cpu", comm=comm)
 
 
 @pytest.fixture(scope="module")
 def oracle(edges):
-    made = networkx.DiGraph()
-    made.add_nodes_from(range(N))
-    made.add_weighted_edges_from(zip(*(each.tolist() for each in edges), strict=True))
-    return made
+    digraph = networkx.DiGraph()
+    digraph.add_nodes_from(range(N))
+    digraph.add_weighted_edges_from(zip(*(column.tolist() for column in edges), strict=True))
+    return digraph
 
 
 def compared(result, name, want):

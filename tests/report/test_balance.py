@@ -75,7 +75,7 @@ def test_lines_are_those_of_the_template_without_comments():
     assert Candidate("persistent").lines > 100
 
 
-def made(name, seconds, memory=100, blocks=(10, 10), **facts):
+def make_cell(name, seconds, memory=100, blocks=(10, 10), **facts):
     edges = np.array(blocks, np.int64).repeat(32).reshape(len(blocks), 32)
     whole = {**spread(edges), "by_block": {"edges": edges.sum(axis=1).tolist()}}
     load = {**whole, "blocks": len(blocks), "threads": 32, "rounds": [{"round": 1, "schedule": name, **whole}]}
@@ -95,15 +95,20 @@ def made(name, seconds, memory=100, blocks=(10, 10), **facts):
 
 
 def test_places_by_time_memory_and_lines():
-    cells = [made("twc", 0.5, 90), made("vertex", 0.1, 90), made("auto", 0.3, 200), Cell(Candidate("lb"), note="cut")]
+    cells = [
+        make_cell("twc", 0.5, 90),
+        make_cell("vertex", 0.1, 90),
+        make_cell("auto", 0.3, 200),
+        Cell(Candidate("lb"), note="cut"),
+    ]
     assert ranks(cells) == [(3, 1, 2), (1, 1, 1), (2, 2, None), (None, None, None)]
 
 
 def test_the_table_says_what_is_missing_or_wrong():
     cells = [
-        made("twc", 0.5, blocks=(30, 10)),
+        make_cell("twc", 0.5, blocks=(30, 10)),
         Cell(Candidate("lb"), note="cut after 5.1 s"),
-        made("alb", 0.25, right=False),
+        make_cell("alb", 0.25, right=False),
     ]
     lines = balance.table(cells).splitlines()
     twc = dict(zip(lines[0].split(), lines[2].replace(" B ", "B ").split(), strict=False))
@@ -132,7 +137,7 @@ def test_a_run_that_takes_too_long_is_cut():
 
 
 def test_detail_has_a_histogram_that_counts_every_block():
-    text = balance.detail(made("twc", 0.5, blocks=(30, 10, 0)))
+    text = balance.detail(make_cell("twc", 0.5, blocks=(30, 10, 0)))
     rows = [line.split() for line in text[text.index("edges of a block") :].splitlines()[2:]]
     counted = [int(row[-2]) for row in rows[: rows.index([])] if row[-1].startswith("#")]
     assert sum(counted) == 3
@@ -187,7 +192,7 @@ def test_pictures(kind, tmp_path):
     pytest.importorskip("matplotlib")
     from dgraph.tools.balance.plot import write_picture
 
-    cells = [made("twc", 0.5, blocks=(30, 10)), made("alb", 0.25), Cell(Candidate("lb"), note="cut")]
+    cells = [make_cell("twc", 0.5, blocks=(30, 10)), make_cell("alb", 0.25), Cell(Candidate("lb"), note="cut")]
     file = tmp_path / f"told.{kind}"
     write_picture(cells, ABOUT, file, kind)
     data = file.read_bytes()
@@ -207,7 +212,11 @@ def test_pictures_without_matplotlib(monkeypatch, capsys, tmp_path):
 
 @pytest.mark.starts_children
 def test_a_browser_draws_the_page(browser, tmp_path):  # noqa: F811
-    cells = [made("twc", 0.5, 90, blocks=(30, 10)), made("vertex", 0.25), Cell(Candidate("lb"), note="cut after 5 s")]
+    cells = [
+        make_cell("twc", 0.5, 90, blocks=(30, 10)),
+        make_cell("vertex", 0.25),
+        Cell(Candidate("lb"), note="cut after 5 s"),
+    ]
     (tmp_path / "told.html").write_text(page(cells, ABOUT), encoding="utf-8")
     document, _ = browser(tmp_path / "told.html")
     assert 'data-drawn="yes"' in document

@@ -18,14 +18,14 @@ from dgraph.report import write_page
 def browser(tmp_path_factory):
     """Return a function from a page to its document in Chromium after the scripts ran, and a picture of it."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
+    chrome = next(filter(None, map(shutil.which, names)), None)
+    if chrome is None:
         pytest.skip(f"no browser: none of {', '.join(names)} is on PATH")
     home = tmp_path_factory.mktemp("browser")
 
     def look(file, width=1160, height=1600):
         argv = [
-            found, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={home}/data",
+            chrome, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={home}/data",
             f"--window-size={width},{height}", "--virtual-time-budget=5000", "--enable-logging=stderr",
         ]  # fmt: skip
         picture = file.with_suffix(".png")
@@ -41,15 +41,15 @@ def browser(tmp_path_factory):
 
 def colours(png):
     """Count the pixels of each colour in a PNG of 8-bit RGB or RGBA (PNG specification, sections 9 and 11)."""
-    at, raw, width, height, depth = 8, b"", 0, 0, 0
-    while at < len(png):
-        length, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
-        body = png[at + 8 : at + 8 + length]
+    offset, raw, width, height, depth = 8, b"", 0, 0, 0
+    while offset < len(png):
+        length, kind = int.from_bytes(png[offset : offset + 4], "big"), png[offset + 4 : offset + 8]
+        body = png[offset + 8 : offset + 8 + length]
         if kind == b"IHDR":
             width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
             depth = {2: 3, 6: 4}[body[9]]
         raw += body if kind == b"IDAT" else b""
-        at += 12 + length
+        offset += 12 + length
     lines = np.frombuffer(zlib.decompress(raw), np.uint8).reshape(height, 1 + width * depth)
     above, counts = np.zeros(width * depth, np.int64), defaultdict(int)
     for line in lines:
@@ -86,11 +86,11 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
                   "Bytes from rank to rank", "Peak memory, by rank", "Figures"):  # fmt: skip
         assert f"<h2>{title}</h2>" in document
     assert document.count("<canvas") == 2
-    at = [
+    places = [
         document.index(text)
         for text in ("<h1", '<p class="verdict">bound by ', '<p class="advice">try: ', 'class="cards"')
     ]
-    assert at == sorted(at), "the page begins with the verdict"
+    assert places == sorted(places), "the page begins with the verdict"
     assert "sssp on rmat:16" in document
     seen = colours(picture)
     area = {name: seen[colour] for name, colour in PART_COLOURS.items()}

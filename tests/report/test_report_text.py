@@ -118,15 +118,15 @@ def test_choices_have_their_reasons_where_there_are_several_ranks():
         {"what": "transport", "taken": "mpi-host", "reason": ""},
         {"what": "graph", "taken": "rmat:16", "reason": "the default graph"},
     ]
-    found = dict(facts(report))
-    assert found["summary"] == "reached 3", "the source has a line of its own"
-    assert found["source"] == "7: it has the most out-edges"
-    assert found["backend"] == "cpu: asked for"
-    assert ", 2 threads each; peak memory " in found["ranks"]
-    assert found["policy"] == "cvc: a hub is larger than a share"
-    assert found["transport"] == "mpi-host"
-    assert found["graph"].endswith("; the default graph")
-    assert not {"threads", "gpus"} & found.keys()
+    rows = dict(facts(report))
+    assert rows["summary"] == "reached 3", "the source has a line of its own"
+    assert rows["source"] == "7: it has the most out-edges"
+    assert rows["backend"] == "cpu: asked for"
+    assert ", 2 threads each; peak memory " in rows["ranks"]
+    assert rows["policy"] == "cvc: a hub is larger than a share"
+    assert rows["transport"] == "mpi-host"
+    assert rows["graph"].endswith("; the default graph")
+    assert not {"threads", "gpus"} & rows.keys()
     report["choices"][2:3] = [{"what": "backend", "taken": "cuda", "reason": "a GPU is there"}]
     assert dict(facts(report))["backend"] == "cuda (8 cores for 4 ranks): a GPU is there"
 
@@ -173,7 +173,7 @@ def test_of_many_rounds_the_first_the_heaviest_and_the_last_are_shown(most, ever
     assert "..." not in text
     assert 10 < len(spark) <= 60
     if every == 1:
-        assert [at for at, block in enumerate(spark) if block == "█"] == [50 * 60 // 100]
+        assert [column for column, block in enumerate(spark) if block == "█"] == [50 * 60 // 100]
 
 
 def test_a_report_without_the_heaviest_round_shows_that_of_the_rounds_kept():
@@ -213,10 +213,10 @@ def test_hosts_are_listed_with_their_ranks():
     report = four_ranks()
     host = report["hosts"][0] | {"peak_memory_bytes": 1 << 30}
     report["hosts"] = [host | {"host": f"node{i}", "cores": 8, "ranks": r} for i, r in enumerate(([0, 1, 2], [3]))]
-    found = facts(report)
-    assert ("ranks", "4 on 2 hosts") in found
-    assert ("host", "node0 (8 cores): ranks 0 to 2; peak memory 1.0 GiB") in found
-    assert ("host", "node1 (8 cores): rank 3; peak memory 1.0 GiB") in found
+    rows = facts(report)
+    assert ("ranks", "4 on 2 hosts") in rows
+    assert ("host", "node0 (8 cores): ranks 0 to 2; peak memory 1.0 GiB") in rows
+    assert ("host", "node1 (8 cores): rank 3; peak memory 1.0 GiB") in rows
     report["hosts"] = [host] * 7
     assert ("host", "and 3 more") in facts(report)
 

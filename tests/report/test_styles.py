@@ -32,10 +32,10 @@ def report(seconds, edges=1000, name="kron:10,edge_factor=16,seed=1", kernel="bf
 
 
 def printed(style, reports, capsys):
-    made = STYLES[style]()
+    printer = STYLES[style]()
     for one in reports:
-        made.run(one)
-    made.end()
+        printer.run(one)
+    printer.end()
     return capsys.readouterr().out
 
 
@@ -63,20 +63,20 @@ def test_graph500_has_the_lines_of_the_reference_code(capsys):
     assert "bfs  min_time:                  0.125" in lines
     assert "min_nedge:                      1000" in lines
     assert "bfs  harmonic_mean_TEPS:     !  4800" in lines
-    found = values(text)
+    figures = values(text)
     seconds = np.array([0.25, 0.125, 0.25]) / 1000
-    assert float(found["bfs max_TEPS"]) == 8000
-    assert float(found["bfs min_TEPS"]) == 4000
-    assert float(found["bfs harmonic_mean_TEPS"]) == pytest.approx(1 / seconds.mean(), rel=1e-5)
+    assert float(figures["bfs max_TEPS"]) == 8000
+    assert float(figures["bfs min_TEPS"]) == 4000
+    assert float(figures["bfs harmonic_mean_TEPS"]) == pytest.approx(1 / seconds.mean(), rel=1e-5)
     spread = seconds.std(ddof=1) / seconds.mean() ** 2 / math.sqrt(2)
-    assert float(found["bfs harmonic_stddev_TEPS"]) == pytest.approx(spread, rel=1e-5)
-    assert float(found["bfs stddev_validate"]) == 0
-    assert float(found["bfs mean_validate"]) == NOT_VALIDATED
+    assert float(figures["bfs harmonic_stddev_TEPS"]) == pytest.approx(spread, rel=1e-5)
+    assert float(figures["bfs stddev_validate"]) == 0
+    assert float(figures["bfs mean_validate"]) == NOT_VALIDATED
 
 
 def test_graph500_has_times_of_validation_where_there_was_one(capsys):
-    found = values(printed("graph500", [report(1, validate=2.0), report(1, validate=4.0)], capsys))
-    assert (found["bfs min_validate"], found["bfs max_validate"]) == ("2", "4")
+    figures = values(printed("graph500", [report(1, validate=2.0), report(1, validate=4.0)], capsys))
+    assert (figures["bfs min_validate"], figures["bfs max_validate"]) == ("2", "4")
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_graph500_has_times_of_validation_where_there_was_one(capsys):
     [("rmat:7,edge_factor=8.5", "7", "8.5"), ("grid:32x32", None, None), ("web.el", None, None)],
 )
 def test_graph500_names_the_scale_of_a_graph_that_has_one(name, scale, factor, capsys):
-    found = values(printed("graph500", [report(1, name=name, kernel="sssp")], capsys))
-    assert (found.get("SCALE"), found.get("edgefactor")) == (scale, factor)
-    assert found["sssp mean_time"] == "1"
-    assert found["sssp stddev_time"] == "nan"
+    figures = values(printed("graph500", [report(1, name=name, kernel="sssp")], capsys))
+    assert (figures.get("SCALE"), figures.get("edgefactor")) == (scale, factor)
+    assert figures["sssp mean_time"] == "1"
+    assert figures["sssp stddev_time"] == "nan"
 
 
 def test_a_source_without_edges_has_no_pace(capsys):
-    found = values(printed("graph500", [report(1, edges=0), report(1)], capsys))
-    assert (found["bfs min_TEPS"], found["bfs harmonic_mean_TEPS"], found["bfs max_TEPS"]) == ("0", "0", "1000")
+    figures = values(printed("graph500", [report(1, edges=0), report(1)], capsys))
+    assert (figures["bfs min_TEPS"], figures["bfs harmonic_mean_TEPS"], figures["bfs max_TEPS"]) == ("0", "0", "1000")
 
 
 def test_quartiles_lie_between_values_as_in_the_reference_code():
@@ -163,14 +163,14 @@ def test_unreached_vertices_traverse_nothing(values):
 @pytest.mark.mpi
 def test_json_is_all_that_stdout_gets(capsys):
     assert main(["bfs", "path:5", "--source", "0,4", "--format", "json"]) == 0
-    out, known = capsys.readouterr().out, Graph.load("path:5").fingerprint()
+    out, fingerprint = capsys.readouterr().out, Graph.load("path:5").fingerprint()
     if world().rank:
         assert out == ""
         return
     reports = [json.loads(line, parse_constant=pytest.fail) for line in out.splitlines()]
     assert [one["algorithm"]["parameters"]["source"] for one in reports] == [0, 4]
     assert all(one["version"] == 2 and one["outcome"]["edges_traversed"] == 4 for one in reports)
-    assert {one["graph"]["fingerprint"] for one in reports} == {known}
+    assert {one["graph"]["fingerprint"] for one in reports} == {fingerprint}
     assert all(one["graph"]["name"] == "path:5" and one["graph"]["largest_degree"] == 2 for one in reports)
 
 
@@ -181,8 +181,8 @@ def test_a_format_is_printed_by_a_quiet_run_and_the_table_is_not(capsys):
     assert main(["bfs", "kron:4", "--source", "1,2", "-q", "--format", "graph500"]) == 0
     out, errors = capsys.readouterr()
     assert errors == ""
-    found = values(out)
-    assert (found.get("SCALE"), found.get("NBFS")) == (("4", "2") if world().rank == 0 else (None, None))
+    figures = values(out)
+    assert (figures.get("SCALE"), figures.get("NBFS")) == (("4", "2") if world().rank == 0 else (None, None))
 
 
 @pytest.mark.mpi

@@ -11,7 +11,7 @@ from dgraph.report.verdict import ADVICE
 ZERO = dict.fromkeys(NAMES[:-1], 0.0)
 
 
-def made(ranks=4, cores=16, edges=(100,), sent=(0, 0), rounds=10, choices=(), series=None, **seconds):
+def timed(ranks=4, cores=16, edges=(100,), sent=(0, 0), rounds=10, choices=(), series=None, **seconds):
     """Return a report with the given seconds on every rank; a tuple has a value for each rank.
 
     Args:
@@ -48,55 +48,55 @@ def made(ranks=4, cores=16, edges=(100,), sent=(0, 0), rounds=10, choices=(), se
 CUDA = (("backend", "cuda"), ("transport", "p2p"))
 
 CASES = {
-    "compile": (made(compile=8.0, compute=2.0), "start-up", "8.00 s of 10.0 s", "compile took 8.00 s", "warmup bfs"),
-    "start": (made(compute=0.5, wall=2.0), "start-up", "1.50 s of 2.00 s", "other took 1.50 s", "--source"),
-    "load": (made(load=9.0, compute=1.0), "load", "9.00 s of 10.0 s wall time (90%)", "", "convert rmat:20 DIR"),
+    "compile": (timed(compile=8.0, compute=2.0), "start-up", "8.00 s of 10.0 s", "compile took 8.00 s", "warmup bfs"),
+    "start": (timed(compute=0.5, wall=2.0), "start-up", "1.50 s of 2.00 s", "other took 1.50 s", "--source"),
+    "load": (timed(load=9.0, compute=1.0), "load", "9.00 s of 10.0 s wall time (90%)", "", "convert rmat:20 DIR"),
     "partition": (
-        made(partition=3.0, build=2.0, compute=1.0, choices=[("policy", "metis,imbalance=1.1")]),
+        timed(partition=3.0, build=2.0, compute=1.0, choices=[("policy", "metis,imbalance=1.1")]),
         "graph construction", "(83%)", "partition 3.00 s, build 2.00 s", "-n 4 --policy metis -o DIR; or --policy oec",
     ),
-    "checkpoint": (made(checkpoint=3.0, compute=1.0), "checkpoints", "(75%)", "", "--checkpoint-every"),
-    "validate": (made(validate=3.0, compute=1.0), "validation", "3.00 s of 4.00 s", "", "--validate"),
-    "output": (made(output=3.0, compute=1.0), "output", "(75%)", "", ".npz"),
-    "compute": (made(compute=3.0, idle=0.1), "compute", "3.00 s of 3.10 s in rounds", "333 edges/s", "4 of 16 cores"),
-    "compute, all cores": (made(cores=4, compute=3.0), "compute", "(100%)", "", "--backend cuda"),
-    "compute on GPUs": (made(compute=3.0, choices=CUDA), "compute", "(100%)", "", "python -m dgraph balance"),
+    "checkpoint": (timed(checkpoint=3.0, compute=1.0), "checkpoints", "(75%)", "", "--checkpoint-every"),
+    "validate": (timed(validate=3.0, compute=1.0), "validation", "3.00 s of 4.00 s", "", "--validate"),
+    "output": (timed(output=3.0, compute=1.0), "output", "(75%)", "", ".npz"),
+    "compute": (timed(compute=3.0, idle=0.1), "compute", "3.00 s of 3.10 s in rounds", "333 edges/s", "4 of 16 cores"),
+    "compute, all cores": (timed(cores=4, compute=3.0), "compute", "(100%)", "", "--backend cuda"),
+    "compute on GPUs": (timed(compute=3.0, choices=CUDA), "compute", "(100%)", "", "python -m dgraph balance"),
     "imbalance": (
-        made(compute=(5.0, 1.0, 1.0, 1.0), idle=(0.0, 4.0, 4.0, 4.0), edges=(500, 100, 100, 100)),
+        timed(compute=(5.0, 1.0, 1.0, 1.0), idle=(0.0, 4.0, 4.0, 4.0), edges=(500, 100, 100, 100)),
         "imbalance", "3.00 s of 5.00 s in rounds (60%)", "rank 0 computed 5.00 s, the mean is 2.00 s (max/mean 2.50)",
         "--policy cvc or --policy hvc: edges of ranks have max/mean 2.50",
     ),
     "imbalance, even edges": (
-        made(compute=(5.0, 1.0, 1.0, 1.0), exchange=(0.0, 4.0, 4.0, 4.0), choices=[("policy", "cvc")]),
+        timed(compute=(5.0, 1.0, 1.0, 1.0), exchange=(0.0, 4.0, 4.0, 4.0), choices=[("policy", "cvc")]),
         "imbalance", "(60%)", "max/mean 2.50", "--policy hvc or --policy random: edges are even",
     ),
     "imbalance from round to round": (
-        made(compute=1.0, idle=4.0, series=[[float(row == column) for column in range(4)] for row in range(4)]),
+        timed(compute=1.0, idle=4.0, series=[[float(row == column) for column in range(4)] for row in range(4)]),
         "imbalance", "3.00 s of 5.00 s", "another rank is the slowest in each round", "--policy",
     ),
     "exchange of small messages": (
-        made(compute=1.0, exchange=4.0, sent=(1000, 64_000)),
+        timed(compute=1.0, exchange=4.0, sent=(1000, 64_000)),
         "exchange", "4.00 s of 5.00 s in rounds (80%)", "4,000 messages of 64 B", "fewer ranks",
     ),
     "exchange of large messages": (
-        made(compute=1.0, pack=2.0, exchange=1.0, unpack=1.0, sent=(10, 1 << 30)),
+        timed(compute=1.0, pack=2.0, exchange=1.0, unpack=1.0, sent=(10, 1 << 30)),
         "exchange", "4.00 s of 5.00 s", "102 MiB on average", "--policy cvc",
     ),
     "exchange under cvc": (
-        made(compute=1.0, exchange=4.0, sent=(10, 1 << 30), choices=[("policy", "cvc")]),
+        timed(compute=1.0, exchange=4.0, sent=(10, 1 << 30), choices=[("policy", "cvc")]),
         "exchange", "(80%)", "", "--policy hvc (0.50 mirrors a vertex now)",
     ),
     "exchange through the host": (
-        made(compute=1.0, exchange=4.0, sent=(10, 1 << 30), choices=[("backend", "cuda")]),
+        timed(compute=1.0, exchange=4.0, sent=(10, 1 << 30), choices=[("backend", "cuda")]),
         "exchange", "(80%)", "", "--transport p2p or nccl",
     ),
     "exchange of GPUs": (
-        made(compute=1.0, exchange=4.0, sent=(1000, 64_000), choices=CUDA),
+        timed(compute=1.0, exchange=4.0, sent=(1000, 64_000), choices=CUDA),
         "exchange", "(80%)", "", "--rounds local",
     ),
-    "idle": (made(compute=1.0, idle=4.0), "idle", "4.00 s of 5.00 s in rounds", "10 rounds of 500 ms", "fewer ranks"),
-    "idle GPUs": (made(compute=1.0, idle=4.0, choices=CUDA), "idle", "(80%)", "", "--rounds local"),
-    "shared cores": (made(compute=1.0, idle=4.0, cores=2), "idle", "(80%)", "", "at most 2 ranks on node"),
+    "idle": (timed(compute=1.0, idle=4.0), "idle", "4.00 s of 5.00 s in rounds", "10 rounds of 500 ms", "fewer ranks"),
+    "idle GPUs": (timed(compute=1.0, idle=4.0, choices=CUDA), "idle", "(80%)", "", "--rounds local"),
+    "shared cores": (timed(compute=1.0, idle=4.0, cores=2), "idle", "(80%)", "", "at most 2 ranks on node"),
 }  # fmt: skip
 
 
@@ -118,20 +118,20 @@ def test_every_bound_has_a_case():
 
 
 def test_rounds_are_judged_alone_where_something_else_bound_the_run():
-    lines = verdict(made(load=9.0, compute=0.1, idle=0.3))
+    lines = verdict(timed(load=9.0, compute=0.1, idle=0.3))
     assert [line.split(":")[0] for line in lines] == ["bound by load", "try", "rounds alone", "try"]
     assert "bound by idle: 300 ms of 400 ms in rounds (75%)" in lines[2]
-    assert len(verdict(made(load=9.0, compute=1e-4))) == 2, "rounds too short to judge"
-    assert len(verdict(made(load=1.0, compute=9.0))) == 2, "the rounds bound the run"
+    assert len(verdict(timed(load=9.0, compute=1e-4))) == 2, "rounds too short to judge"
+    assert len(verdict(timed(load=1.0, compute=9.0))) == 2, "the rounds bound the run"
 
 
 def test_one_rank_is_never_idle_or_uneven():
-    assert verdict(made(ranks=1, cores=8, compute=1.0))[0].startswith("bound by compute")
-    assert "1 of 8 cores" in verdict(made(ranks=1, cores=8, compute=1.0))[1]
+    assert verdict(timed(ranks=1, cores=8, compute=1.0))[0].startswith("bound by compute")
+    assert "1 of 8 cores" in verdict(timed(ranks=1, cores=8, compute=1.0))[1]
 
 
 def test_uneven_thread_blocks_ask_for_another_schedule():
-    report = made(compute=1.0, choices=CUDA)
+    report = timed(compute=1.0, choices=CUDA)
     report["ranks"][2]["load"] = {"block": {"ratio": 3.5}}
     assert "--schedule alb: thread blocks are uneven (edges max/mean 3.50)" in verdict(report)[1]
     report["ranks"][2]["load"] = {"block": {"ratio": 1.1}}
@@ -139,10 +139,10 @@ def test_uneven_thread_blocks_ask_for_another_schedule():
 
 
 def test_a_run_without_rounds_or_times_has_a_verdict():
-    assert verdict(made(load=1.0, rounds=0))[0].startswith("bound by load")
-    assert verdict(made(rounds=0)) == ["bound by nothing: the report has no times"]
+    assert verdict(timed(load=1.0, rounds=0))[0].startswith("bound by load")
+    assert verdict(timed(rounds=0)) == ["bound by nothing: the report has no times"]
 
 
 def test_a_program_of_the_user_has_no_warmup():
-    report = made(compile=8.0) | {"algorithm": {"name": "mine"}}
+    report = timed(compile=8.0) | {"algorithm": {"name": "mine"}}
     assert verdict(report)[1].endswith("python -m dgraph warmup")

@@ -29,15 +29,15 @@ A, B = np.array([5, 3, 4]), np.array([0.5, 0.25, 1])
 
 @pytest.fixture
 def columns():
-    made = []
+    calls = []
 
     def make():
-        made.append("b")
+        calls.append("b")
         return B
 
-    found = Columns({"a": A, "b": make}, np.argsort(A))
-    found.made = made
-    return found
+    lazy = Columns({"a": A, "b": make}, np.argsort(A))
+    lazy.calls = calls
+    return lazy
 
 
 @pytest.mark.parametrize("ask", [
@@ -48,13 +48,13 @@ def columns():
 def test_however_they_are_asked_for(columns, ask):
     assert list(columns) == ["a", "b"]
     assert len(columns) == 2
-    assert not columns.made
+    assert not columns.calls
     for _ in range(2):
-        found = ask(columns)
-        assert type(found) is dict
-        if found:
-            assert [values.tolist() for values in found.values()] == [[3, 4, 5], [0.25, 1, 0.5]]
-    assert columns.made == ["b"]
+        result = ask(columns)
+        assert type(result) is dict
+        if result:
+            assert [values.tolist() for values in result.values()] == [[3, 4, 5], [0.25, 1, 0.5]]
+    assert columns.calls == ["b"]
 
 
 def test_what_is_written_stays(columns):
@@ -73,7 +73,7 @@ def test_what_is_written_stays(columns):
     assert list(columns) == ["b", "c", "d"]
     columns["b"] = A
     assert "array([5, 3, 4])" in repr(columns)
-    assert not columns.made
+    assert not columns.calls
 
 
 @needs_compiler
@@ -82,52 +82,52 @@ def test_what_is_written_stays(columns):
 def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, monkeypatch):
     monkeypatch.setattr(pools, "_caches", {})
     monkeypatch.setattr(pools, "give_back", lambda *_: None)
-    given = simulated.skewed(300, 900, directed=True)
-    graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
+    edges = simulated.skewed(300, 900, directed=True)
+    graph = dgraph.Graph.from_edges(edges.src, edges.dst, n=edges.n, comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
     backend = CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device)
-    found = flat_run("bfs", graph, source=1, backend=backend)
-    levels = oracles.bfs(given.n, given.src, given.dst, 1)
-    assert given.n not in asked, "nothing of the vertices has come to the host"
-    assert found.summary["reached"] == (levels >= 0).sum()
-    assert found.summary["depth"] == levels.max()
-    src, dst = oracles.simple(given.src, given.dst)[:2]
-    assert found.report["outcome"]["edges_traversed"] == np.isin(src, np.flatnonzero(levels >= 0)).sum()
+    result = flat_run("bfs", graph, source=1, backend=backend)
+    levels = oracles.bfs(edges.n, edges.src, edges.dst, 1)
+    assert edges.n not in asked, "nothing of the vertices has come to the host"
+    assert result.summary["reached"] == (levels >= 0).sum()
+    assert result.summary["depth"] == levels.max()
+    src, dst = oracles.simple(edges.src, edges.dst)[:2]
+    assert result.report["outcome"]["edges_traversed"] == np.isin(src, np.flatnonzero(levels >= 0)).sum()
     if fetch == "short":
         pools.drop_caches(None, device.number, weakref.ref(device))
-        assert given.n in asked
+        assert edges.n in asked
         asked.clear()
-    assert np.array_equal(found.columns["distance"], np.where(levels < 0, UNREACHED, levels))
+    assert np.array_equal(result.columns["distance"], np.where(levels < 0, UNREACHED, levels))
     ones = np.ones(len(src), np.int64)
     distance = [None if level < 0 else level for level in levels.tolist()]
-    oracles.check_tree(given.n, src, dst, ones, distance, found.columns["predecessor"], 1)
-    assert (given.n in asked) == (fetch == "asked")
+    oracles.check_tree(edges.n, src, dst, ones, distance, result.columns["predecessor"], 1)
+    assert (edges.n in asked) == (fetch == "asked")
 
 
 @needs_compiler
 @pytest.mark.parametrize("renumbered", [False, True])
 def test_columns_of_a_device_pass_no_host(renumbered, monkeypatch):
     """They are in the order of the vertices, as those on the host are; so are the first rows of a repr."""
-    given = simulated.skewed(300, 900, directed=True)
-    graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
+    edges = simulated.skewed(300, 900, directed=True)
+    graph = dgraph.Graph.from_edges(edges.src, edges.dst, n=edges.n, comm=SerialComm())
     device, got, put = Device(), [], []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (got.append(array.size), get(array))[1])
-    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
+    result = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
     got.clear()
     monkeypatch.setattr(device, "put", lambda array, put_=device.put: (put.append(array), put_(array))[1])
-    there = {name: found.device_column(name) for name in ("distance", "predecessor")}
-    assert repr(found).count("\n") == 7
+    there = {name: result.device_column(name) for name in ("distance", "predecessor")}
+    assert repr(result).count("\n") == 7
     assert max(got, default=0) <= 5, "only the rows of the repr came to the host"
-    there["vertex"] = found.device_column("vertex")
-    assert any(array is found.columns["vertex"] for array in put), "what is on the host goes up"
-    levels = oracles.bfs(given.n, given.src, given.dst, 1)
+    there["vertex"] = result.device_column("vertex")
+    assert any(array is result.columns["vertex"] for array in put), "what is on the host goes up"
+    levels = oracles.bfs(edges.n, edges.src, edges.dst, 1)
     assert np.array_equal(there["distance"], np.where(levels < 0, UNREACHED, levels))
     there["distance"][:] = 7
-    assert found.columns["distance"].tolist() == np.where(levels < 0, UNREACHED, levels).tolist(), "a copy"
+    assert result.columns["distance"].tolist() == np.where(levels < 0, UNREACHED, levels).tolist(), "a copy"
     for name in ("vertex", "predecessor"):
-        assert np.array_equal(there[name], found.columns[name])
-    assert np.array_equal(found.device_column("predecessor"), there["predecessor"]), "after it was fetched, too"
+        assert np.array_equal(there[name], result.columns[name])
+    assert np.array_equal(result.device_column("predecessor"), there["predecessor"]), "after it was fetched, too"
 
 
 @needs_compiler
@@ -144,9 +144,9 @@ def test_columns_come_from_a_device_in_pieces(renumbered, order, monkeypatch):
     wanted = {name: values.copy() for name, values in dgraph.run("bfs", graph, source=1).columns.items()}
     device, whole = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (whole.append(array.size), get(array))[1])
-    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
+    result = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
     whole.clear()
-    gathered = found.gather()
+    gathered = result.gather()
     assert max(whole, default=0) <= 20
     assert len(device._downloads.slots) == downloads.SLOTS < graph.n // 20
     for name in wanted:
@@ -155,10 +155,10 @@ def test_columns_come_from_a_device_in_pieces(renumbered, order, monkeypatch):
     whole.clear()
     pools.drop_caches(None, device.number, weakref.ref(device))
     assert graph.n in whole, "the fields were there"
-    again = found.gather()
+    again = result.gather()
     for name in wanted:
         assert np.array_equal(again[name], wanted[name]), name
-        assert np.array_equal(found.columns[name], wanted[name]), name
+        assert np.array_equal(result.columns[name], wanted[name]), name
 
 
 @pytest.mark.gpu
@@ -169,12 +169,12 @@ def test_columns_of_a_gpu_are_arrays_of_cupy(algorithm, order, monkeypatch):
     monkeypatch.setattr(lazy_result, "FEW", 100)
     monkeypatch.setattr(downloads, "PIECE", 800)
     graph = dgraph.Graph.load("rmat:12", weights="1..255", order=order, device="cuda", comm=SerialComm())
-    found = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
-    there = {name: found.device_column(name) for name in found.columns}
+    result = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
+    there = {name: result.device_column(name) for name in result.columns}
     for name, column in there.items():
         assert column.__dlpack_device__()[0] == 2, "kDLCUDA"
         assert column.__cuda_array_interface__["shape"] == (graph.n,)
-        assert np.array_equal(cupy.asnumpy(cupy.from_dlpack(column)), found.columns[name]), name
+        assert np.array_equal(cupy.asnumpy(cupy.from_dlpack(column)), result.columns[name]), name
 
 
 class Late(Raw):
@@ -211,9 +211,9 @@ def test_threads_convert_pieces_from_a_few_slots(dtype, monkeypatch):
         return some.astype(np.int64) + 1
 
     for _ in range(2):
-        found = copier.fetch((values[at : at + rows] for at in range(0, values.size, rows)), slowly, values.size)
-        assert found.dtype == np.int64
-        assert np.array_equal(found, values.astype(np.int64) + 1)
+        fetched = copier.fetch((values[i : i + rows] for i in range(0, values.size, rows)), slowly, values.size)
+        assert fetched.dtype == np.int64
+        assert np.array_equal(fetched, values.astype(np.int64) + 1)
     assert gpu.bytes == downloads.SLOTS * 80
 
 
@@ -236,17 +236,17 @@ def test_whole_pieces_come_from_a_gpu_in_order():
 @pytest.mark.parametrize("renumbered", [False, True])
 def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkeypatch):
     """The sum of ranks is computed without copying them."""
-    given = simulated.skewed(300, 900, directed=True)
-    graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
+    edges = simulated.skewed(300, 900, directed=True)
+    graph = dgraph.Graph.from_edges(edges.src, edges.dst, n=edges.n, comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    found = flat_run("pagerank", graph, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
-    assert given.n not in asked
-    assert found.summary["sum"] == pytest.approx(1, rel=1e-12)
-    src, dst = oracles.simple(given.src, given.dst)[:2]
-    ranks = oracles.pagerank(given.n, src, dst, rounds=found.rounds)
-    np.testing.assert_allclose(found.columns["pagerank"], ranks, rtol=1e-12)
-    assert given.n in asked
+    result = flat_run("pagerank", graph, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
+    assert edges.n not in asked
+    assert result.summary["sum"] == pytest.approx(1, rel=1e-12)
+    src, dst = oracles.simple(edges.src, edges.dst)[:2]
+    ranks = oracles.pagerank(edges.n, src, dst, rounds=result.rounds)
+    np.testing.assert_allclose(result.columns["pagerank"], ranks, rtol=1e-12)
+    assert edges.n in asked
 
 
 @needs_compiler
@@ -254,15 +254,15 @@ def test_a_result_keeps_no_graph(monkeypatch):
     device = Device()
     graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
     backend = CudaBackend(0, 1, True, GpuPlan(), device)
-    found = flat_run("bfs", graph, source=1, backend=backend)
+    result = flat_run("bfs", graph, source=1, backend=backend)
     there = [weakref.ref(graph), *(weakref.ref(part.local) for part in graph.partitions.values())]
     gc.disable()
     try:
         del graph
-        assert not any(each() for each in there)
+        assert not any(reference() for reference in there)
     finally:
         gc.enable()
-    assert found.columns["distance"].min() == 0
+    assert result.columns["distance"].min() == 0
 
 
 @needs_compiler

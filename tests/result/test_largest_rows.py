@@ -26,8 +26,8 @@ NUMBERS = st.one_of(
 
 def wanted(values, k):
     column = pd.Series(values)
-    known = column.notna() & ~column.isin([np.inf, -np.inf]) if column.dtype.kind == "f" else column != UNREACHED
-    column = column[known].sort_values(ascending=False, kind="stable")
+    present = column.notna() & ~column.isin([np.inf, -np.inf]) if column.dtype.kind == "f" else column != UNREACHED
+    column = column[present].sort_values(ascending=False, kind="stable")
     return column.index.to_numpy()[:k]
 
 
@@ -35,10 +35,10 @@ def wanted(values, k):
 def test_pieces_give_what_a_sort_gives(values, k, first):
     before, module.FIRST = module.FIRST, first
     try:
-        found = module.largest_rows(Columns({"vertex": np.arange(len(values)), "x": values}), "x", k)
+        rows = module.largest_rows(Columns({"vertex": np.arange(len(values)), "x": values}), "x", k)
     finally:
         module.FIRST = before
-    np.testing.assert_array_equal(found, wanted(values, k))
+    np.testing.assert_array_equal(rows, wanted(values, k))
 
 
 @pytest.mark.parametrize("values", [np.arange(200_000), np.arange(200_000)[::-1], np.arange(200_000) % 7])
@@ -53,10 +53,10 @@ def test_the_top_rows_of_a_gpu_need_no_copy_of_the_column(renumbered, monkeypatc
     graph = dgraph.Graph.load("rmat:9", comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
-    top, value = found.top(3), found.value(7)
+    result = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
+    top, value = result.top(3), result.value(7)
     assert max(asked) < graph.n // 4, "a column was copied"
-    distances = found.columns["distance"]
+    distances = result.columns["distance"]
     assert value == distances[7]
     np.testing.assert_array_equal(top["vertex"], wanted(distances, 3))
     np.testing.assert_array_equal(top["distance"], distances[top["vertex"]])
@@ -67,8 +67,8 @@ def test_the_top_rows_of_a_gpu_need_no_copy_of_the_column(renumbered, monkeypatc
 def test_top_rows_on_a_gpu(algorithm):
     pytest.importorskip("cupy")
     graph = dgraph.Graph.load("rmat:18", weights="1..255", device="cuda", comm=SerialComm())
-    found = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
-    top = found.top(20)
-    name = next(each for each in found.columns if each != "vertex")
-    np.testing.assert_array_equal(top["vertex"], wanted(found.columns[name], 20))
-    np.testing.assert_array_equal(top[name], found.columns[name][top["vertex"]])
+    result = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
+    top = result.top(20)
+    name = next(column for column in result.columns if column != "vertex")
+    np.testing.assert_array_equal(top["vertex"], wanted(result.columns[name], 20))
+    np.testing.assert_array_equal(top[name], result.columns[name][top["vertex"]])

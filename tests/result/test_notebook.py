@@ -33,15 +33,15 @@ class Cells(HTMLParser):
 
 
 def test_a_run_in_a_line_and_first_rows():
-    found = dgraph.bfs(dgraph.Graph.load("path:9", comm=SerialComm()), source=7)
-    head, names, first, *_, end = repr(found).splitlines()
-    rounds = found.rounds
+    result = dgraph.bfs(dgraph.Graph.load("path:9", comm=SerialComm()), source=7)
+    head, names, first, *_, end = repr(result).splitlines()
+    rounds = result.rounds
     figures = rf"source 7; reached 9; depth 7; 1 rank; {rounds} rounds"
     assert re.fullmatch(rf"<bfs of path:9\S*; 9 vertices, 8 edges; {figures}; [\d.e-]+ m?s; converged>", head)
     assert names.split() == ["vertex", "distance", "predecessor"]
-    assert first.split() == ["0", str(found.columns["distance"][0]), str(found.columns["predecessor"][0])]
+    assert first.split() == ["0", str(result.columns["distance"][0]), str(result.columns["predecessor"][0])]
     assert end == "[5 of 9 rows]"
-    assert Cells(found._repr_html_()).cells[:3] == ["vertex", "distance", "predecessor"]
+    assert Cells(result._repr_html_()).cells[:3] == ["vertex", "distance", "predecessor"]
 
 
 def test_names_in_html_are_escaped(tmp_path):
@@ -56,12 +56,12 @@ def test_names_in_html_are_escaped(tmp_path):
 def test_one_rank_alone_may_show_its_rows():
     rank = world().rank
     columns = {"vertex": np.arange(3) + rank, "distance": np.array([1, UNREACHED, 2])}
-    found = Result("bfs", columns, world())
+    result = Result("bfs", columns, world())
     if rank == 0:
-        lines = repr(found).splitlines()
+        lines = repr(result).splitlines()
         assert lines[3].split() == ["1"], "no value, no number"
         assert len(lines) == 6
-        assert notebook.html(found)
+        assert notebook.html(result)
     world().barrier()
 
 
@@ -70,10 +70,10 @@ def test_a_run_that_a_limit_ended_warns_once():
     graph = dgraph.Graph.load("path:9")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = dgraph.pagerank(graph, max_iter=2)
+        result = dgraph.pagerank(graph, max_iter=2)
         dgraph.bfs(graph, source=0)
-    assert not found.converged
-    assert "not converged" in repr(found)
+    assert not result.converged
+    assert "not converged" in repr(result)
     assert len(caught) == (world().rank == 0)
     for warning in caught:
         assert warning.category is dgraph.ConvergenceWarning

@@ -33,17 +33,17 @@ def loaded(G, policy, comm=None):
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 def test_paths_are_shortest(algorithm, policy):
     G = grid()
-    found = dgraph.run(algorithm, loaded(G, policy), source=5)
+    result = dgraph.run(algorithm, loaded(G, policy), source=5)
     weight = "weight" if algorithm == "sssp" else None
     for target in (143, 5, np.int64(77), 6):
-        path = found.path(target)
+        path = result.path(target)
         assert path[0] == 5
         assert path[-1] == target
         assert all(type(vertex) is int for vertex in path)
         length = nx.path_weight(G, path, "weight") if weight else len(path) - 1
         assert length == nx.shortest_path_length(G, 5, target, weight)
-        assert found.value(target, "distance") == length
-    assert found.path(144) == []
+        assert result.value(target, "distance") == length
+    assert result.path(144) == []
 
 
 @pytest.mark.mpi
@@ -52,12 +52,12 @@ def test_a_path_of_names(tmp_path):
     if world().rank == 0:
         (tmp_path / "g.txt").write_text("home shop\nshop work\nhome park\npark shop\nsea lake\n")
     world().barrier()
-    found = dgraph.bfs(dgraph.Graph.load(f"{folder}/g.txt", ids="string", header=False), source="home")
-    assert found.path("work") == ["home", "shop", "work"]
-    assert found.path("lake") == []
-    assert found.value("work", "predecessor") == "shop"
+    result = dgraph.bfs(dgraph.Graph.load(f"{folder}/g.txt", ids="string", header=False), source="home")
+    assert result.path("work") == ["home", "shop", "work"]
+    assert result.path("lake") == []
+    assert result.value("work", "predecessor") == "shop"
     with pytest.raises(UsageError, match="'moon' is not a vertex"):
-        found.path("moon")
+        result.path("moon")
 
 
 @pytest.mark.mpi
@@ -67,16 +67,16 @@ def test_what_has_no_path_says_why():
         dgraph.bfs(graph, source=1, return_predecessors=False).path(2)
     with pytest.raises(UsageError, match="cc finds none; run bfs or sssp"):
         dgraph.cc(graph).path(2)
-    found = dgraph.bfs(graph, source=1)
+    result = dgraph.bfs(graph, source=1)
     with pytest.raises(UsageError, match="146 is not a vertex"):
-        found.path(146)
+        result.path(146)
     with pytest.raises(UsageError, match="'2' is not an integer"):
-        found.path("2")
+        result.path("2")
 
 
 def test_a_long_path():
-    found = dgraph.bfs(dgraph.Graph.load("path:20000", comm=SerialComm()), source=0)
-    assert found.path(19999) == list(range(20000))
+    result = dgraph.bfs(dgraph.Graph.load("path:20000", comm=SerialComm()), source=0)
+    assert result.path(19999) == list(range(20000))
 
 
 @pytest.mark.mpi_skip

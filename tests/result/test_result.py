@@ -86,8 +86,8 @@ def test_text_of_sssp_says_infinity(comm, folder):
             rows = [line.split(" ") for line in (folder / f"{file}.txt").read_text().splitlines()]
             unreached = columns[name] == (UNREACHED if dtype is int else np.inf)
             assert [word == "Infinity" for _, word in rows] == unreached.tolist()
-            found = [dtype(word) for _, word in rows if word != "Infinity"]
-            assert found == columns[name][~unreached].tolist()
+            numbers = [dtype(word) for _, word in rows if word != "Infinity"]
+            assert numbers == columns[name][~unreached].tolist()
 
 
 @pytest.mark.mpi
@@ -214,9 +214,9 @@ def test_top_takes_the_largest_and_of_equals_the_smallest_id(comm, k):
     columns["distance"] = np.where(columns["distance"] == UNREACHED, UNREACHED, columns["distance"] % 50)
     reached = np.flatnonzero(columns["distance"] != UNREACHED)
     order = reached[np.lexsort((columns["vertex"][reached], -columns["distance"][reached]))][:k]
-    found = scattered(comm, columns).top(k)
-    np.testing.assert_array_equal(found["vertex"], columns["vertex"][order])
-    np.testing.assert_array_equal(found["distance"], columns["distance"][order])
+    top = scattered(comm, columns).top(k)
+    np.testing.assert_array_equal(top["vertex"], columns["vertex"][order])
+    np.testing.assert_array_equal(top["distance"], columns["distance"][order])
 
 
 @given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=1, max_size=20))

@@ -43,13 +43,13 @@ def searched(weights=np.int64, comm=None):
     src, dst, weight = edges()
     comm = comm or world()
     mine = slice(comm.rank, None, comm.size)
-    given = [part[mine] for part in (src, dst, weight.astype(weights))]
-    found = dgraph.sssp(dgraph.Graph.from_edges(*given, n=40, comm=comm), source=0)
+    columns = [part[mine] for part in (src, dst, weight.astype(weights))]
+    result = dgraph.sssp(dgraph.Graph.from_edges(*columns, n=40, comm=comm), source=0)
     G = nx.DiGraph()
     G.add_nodes_from(range(40))
     for u, v, w in sorted(zip(src.tolist(), dst.tolist(), weight.tolist(), strict=True), reverse=True):
         G.add_edge(u, v, weight=w)  # the lightest of parallel edges comes last
-    return found, nx.single_source_dijkstra_path_length(G, 0), G
+    return result, nx.single_source_dijkstra_path_length(G, 0), G
 
 
 def named(folder):
@@ -70,10 +70,10 @@ def expected_named():
 @pytest.mark.mpi
 @pytest.mark.parametrize("weights", [np.int64, np.float64])
 def test_unreached_vertices_are_null_in_every_table(weights):
-    found, distances, _ = searched(weights)
+    result, distances, _ = searched(weights)
     root = world().size - 1
-    frame, table, polars = found.to_pandas(root), found.to_arrow(root), found.to_polars(root)
-    assert world().total(int((found.columns["distance"] >= UNREACHED).sum())) == 40 - len(distances), "a number there"
+    frame, table, polars = result.to_pandas(root), result.to_arrow(root), result.to_polars(root)
+    assert world().total(int((result.columns["distance"] >= UNREACHED).sum())) == 40 - len(distances), "a number there"
     if world().rank != root:
         assert frame is table is polars is None
         return
@@ -92,13 +92,13 @@ def test_unreached_vertices_are_null_in_every_table(weights):
 
 @pytest.mark.mpi
 def test_each_rank_may_take_its_own_rows():
-    found, *_ = searched()
-    parts = [found.to_arrow(root=None), pa.table(found)]
-    assert pl.DataFrame(found)["vertex"].to_list() == parts[0]["vertex"].to_pylist()
-    assert found.to_pandas(root=None)["vertex"].tolist() == found.columns["vertex"].tolist()
-    whole = found.to_arrow()
+    result, *_ = searched()
+    parts = [result.to_arrow(root=None), pa.table(result)]
+    assert pl.DataFrame(result)["vertex"].to_list() == parts[0]["vertex"].to_pylist()
+    assert result.to_pandas(root=None)["vertex"].tolist() == result.columns["vertex"].tolist()
+    whole = result.to_arrow()
     for part in parts:
-        rows = [row for each in world().allgather_json(part.to_pylist()) for row in each]
+        rows = [row for table in world().allgather_json(part.to_pylist()) for row in table]
         if world().rank == 0:
             assert sorted(rows, key=lambda row: row["vertex"]) == whole.to_pylist()
 
@@ -106,10 +106,10 @@ def test_each_rank_may_take_its_own_rows():
 @pytest.mark.mpi
 def test_names_are_strings(folder, monkeypatch):
     monkeypatch.setattr(arrow_tables, "CHUNK_BYTES", 100)
-    found = named(folder)
-    table, frame, polars = found.to_arrow(), found.to_pandas(), found.to_polars()
-    mine = found.to_arrow(root=None)
-    assert mine["vertex"].to_pylist() == found.columns["vertex"].tolist()
+    result = named(folder)
+    table, frame, polars = result.to_arrow(), result.to_pandas(), result.to_polars()
+    mine = result.to_arrow(root=None)
+    assert mine["vertex"].to_pylist() == result.columns["vertex"].tolist()
     if world().rank == 0:
         assert table.schema.field("vertex").type == table.schema.field("predecessor").type == pa.string()
         assert table["vertex"].num_chunks > 1
@@ -122,25 +122,25 @@ def test_names_are_strings(folder, monkeypatch):
 def test_names_that_are_not_text(folder, tmp_path):
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9 bar\nbar x\n")
     graph = dgraph.Graph.load(tmp_path / "latin.txt", ids="string", header=False, comm=SerialComm())
-    found = dgraph.cc(graph)
-    for ask in (found.to_arrow, found.to_pandas, lambda: found.save(tmp_path / "x.parquet")):
+    result = dgraph.cc(graph)
+    for ask in (result.to_arrow, result.to_pandas, lambda: result.save(tmp_path / "x.parquet")):
         with pytest.raises(DataError, match=r"caf\\xe9.* not UTF-8.*iconv"):
             ask()
     assert not (tmp_path / "x.parquet").exists()
-    found.save(tmp_path / "x.csv")
+    result.save(tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_bytes() == b"vertex,labels\nbar,bar\ncaf\xe9,bar\nx,bar\n"
-    assert r"caf\xe9" in repr(found)
+    assert r"caf\xe9" in repr(result)
 
 
 def test_arrow_takes_no_copy_and_pandas_takes_one():
-    found, *_ = searched(comm=SerialComm())
-    table = found.to_arrow()
-    for name, values in found.columns.items():
+    result, *_ = searched(comm=SerialComm())
+    table = result.to_arrow()
+    for name, values in result.columns.items():
         assert table[name].chunk(0).buffers()[1].address == values.ctypes.data
-    before = found.columns["distance"].copy()
-    frame = found.to_pandas()
+    before = result.columns["distance"].copy()
+    frame = result.to_pandas()
     frame.loc[:, "distance"] = 0
-    np.testing.assert_array_equal(found.columns["distance"], before)
+    np.testing.assert_array_equal(result.columns["distance"], before)
 
 
 def test_only_columns_of_searches_have_missing_values():
@@ -160,11 +160,11 @@ def test_only_columns_of_searches_have_missing_values():
     (lambda r: r.to_networkx(), r"networkx.*dgraph-analytics\[networkx\]"),
 ])  # fmt: skip
 def test_a_missing_package_is_named(monkeypatch, ask, extra):
-    found, *_ = searched(comm=SerialComm())
+    result, *_ = searched(comm=SerialComm())
     for name in ("pandas", "polars", "pyarrow", "networkx"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageError, match=extra):
-        ask(found)
+        ask(result)
 
 
 @pytest.mark.mpi
@@ -172,8 +172,8 @@ def test_a_missing_package_is_named(monkeypatch, ask, extra):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
 def test_files_hold_the_table(folder, monkeypatch, suffix, rows):
     monkeypatch.setattr(table_file, "ROWS", rows)
-    found, distances, _ = searched(np.float64)
-    found.save(folder / f"out.{suffix}")
+    result, distances, _ = searched(np.float64)
+    result.save(folder / f"out.{suffix}")
     text = named(folder)
     text.save(folder / f"names.{suffix}")
     if world().rank:
@@ -207,18 +207,18 @@ def test_a_full_disk_leaves_nothing(folder, monkeypatch, suffix):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    found, *_ = searched()
+    result, *_ = searched()
     monkeypatch.setattr(table_file.TableFile, "add", full)
     with pytest.raises(OutputError, match="No space left on device"):
-        found.save(folder / f"out.{suffix}")
+        result.save(folder / f"out.{suffix}")
     world().barrier()
     assert os.listdir(folder) == []
 
 
 @pytest.mark.mpi
 def test_networkx_graphs_get_attributes():
-    found, distances, G = searched()
-    tree, filled = found.to_networkx(), found.to_networkx(G)
+    result, distances, G = searched()
+    tree, filled = result.to_networkx(), result.to_networkx(G)
     if world().rank:
         assert tree is filled is None
         return
@@ -239,9 +239,9 @@ def test_networkx_graphs_get_attributes():
 def test_pandas_reads_integers_with_nulls_exactly(suffix, tmp_path):
     low = 2**60
     graph = dgraph.Graph.from_edges([low + 1, low + 3], [low + 3, low + 7], sparse_ids=True, comm=SerialComm())
-    found = dgraph.bfs(graph, low + 3)
-    found.save(tmp_path / f"r{suffix}")
+    result = dgraph.bfs(graph, low + 3)
+    result.save(tmp_path / f"r{suffix}")
     read = (pd.read_parquet if suffix == ".parquet" else pd.read_feather)(tmp_path / f"r{suffix}")
-    for frame in (read, found.to_arrow().to_pandas()):
-        pd.testing.assert_frame_equal(frame, found.to_pandas())
+    for frame in (read, result.to_arrow().to_pandas()):
+        pd.testing.assert_frame_equal(frame, result.to_pandas())
     assert read.predecessor.tolist() == [pd.NA, pd.NA, low + 3]

@@ -32,8 +32,8 @@ RUNS = [
     ("pagerank", {"personalization": {5: 1.0, np.int64(9): 3}}),
     *(
         (name, {"hits": {"tol": 1e-3}, "bc": {"k": 40}, "edge_bc": {"k": 40}}.get(name, {}))
-        for name, each in ALGORITHMS.items()
-        if not each.needs_source and name not in ("cc", "pagerank")
+        for name, algorithm in ALGORITHMS.items()
+        if not algorithm.needs_source and name not in ("cc", "pagerank")
     ),
 ]
 
@@ -62,52 +62,52 @@ def pair(client):
     return there, dgraph.Graph.from_pandas(frame, "who", "whom", "minutes", directed=False, merge="sum")
 
 
-def same_columns(found, wanted):
-    assert list(found) == list(wanted)
+def same_columns(columns, wanted):
+    assert list(columns) == list(wanted)
     for name in wanted:
-        assert found[name].dtype == wanted[name].dtype, name
-        np.testing.assert_array_equal(found[name], wanted[name])
+        assert columns[name].dtype == wanted[name].dtype, name
+        np.testing.assert_array_equal(columns[name], wanted[name])
 
 
-def same(found, wanted, tmp_path):
+def same(answer, wanted, tmp_path):
     """Check that two results cannot be told apart by what they offer."""
     column = list(wanted.columns)[1]
-    assert repr(found).splitlines()[1:] == repr(wanted).splitlines()[1:]
-    same_columns(found.top(4), wanted.top(4))
+    assert repr(answer).splitlines()[1:] == repr(wanted).splitlines()[1:]
+    same_columns(answer.top(4), wanted.top(4))
     vertex = wanted.columns["vertex"][3]
     vertex = vertex if isinstance(vertex, str) else int(vertex)
-    assert found.value(vertex) == wanted.value(vertex)
-    same_columns(found.gather(), wanted.gather())
-    same_columns(found.columns, wanted.columns)
-    assert found.to_arrow().equals(wanted.to_arrow())
-    assert pa.table(found).equals(pa.table(wanted))
-    pandas.testing.assert_frame_equal(found.to_pandas(), wanted.to_pandas())
-    assert found.to_polars().equals(wanted.to_polars())
-    same_columns(found.top(4, column), wanted.top(4, column))
-    assert found.value(vertex, column) == wanted.value(vertex, column)
-    assert sorted(found.to_networkx().nodes(data=True)) == sorted(wanted.to_networkx().nodes(data=True))
-    for name, result in (("there.csv", found), ("here.csv", wanted)):
+    assert answer.value(vertex) == wanted.value(vertex)
+    same_columns(answer.gather(), wanted.gather())
+    same_columns(answer.columns, wanted.columns)
+    assert answer.to_arrow().equals(wanted.to_arrow())
+    assert pa.table(answer).equals(pa.table(wanted))
+    pandas.testing.assert_frame_equal(answer.to_pandas(), wanted.to_pandas())
+    assert answer.to_polars().equals(wanted.to_polars())
+    same_columns(answer.top(4, column), wanted.top(4, column))
+    assert answer.value(vertex, column) == wanted.value(vertex, column)
+    assert sorted(answer.to_networkx().nodes(data=True)) == sorted(wanted.to_networkx().nodes(data=True))
+    for name, result in (("there.csv", answer), ("here.csv", wanted)):
         result.save(tmp_path / name, column if wanted.edges else None)  # services return no values of edges
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
-    assert (found.summary, found.rounds, found.converged) == (wanted.summary, wanted.rounds, wanted.converged)
-    assert found.report["graph"]["fingerprint"] == wanted.report["graph"]["fingerprint"]
+    assert (answer.summary, answer.rounds, answer.converged) == (wanted.summary, wanted.rounds, wanted.converged)
+    assert answer.report["graph"]["fingerprint"] == wanted.report["graph"]["fingerprint"]
 
 
-@pytest.mark.parametrize(("name", "given"), RUNS, ids=[f"{name}{i}" for i, (name, _) in enumerate(RUNS)])
-def test_answers_are_those_of_a_local_run(rome, local, tmp_path, name, given):
-    found, wanted = getattr(dgraph, name)(rome, **given), getattr(dgraph, name)(local, **given)
-    same(found, wanted, tmp_path)
+@pytest.mark.parametrize(("name", "parameters"), RUNS, ids=[f"{name}{i}" for i, (name, _) in enumerate(RUNS)])
+def test_answers_are_those_of_a_local_run(rome, local, tmp_path, name, parameters):
+    answer, wanted = getattr(dgraph, name)(rome, **parameters), getattr(dgraph, name)(local, **parameters)
+    same(answer, wanted, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["sssp", "cc"])
 def test_answers_with_names(pair, tmp_path, name):
-    given = {"source": "ann"} if name == "sssp" else {}
-    found, wanted = dgraph.run(name, pair[0], **given), dgraph.run(name, pair[1], **given)
-    same(found, wanted, tmp_path)
+    parameters = {"source": "ann"} if name == "sssp" else {}
+    answer, wanted = dgraph.run(name, pair[0], **parameters), dgraph.run(name, pair[1], **parameters)
+    same(answer, wanted, tmp_path)
     if name == "sssp":
-        assert found.path("cy, jr") == ["ann", "cy, jr"]
-        assert found.path("yan") == []
-        assert found.value("yan") == np.iinfo(np.int64).max
+        assert answer.path("cy, jr") == ["ann", "cy, jr"]
+        assert answer.path("yan") == []
+        assert answer.value("yan") == np.iinfo(np.int64).max
 
 
 def test_a_path_is_the_local_one(rome, local):
@@ -223,7 +223,7 @@ def test_a_run_that_a_limit_ended_warns(rome):
 def test_edges_are_visible_at_their_version(client):
     graph = client.load("changing", "path:50")
     longer = graph.with_edges(np.array([[0, 40], [3, 9]]))
-    assert [dgraph.bfs(each, 0).value(40) for each in (longer, graph.at(1), graph)] == [1, 40, 1]
+    assert [dgraph.bfs(version, 0).value(40) for version in (longer, graph.at(1), graph)] == [1, 40, 1]
     shorter = longer.with_edges(remove=[[0, 40]])
     assert dgraph.bfs(shorter, 0).value(40) == 35
     assert dgraph.bfs(longer, 0).value(40) == 1
@@ -247,27 +247,27 @@ def test_options_and_a_certificate(rome):
 
 
 def test_jobs_are_listed_newest_first(client, rome):
-    made = [rome.submit("bfs", source=source) for source in (1, 2, 3)]
-    assert [job.wait().record["summary"]["source"] for job in made] == [1, 2, 3]
+    jobs = [rome.submit("bfs", source=source) for source in (1, 2, 3)]
+    assert [job.wait().record["summary"]["source"] for job in jobs] == [1, 2, 3]
     listed = [job.id for job, _ in zip(client.jobs(), range(3), strict=False)]
-    assert listed == [job.id for job in reversed(made)]
-    assert client.job(made[0].id).result().top(1).keys() == {"vertex", "distance"}
+    assert listed == [job.id for job in reversed(jobs)]
+    assert client.job(jobs[0].id).result().top(1).keys() == {"vertex", "distance"}
     assert {job.state for job in client.jobs(state="failed")} <= {"failed"}
 
 
 def test_threads_share_a_client(rome, local):
     wanted = {source: dgraph.bfs(local, source).summary for source in range(1, 9)}
-    found = {}
+    summaries = {}
 
     def work(source):
-        found[source] = dgraph.bfs(rome, source).summary
+        summaries[source] = dgraph.bfs(rome, source).summary
 
     threads = [threading.Thread(target=work, args=(source,)) for source in wanted]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert found == wanted
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert summaries == wanted
 
 
 def test_tcp_needs_a_token(live, tmp_path):

@@ -20,18 +20,18 @@ MANY = 1050
 
 def connected(address):
     host, _, port = address.removeprefix("http://").rpartition(":")
-    found = socket.create_connection((host, int(port)))
-    found.settimeout(20)
-    return found
+    connection = socket.create_connection((host, int(port)))
+    connection.settimeout(20)
+    return connection
 
 
 def answered(raw):
     """Return what a server sent until it closed the connection."""
-    found = b""
+    received = b""
     with contextlib.suppress(ConnectionError):
         while part := raw.recv(65536):
-            found += part
-    return found
+            received += part
+    return received
 
 
 def sent(raw, block, most):
@@ -78,18 +78,18 @@ def test_bytes_beside_bodies_are_limited_with_and_without_a_token(tmp_path):
 @pytest.mark.parametrize("first", [b"", HEAD + b"\r\n", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
 def test_connections_without_a_token_leave_the_port_usable(tmp_path, first):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.ExitStack() as held, serving_process(tmp_path) as (address, token, http):
+    with contextlib.ExitStack() as connections, serving_process(tmp_path) as (address, token, http):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(4 * MANY, hard), hard))  # of this process, not of the front
         for _ in range(MANY):
-            raw = held.enter_context(connected(address))
+            raw = connections.enter_context(connected(address))
             raw.sendall(first)
         assert http.get("/v1/graphs").status_code == 200  # its connection is older than all strangers
         with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=20) as later:
             assert later.get("/v1/graphs").status_code == 200
-            raw = held.enter_context(connected(address))
+            raw = connections.enter_context(connected(address))
             raw.sendall(b"GET /v1/graphs HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b" 401 " in raw.recv(65536)
-        held.close()
+        connections.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(logged(tmp_path)) < 20
 

@@ -95,7 +95,7 @@ async def test_cancelled_jobs_stay_in_the_history(one):
         answer = await one.http.delete(f"/v1/jobs/{id}")
         assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
     listed = (await one.http.get("/v1/jobs?state=cancelled")).json()["jobs"]
-    assert [each["id"] for each in listed] == [queued, running]
+    assert [job["id"] for job in listed] == [queued, running]
     one.ranks.gate.set()
     assert (await one.job("?wait=5", source=3)).status_code == 200
     assert list(one.service.settings.spool.glob("*")) == [one.service.results.path((await _last(one))["id"])]
@@ -144,7 +144,7 @@ async def test_pages_go_through_all_jobs_once(one):
         page = (
             await one.http.get(f"/v1/jobs?limit=3&graph=g&cursor={cursor}" if cursor else "/v1/jobs?limit=3")
         ).json()
-        seen += [each["id"] for each in page["jobs"]]
+        seen += [job["id"] for job in page["jobs"]]
         cursor = page["cursor"]
     assert seen == ids[::-1]
     assert (await one.http.get("/v1/jobs?graph=h")).json()["jobs"] == []
@@ -213,8 +213,8 @@ async def test_a_refused_batch_of_edges_uses_no_version(one):
     one.ranks.refused = "an edge that is not there"
     refused = await one.http.post(url, json=batch)
     assert (refused.status_code, refused.json()["detail"]) == (422, "an edge that is not there")
-    found = (await one.http.get("/v1/graphs/g")).json()
-    assert (found["state"], found["version"], found["versions"], found["error"]) == ("ready", 1, [1], None)
+    graph = (await one.http.get("/v1/graphs/g")).json()
+    assert (graph["state"], graph["version"], graph["versions"], graph["error"]) == ("ready", 1, [1], None)
     one.ranks.refused = None
     assert (await one.http.post(url, json=batch)).json()["version"] == 2
     one.ranks.refused = "another"

@@ -22,10 +22,10 @@ from dgraph.service.front.settings import Settings, take_state
 def closed(raw, seconds):
     """Return what a server sent until it closed the connection."""
     raw.settimeout(seconds)
-    found = b""
+    received = b""
     while part := raw.recv(65536):
-        found += part
-    return found
+        received += part
+    return received
 
 
 @pytest.mark.exhaustive

@@ -37,8 +37,8 @@ async def test_the_service_is_ready_while_a_graph_loads_and_while_graphs_are_ope
     one.ranks.die()
     assert (await one.http.get("/readyz")).status_code == 503
     one.ranks.become("up")
-    found = (await one.http.get("/v1/graphs/h")).json()["state"], (await one.http.get("/readyz")).status_code
-    assert found == ("loading", 200)
+    states = (await one.http.get("/v1/graphs/h")).json()["state"], (await one.http.get("/readyz")).status_code
+    assert states == ("loading", 200)
     one.ranks.gate.set()
 
 
@@ -47,7 +47,7 @@ def test_after_a_restart_queued_jobs_run_and_the_running_one_has_failed(tmp_path
         async with front(tmp_path) as one:
             await one.load()
             done = (await one.job("?wait=5")).json()["id"]
-            held = (await one.job("?wait=5&top=2", source=7)).json()["id"]
+            finished = (await one.job("?wait=5&top=2", source=7)).json()["id"]
             equal = (await one.job("?wait=5")).json()["id"]
             one.ranks.gate.clear()
             running, queued = await one.running_and_queued()
@@ -67,7 +67,7 @@ def test_after_a_restart_queued_jobs_run_and_the_running_one_has_failed(tmp_path
                 assert kept == {"columns": table(0).to_pydict(), "rows": 50}
             assert {path.stem for path in one.service.settings.spool.iterdir()} == {done, queued}
             assert one.service.results.bytes == sum(p.stat().st_size for p in one.service.settings.spool.iterdir())
-            lost = await one.http.get(f"/v1/jobs/{held}/result")
+            lost = await one.http.get(f"/v1/jobs/{finished}/result")
             assert lost.status_code == 410
             assert "the service ended while the ranks held it" in lost.json()["detail"]
             again = (await one.job("?wait=5&top=1")).json()

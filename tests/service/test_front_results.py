@@ -152,15 +152,15 @@ def test_selections_agree_with_sorting(tmp_path, layout):
         writer.write_table(rows, max_chunksize=700)
     frame = rows.to_pandas().dropna().sort_values(["distance", "vertex"], ascending=[False, True])
     for k in (0, 1, 100, 5000):
-        found = selected(rows, Selection(top=k)).to_pandas()
-        assert found["vertex"].tolist() == frame["vertex"].tolist()[:k]
+        selection = selected(rows, Selection(top=k)).to_pandas()
+        assert selection["vertex"].tolist() == frame["vertex"].tolist()[:k]
     start, length = stream_of(path)
     assert pa.ipc.open_stream(path.read_bytes()[start : start + length]).read_all().equals(rows)
     asked = rng.permutation(vertex)[:50].tolist()
-    found = Lookup(path).find(asked)
-    assert found["vertex"] == asked
+    selection = Lookup(path).find(asked)
+    assert selection["vertex"] == asked
     by_vertex = dict(zip(vertex.tolist(), rows["distance"].to_pylist(), strict=True))
-    assert found["distance"] == [by_vertex[each] for each in asked]
+    assert selection["distance"] == [by_vertex[v] for v in asked]
 
 
 def test_infinities_and_words_are_json():

@@ -80,8 +80,8 @@ def test_services_of_one_host_have_cookies_of_their_own(tmp_path):
             (tmp_path / "b").mkdir()
             async with front(tmp_path / "b") as two, one.tcp(None) as browser, two.tcp(None) as other:
                 browser.cookies.jar = other.cookies.jar  # a browser sends cookies of a host to all its ports
-                for client, each in ((browser, one), (other, two)):
-                    url = f"/login?token={each.service.doors.new_login()}"
+                for client, service in ((browser, one), (other, two)):
+                    url = f"/login?token={service.service.doors.new_login()}"
                     assert (await client.get(url)).status_code == 303
                 assert len(browser.cookies) == 2
                 for client in (browser, other):
@@ -89,8 +89,8 @@ def test_services_of_one_host_have_cookies_of_their_own(tmp_path):
                 cookies = "; ".join(
                     ["bad", 'x="a;b', "=", *(f"{name}={text}" for name, text in browser.cookies.items())]
                 )
-                for each in (one, two):
-                    async with each.tcp(None, Cookie=cookies) as client:
+                for service in (one, two):
+                    async with service.tcp(None, Cookie=cookies) as client:
                         assert (await client.get("/v1/graphs")).status_code == 200
         async with front(tmp_path) as one:
             assert one.service.doors.cookie in browser.cookies  # the same after a restart
@@ -146,7 +146,7 @@ def test_tokens_may_be_short_and_have_roles(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("a\nb read\nc admin\n")
     path.chmod(0o600)
-    assert [each.role for each in read_tokens(path).values()] == ["admin", "read", "admin"]
+    assert [principal.role for principal in read_tokens(path).values()] == ["admin", "read", "admin"]
 
 
 def test_an_open_address_needs_a_token_file(tmp_path):

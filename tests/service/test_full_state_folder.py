@@ -130,8 +130,8 @@ async def test_loads_end_when_the_disk_is_full(one):
         one.ranks.load = failing
         await one.http.post("/v1/graphs", json={"name": "g", "source": "path:5"})
         parked = await one.job()
-        found = await one.ready()
-        assert (found["state"], found["error"]["kind"]) == ("failed", kind)
+        graph = await one.ready()
+        assert (graph["state"], graph["error"]["kind"]) == ("failed", kind)
         if parked.status_code == 202:
             await one.state(parked.json()["id"], "failed")
     assert one.service.ranks.turn.locked() is False

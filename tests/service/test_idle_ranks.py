@@ -82,7 +82,7 @@ def test_results_move_to_the_host_and_memory_to_the_gpu(gpu):
     for job in ("first", "second"):
         columns = Columns({"vertex": np.arange(2), "distance": lambda job=job: calls.append(job) or np.zeros(2)})
         results.hold(job, SimpleNamespace(columns=columns), 2)
-    graphs = [SimpleNamespace(kept_backend=each) for each in (None, engine if gpu else None)]
+    graphs = [SimpleNamespace(kept_backend=engine_kept) for engine_kept in (None, engine if gpu else None)]
     state = RankState(SerialComm(), "auto", graphs, results)
     for _ in range(2):
         assert len(list(state.rest())) == (2 if gpu else 0)

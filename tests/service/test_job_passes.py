@@ -18,8 +18,8 @@ pytestmark = pytest.mark.mpi_skip
 
 
 def run(source, id=1, **more):
-    given = {"op": "run", "graph": "g", "version": 1, "algorithm": "bfs", "mode": "stream", "top": 3, "keep": True}
-    return given | {"id": id, "job": str(id), "parameters": {"source": source}} | more
+    message = {"op": "run", "graph": "g", "version": 1, "algorithm": "bfs", "mode": "stream", "top": 3, "keep": True}
+    return message | {"id": id, "job": str(id), "parameters": {"source": source}} | more
 
 
 class Link:
@@ -44,9 +44,9 @@ class Link:
 
 @pytest.fixture
 def state(tmp_path):
-    made = RankState(SerialComm(), "cpu")
-    made.graphs.hold("g", 1, Graph.load("path:50", device=Cpu(threads=1)), tmp_path)
-    return made
+    rank_state = RankState(SerialComm(), "cpu")
+    rank_state.graphs.hold("g", 1, Graph.load("path:50", device=Cpu(threads=1)), tmp_path)
+    return rank_state
 
 
 def alone(state, request, observer):
@@ -63,7 +63,7 @@ def test_neighbours_of_one_kind_are_grouped():
 def test_a_pass_answers_each_job(state):
     link = Link()
     carry_out(state, [run(source, source) for source in (40, 10, 45)], link, alone)
-    assert {id: (each["top"]["vertex"], each["rounds"]) for id, each in link.answers.items()} == {
+    assert {id: (answer["top"]["vertex"], answer["rounds"]) for id, answer in link.answers.items()} == {
         40: ([0, 1, 2], 42), 10: ([49, 48, 47], 41), 45: ([0, 1, 2], 47),
     }  # fmt: skip
     assert [state.results.find(str(source)).summary["depth"] for source in (40, 10, 45)] == [40, 39, 45]

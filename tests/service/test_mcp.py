@@ -22,7 +22,7 @@ def talk(address, *calls):
     async def conversation():
         async with mcp.Client(server) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            return tools, [await client.call_tool(name, given) for name, given in calls]
+            return tools, [await client.call_tool(name, arguments) for name, arguments in calls]
 
     return asyncio.run(conversation())
 
@@ -72,7 +72,7 @@ def over_http(app, token, *calls, mode="auto"):
         async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
             link = streamable_http_client("http://localhost:8484/mcp", http_client=http)
             async with mcp.Client(link, mode=mode) as client:
-                return [await client.call_tool(name, given) for name, given in calls]
+                return [await client.call_tool(name, arguments) for name, arguments in calls]
 
     return conversation()
 

@@ -23,8 +23,8 @@ def kept(client):
 def test_answers_are_networkx_own_and_a_graph_is_sent_once(configured):
     G = nx.gnm_random_graph(300, 500, seed=3)  # with isolated nodes
     before = kept(configured)
-    found = nx.single_source_shortest_path_length(G, 5, backend="dgraph")
-    assert found == nx.single_source_shortest_path_length(G, 5)
+    lengths = nx.single_source_shortest_path_length(G, 5, backend="dgraph")
+    assert lengths == nx.single_source_shortest_path_length(G, 5)
     assert set(map(frozenset, nx.connected_components(G, backend="dgraph"))) == set(
         map(frozenset, nx.connected_components(G))
     )
@@ -41,8 +41,8 @@ def test_weights_and_loops(configured):
     G = nx.gnm_random_graph(100, 400, seed=4, directed=True)
     for u, v, data in G.edges(data=True):
         data["weight"] = (7 * u + 3 * v) % 11 + 1
-    found = nx.single_source_dijkstra_path_length(G, 5, backend="dgraph")
-    assert found == nx.single_source_dijkstra_path_length(G, 5)
+    lengths = nx.single_source_dijkstra_path_length(G, 5, backend="dgraph")
+    assert lengths == nx.single_source_dijkstra_path_length(G, 5)
     before = kept(configured)
     G.add_edge(5, 5, weight=1)
     ranks = nx.pagerank(G, backend="dgraph", tol=1e-10)

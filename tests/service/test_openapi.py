@@ -35,8 +35,8 @@ GET /metrics
 
 @serving
 async def test_the_document_has_every_route_with_its_problems(one):
-    found = (await one.http.get("/openapi.json")).json()
-    routes = {(method.upper(), path): each for path, one in found["paths"].items() for method, each in one.items()}
+    document = (await one.http.get("/openapi.json")).json()
+    routes = {(method.upper(), path): row for path, one in document["paths"].items() for method, row in one.items()}
     assert set(map(tuple, (line.split() for line in ROUTES.strip().splitlines()))) <= set(routes)
     for (method, path), operation in routes.items():
         assert operation.get("summary"), path
@@ -47,8 +47,8 @@ async def test_the_document_has_every_route_with_its_problems(one):
         for status, answer in operation["responses"].items():
             if status.startswith("4"):
                 assert list(answer["content"]) == ["application/problem+json"], (method, path, status)
-    names = set(re.findall(r"#/components/schemas/(\w+)", str(found)))
-    assert names <= set(found["components"]["schemas"])
+    names = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
+    assert names <= set(document["components"]["schemas"])
 
 
 @serving
@@ -70,14 +70,14 @@ async def test_the_schemas_of_algorithms_are_those_of_the_register(one):
 
     from dgraph.algorithms import ALGORITHMS
 
-    found = (await one.http.get("/v1/algorithms")).json()["algorithms"]
-    assert [each["name"] for each in found] == list(ALGORITHMS)
-    for each in found:
-        Draft202012Validator.check_schema(each["parameters"])
-        known = ALGORITHMS[each["name"]].parameters.values()
-        assert set(each["parameters"]["properties"]) == {known.name for known in known if not known.on_host}
-        assert "vertex" in each["columns"]["properties"]
-    bfs = next(each for each in found if each["name"] == "bfs")
+    schemas = (await one.http.get("/v1/algorithms")).json()["algorithms"]
+    assert [schema["name"] for schema in schemas] == list(ALGORITHMS)
+    for entry in schemas:
+        Draft202012Validator.check_schema(entry["parameters"])
+        parameters = ALGORITHMS[entry["name"]].parameters.values()
+        assert set(entry["parameters"]["properties"]) == {p.name for p in parameters if not p.on_host}
+        assert "vertex" in entry["columns"]["properties"]
+    bfs = next(schema for schema in schemas if schema["name"] == "bfs")
     check = Draft202012Validator(bfs["parameters"]).is_valid
     assert check({"source": 3, "depth_limit": None})
     assert not check({})

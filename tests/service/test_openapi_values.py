@@ -66,7 +66,7 @@ class Request:
         self.json = isinstance(body, (dict, list))
         if isinstance(body, dict) and "graph" in body:
             body = body | {"graph": "g"}
-        choices = [("path", name) for name in parts] + [("query", each.name) for each in operation.query]
+        choices = [("path", name) for name in parts] + [("query", parameter.name) for parameter in operation.query]
         choices += [("body", place) for place in places(body)] if self.json else []
         kind, place = random.choice(choices) if choices else (None, None)
         value = random.choice(values)
@@ -96,10 +96,10 @@ def test_hostile_values_in_every_place_are_answered_as_documented(tmp_path):
         document = http.get("/openapi.json").json()
         assert http.post("/v1/graphs", json={"name": "g", "source": "path:9"}).status_code == 202
         job = {"graph": "g", "algorithm": "bfs", "parameters": {"source": 1}}
-        known = {"name": "g", "id": http.post("/v1/jobs?wait=10", json=job).json()["id"]}
+        existing = {"name": "g", "id": http.post("/v1/jobs?wait=10", json=job).json()["id"]}
         values, random = [*NUMBERS, *TEXTS, *OTHERS, *edges_of_ranges(document)], Random(1)
-        operations = [found.ok() for found in schemathesis.openapi.from_dict(document).get_all_operations()]
-        operations = [each for each in operations if not each.path.endswith("/events")]
+        operations = [documented.ok() for documented in schemathesis.openapi.from_dict(document).get_all_operations()]
+        operations = [listed for listed in operations if not listed.path.endswith("/events")]
         until, statuses = time.monotonic() + SECONDS, set()
 
         def compare(operation, request, answer):
@@ -112,7 +112,7 @@ def test_hostile_values_in_every_place_are_answered_as_documented(tmp_path):
                 assert answer.status_code in (400, 422), (request, answer.text[:600])
 
         def check(operation):
-            names = {"name": "other", "id": "other"} if operation.method in ("delete", "put") else known
+            names = {"name": "other", "id": "other"} if operation.method in ("delete", "put") else existing
 
             @seed(1)
             @settings(

@@ -138,7 +138,7 @@ def test_a_run_goes_on_after_a_rank_was_killed(tmp_path):
     with started(tmp_path, "--device", "cpu") as live, dgraph.connect(live.unix, patience=60) as client:
         graph = client.load("g", "grid:40x40")
         words = str(tmp_path / "state" / "ranks.sock").encode()
-        (rank,) = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/cmdline") if words in lines(each)]
+        (rank,) = [int(file.parent.name) for file in Path("/proc").glob("[0-9]*/cmdline") if words in lines(file)]
         killer = threading.Thread(target=kill)
         killer.start()
         slow = dgraph.pagerank(graph, tol=0.0, max_iter=200_000)

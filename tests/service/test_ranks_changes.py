@@ -23,9 +23,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module", params=[1, 2])
 def served(request, tmp_path_factory):
-    made = Served(tmp_path_factory.mktemp("state"), request.param)
-    yield made
-    made.stop()
+    server = Served(tmp_path_factory.mktemp("state"), request.param)
+    yield server
+    server.stop()
 
 
 def write(path, stream, **columns):
@@ -53,8 +53,8 @@ def test_two_changes_survive_a_reopening_without_their_base(served):
     for _ in range(2):
         for version, distances in wanted.items():
             served.run("path", "bfs", job="d", version=version, parameters={"source": 0}, keep=True)
-            found = served.call("lookup", job="d", vertices=list(range(len(distances))))["columns"]["distance"]
-            assert found == distances, version
+            distances_now = served.call("lookup", job="d", vertices=list(range(len(distances))))["columns"]["distance"]
+            assert distances_now == distances, version
         served.call("drop", graph="path")
         for version in wanted:
             assert served.reopen("path", version)["columns"] == ["hops"]

@@ -119,11 +119,11 @@ def test_a_graph_that_only_the_gpu_holds_makes_room_and_comes_back(gpu, monkeypa
     state, refused = RankState(SerialComm(), "cuda"), []
     state.graphs.reopen = partial(graph_operations.reopened, state)
 
-    def short_of_memory(*given, **more):
+    def short_of_memory(*arguments, **more):
         if len(refused) < 2:
             refused.append(len(list(state.graphs)))
             raise OutOfMemory("no memory")
-        return solve(*given, **more)
+        return solve(*arguments, **more)
 
     for name in ("old", "older", "g"):
         request = {"graph": name, "version": 1, "source": SPEC, "store": str(tmp_path / name / "1")}
@@ -157,8 +157,8 @@ def test_jobs_on_a_gpu_end(tmp_path):
             served.load(name, spec)
             want = expected(dgraph.Graph.load(spec, device="cpu", comm=SerialComm()))
             for number in range(3):
-                found = served.run(name, "bfs", job=f"{name}-{number}", parameters={"source": 1}, top=3, keep=True)
-                assert found["top"] == want
+                answer = served.run(name, "bfs", job=f"{name}-{number}", parameters={"source": 1}, top=3, keep=True)
+                assert answer["top"] == want
         assert served.call("memory")["by_rank"][0]["device_used"] > 0
         assert [path.name for path in tmp_path.glob("graphs/*/1/*")] == ["graph.json"] * 2
     finally:

@@ -24,11 +24,11 @@ ENDLESS = {"tol": 0.0, "max_iter": 10**9}
 
 @pytest.fixture(scope="module", params=[1, 2])
 def served(request, tmp_path_factory):
-    made = Served(tmp_path_factory.mktemp("state"), request.param)
-    made.load("web", GRAPH, weights="1..9")
-    yield made
-    made.stop()
-    assert made.ranks.condition == "stopped"
+    server = Served(tmp_path_factory.mktemp("state"), request.param)
+    server.load("web", GRAPH, weights="1..9")
+    yield server
+    server.stop()
+    assert server.ranks.condition == "stopped"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_spooled_file_has_all_rows_in_order(served, local):
     path = served.state / "all.arrow"
     served.run("web", "bfs", parameters={"source": 1}, spool=str(path))
     assert read(path).equals(dgraph.bfs(local, source=1).to_arrow())
-    assert [each.name for each in served.state.glob(".*.part")] == []
+    assert [file.name for file in served.state.glob(".*.part")] == []
 
 
 def test_rows_of_a_held_result(served, local):
@@ -74,9 +74,9 @@ def test_rows_of_a_held_result(served, local):
     for offset, limit in [(0, None), (100, 50), (250, 50), (1000, 10)]:
         wanted = whole.slice(offset, limit).select(["pagerank"])
         answer = served.call("rows", job="held", spool=str(path), columns=["pagerank"], offset=offset, limit=limit)
-        found = read(path)
+        rows = read(path)
         assert answer == {"rows": wanted.num_rows}
-        np.testing.assert_allclose(found["pagerank"], wanted["pagerank"], rtol=1e-12)
+        np.testing.assert_allclose(rows["pagerank"], wanted["pagerank"], rtol=1e-12)
     refused(served, "UsageError", "rank", op="rows", job="held", spool=str(path), columns=["rank"])
 
 
@@ -84,8 +84,8 @@ def test_lookup_keeps_the_order_asked_and_shows_missing_values_as_none(served, l
     served.run("web", "bfs", job="look", parameters={"source": 1}, keep=True)
     here = dgraph.bfs(local, source=1).to_arrow().to_pylist()
     asked = [200, 1, 3, 200, 0]
-    found = served.call("lookup", job="look", vertices=asked)["columns"]
-    assert [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)] == [here[v] for v in asked]
+    table = served.call("lookup", job="look", vertices=asked)["columns"]
+    assert [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)] == [here[v] for v in asked]
     refused(served, "UsageError", "256", op="lookup", job="look", vertices=[1, 256])
     refused(served, "UsageError", "'a'", op="lookup", job="look", vertices=["a"])
     assert served.call("release", job="look") == {}
@@ -94,20 +94,20 @@ def test_lookup_keeps_the_order_asked_and_shows_missing_values_as_none(served, l
 
 def test_the_oldest_held_results_are_dropped(local):
     result = dgraph.cc(local)
-    held = HeldResults(most=3, most_bytes=100 * local.n)
+    results = HeldResults(most=3, most_bytes=100 * local.n)
     for job in "abcd":
-        held.hold(job, result, local.n)
+        results.hold(job, result, local.n)
     with pytest.raises(NotFound, match="last 3"):
-        held.find("a")
-    assert held.find("b") is result
+        results.find("a")
+    assert results.find("b") is result
     for job in "efghijk":
-        held.hold(job, dgraph.bfs(local, source=1), 2 * local.n)  # 48 bytes a vertex: two fit
-    assert len(held) == 2
-    held.hold("large", result, 100 * local.n)
-    assert (len(held), held.find("large")) == (1, result)
-    held.release("large")
-    held.release("never")
-    assert not held.clear()
+        results.hold(job, dgraph.bfs(local, source=1), 2 * local.n)  # 48 bytes a vertex: two fit
+    assert len(results) == 2
+    results.hold("large", result, 100 * local.n)
+    assert (len(results), results.find("large")) == (1, result)
+    results.release("large")
+    results.release("never")
+    assert not results.clear()
 
 
 @pytest.mark.exhaustive
@@ -172,9 +172,9 @@ def test_a_cancelled_run_ends_within_a_round_and_the_next_is_right(served, local
     served.cancel(second)
     began = time.monotonic()
     served.cancel(ticket)
-    for each in (future, waiting):
+    for request in (future, waiting):
         with pytest.raises(RankError) as caught:
-            each.result(20)
+            request.result(20)
         assert caught.value.kind == "Cancelled"
     assert time.monotonic() - began < 1.0
     served.cancel(ticket)  # without effect
@@ -231,9 +231,9 @@ def test_mode_write_writes_the_file(served, local):
 
 
 def test_path(served, local):
-    found = dgraph.sssp(local, source=1)
+    local_result = dgraph.sssp(local, source=1)
     assert served.call("path", graph="web", version=1, source=1, target=7) == {
-        "vertices": found.path(7), "length": found.value(7),
+        "vertices": local_result.path(7), "length": local_result.value(7),
     }  # fmt: skip
     refused(served, "UsageError", "999", op="path", graph="web", version=1, source=1, target=999)
 
@@ -242,7 +242,7 @@ def test_memory_and_estimates(served):
     size = served.ranks.ranks
     memory = served.call("memory")["by_rank"]
     assert len(memory) == size
-    assert all(each["host_used"] > 10 << 20 and each["device_total"] == 0 for each in memory)
+    assert all(rank["host_used"] > 10 << 20 and rank["device_total"] == 0 for rank in memory)
     small = served.call("estimate", graph="web", version=1, algorithm="bfs", parameters={"source": 1})
     huge = served.call("estimate", source="rmat:34", algorithm="bfs")
     assert (small["fits"], huge["fits"]) == (True, False)
@@ -289,8 +289,8 @@ def test_names_weights_and_a_received_table_survive_a_reopening(served):
     table.unlink()
     assert (loaded["facts"]["n"], loaded["facts"]["ids"]) == (5, "string")
     for _ in range(2):
-        found = served.run("calls", "sssp", parameters={"source": "ann"}, job="names", keep=True, top=1)
-        assert found["top"] == {"vertex": ["cy"], "distance": [7]}
+        answer = served.run("calls", "sssp", parameters={"source": "ann"}, job="names", keep=True, top=1)
+        assert answer["top"] == {"vertex": ["cy"], "distance": [7]}
         looked = served.call("lookup", job="names", vertices=["eve", "cy"])["columns"]
         assert looked == {"vertex": ["eve", "cy"], "distance": [None, 7], "predecessor": [None, "bob"]}
         ranked = served.run("calls", "pagerank", parameters={"personalization": {"dee": 1.0}}, top=2)

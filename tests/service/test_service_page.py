@@ -73,8 +73,8 @@ def ask(page, graph, algorithm, **parameters):
 def rounds_after(page, least):
     """Wait until the job shows more rounds; the page's policy forbids ``wait_for_function``, which evaluates text."""
     for _ in range(300):
-        found = re.search(r"([\d,]+) rounds", page.inner_text("#job .note"))
-        if found and (count := int(found[1].replace(",", ""))) > least:
+        match = re.search(r"([\d,]+) rounds", page.inner_text("#job .note"))
+        if match and (count := int(match[1].replace(",", ""))) > least:
             return count
         page.wait_for_timeout(50)
     raise AssertionError(page.inner_text("#job"))

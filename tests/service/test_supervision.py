@@ -61,7 +61,7 @@ def kill_and_reopen(served, rank):
         with pytest.raises(RanksDied, match="restarting"):
             served.call("memory")
     assert until(lambda: served.ranks.condition == "up") < 10
-    assert not any(alive(each) for each in started)
+    assert not any(alive(process) for process in started)
     served.reopen("web")
     assert served.run("web", "cc")["converged"]
 
@@ -85,7 +85,7 @@ def test_killed_ranks_are_named_and_started_again(tmp_path, ranks):
         last = list(served.ranks.processes())
     finally:
         served.stop()
-    assert not any(alive(each) for each in last)
+    assert not any(alive(process) for process in last)
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".sock"] == []
     with pytest.raises(RanksDied):
         served_call_after_stop(served)
@@ -147,8 +147,8 @@ def test_the_command_under_mpirun_serves_with_the_ranks_of_the_launch(tmp_path):
         assert len(call("GET", "/v1/memory")["by_rank"]) == 2
         call("POST", "/v1/graphs", {"name": "p", "source": "path:9"})
         until(lambda: call("GET", "/v1/graphs/p")["state"] == "ready")
-        found = call("POST", "/v1/graphs/p/path", {"source": 0, "target": 8})
-        assert found == {"vertices": list(range(9)), "length": 8}
+        answer = call("POST", "/v1/graphs/p/path", {"source": 0, "target": 8})
+        assert answer == {"vertices": list(range(9)), "length": 8}
     assert not (tmp_path / "state" / "service.sock").exists()
 
 

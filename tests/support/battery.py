@@ -76,7 +76,7 @@ def by_turns(names: str, *lists, of: int):
     ranks = world().size
     turns = 1 if EVERYTHING or ranks == 1 else of
     rows = itertools.product(*map(enumerate, lists))
-    taken = [[member for _, member in row] for row in rows if (ranks + sum(at for at, _ in row)) % turns == 0]
+    taken = [[member for _, member in row] for row in rows if (ranks + sum(index for index, _ in row)) % turns == 0]
     parameters = pytest.mark.parametrize(names, taken)
     return lambda test: pytest.mark.by_turns(parameters(test))
 
@@ -206,7 +206,7 @@ def lollipop():
 
 @case("cores inside cores: removals cascade, and k jumps over empty levels", directed=False)
 def nested_cores():
-    cliques = [(at + u, at + v) for at, size in ((0, 3), (10, 7), (20, 14)) for u in range(size) for v in range(u)]
+    cliques = [(low + u, low + v) for low, size in ((0, 3), (10, 7), (20, 14)) for u in range(size) for v in range(u)]
     return 40, [*cliques, (2, 10), (16, 20)]
 
 

@@ -14,10 +14,10 @@ def by_gid(local):
     return local.gids[lids], local.gids[local.out.neighbours], local.out.weights
 
 
-def check(given: Graph, locals_, name=""):
+def check(graph: Graph, locals_, name=""):
     """Check the invariants of LocalGraph's fields on all ranks."""
-    src, dst, weights = given.arcs()
-    degree = np.bincount(src, minlength=given.n)
+    src, dst, weights = graph.arcs()
+    degree = np.bincount(src, minlength=graph.n)
     got = (
         [np.concatenate(column) for column in zip(*map(by_gid, locals_), strict=True)] if weights is not None else None
     )
@@ -25,7 +25,7 @@ def check(given: Graph, locals_, name=""):
         order, wanted = np.lexsort(got[::-1]), np.lexsort((weights, dst, src))
         for have, want in zip(got, (src, dst, weights), strict=True):
             assert np.array_equal(have[order], want[wanted]), f"arcs of {name}"
-    owner = np.full(given.n, -1)
+    owner = np.full(graph.n, -1)
     for rank, local in enumerate(locals_):
         masters = local.gids[: local.masters]
         assert np.all(np.diff(masters) > 0)
@@ -33,7 +33,7 @@ def check(given: Graph, locals_, name=""):
         owner[masters] = rank
     assert np.all(owner >= 0), "a vertex without a master"
     for rank, local in enumerate(locals_):
-        assert (local.n, local.m, local.arcs, local.directed) == (given.n, len(given.src), len(src), given.directed)
+        assert (local.n, local.m, local.arcs, local.directed) == (graph.n, len(graph.src), len(src), graph.directed)
         assert len(np.unique(local.gids)) == local.size
         assert np.array_equal(local.original, local.gids + 1)
         assert np.array_equal(local.out_degree, degree[local.gids])
@@ -45,12 +45,12 @@ def check(given: Graph, locals_, name=""):
         check_mirrors(rank, local, locals_, owner)
 
 
-def check_out_weights(given: Graph, locals_):
+def check_out_weights(graph: Graph, locals_):
     """Check that masters' weighted out-degrees, summed over ranks, equal those of the whole graph."""
-    src, _, weights = given.arcs()
-    whole = np.bincount(src, weights, given.n)
-    found = succeed(len(locals_), lambda comm: out_weights(locals_[comm.rank], comm))
-    for local, sums in zip(locals_, found, strict=True):
+    src, _, weights = graph.arcs()
+    whole = np.bincount(src, weights, graph.n)
+    sums_by_rank = succeed(len(locals_), lambda comm: out_weights(locals_[comm.rank], comm))
+    for local, sums in zip(locals_, sums_by_rank, strict=True):
         assert sums.dtype == np.float64
         np.testing.assert_allclose(sums, whole[local.gids[: local.masters]], rtol=1e-14)
         assert local.out_weight is sums

@@ -42,13 +42,13 @@ exit $code
 def mpiexec() -> tuple[str, ...]:
     """Return the command of this Python's MPI launcher, with options that allow more ranks than cores."""
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if found is None:
+    launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if launcher is None:
         raise FileNotFoundError("no mpiexec beside this Python nor on PATH; pip install '.[mpi,test]' brings one")
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
     open_mpi = "Open MPI" in version or "OpenRTE" in version
     extra = ["--oversubscribe", *["--allow-run-as-root"] * (os.geteuid() == 0)] if open_mpi else []
-    return found, *extra
+    return launcher, *extra
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -136,8 +136,8 @@ class Children:
         while time.monotonic() < end:
             for pid in filter(_is_python, self.alive()):
                 with contextlib.suppress(OSError):
-                    held = Path(f"/proc/{pid}/environ").read_bytes()
-                    if any(name in held for name in needle):
+                    environment = Path(f"/proc/{pid}/environ").read_bytes()
+                    if any(name in environment for name in needle):
                         return pid
             time.sleep(0.02)
         raise TimeoutError(f"rank {rank} has not started within {timeout} s")
@@ -189,15 +189,15 @@ class Abreast:
 
     def ended(self, name: str, timeout: float = 60) -> Children:
         """Return this launch after it ended; the next ones of ``order`` have been started."""
-        at = self.order.index(name)
-        for each in self.order[at : at + self.most]:
-            if each not in self.begun:
-                self.begun[each] = self.begin(each)
+        first = self.order.index(name)
+        for launch in self.order[first : first + self.most]:
+            if launch not in self.begun:
+                self.begun[launch] = self.begin(launch)
         return self.begun[name].wait(timeout)
 
     def end(self) -> None:
-        for each in self.begun.values():
-            each.end()
+        for launch in self.begun.values():
+            launch.end()
 
 
 def parameters_of(request, name: str) -> list:

@@ -26,7 +26,7 @@ def graphs(data: Path | None) -> Iterator[tuple[str, int, np.ndarray, np.ndarray
     for name, case in CASES.items():
         n, src, dst, _ = case.arcs(directed=False)
         yield name, n, np.asarray(src), np.asarray(dst)
-    files = sorted(each for each in data.iterdir() if each.suffix in SUFFIXES) if data else []
+    files = sorted(file for file in data.iterdir() if file.suffix in SUFFIXES) if data else []
     for name in [*map(str, files), *GENERATED]:
         graph = dgraph.Graph.load(name, comm=SerialComm())
         block = (graph.undirected() if graph.directed else graph).block
@@ -35,11 +35,11 @@ def graphs(data: Path | None) -> Iterator[tuple[str, int, np.ndarray, np.ndarray
 
 def counts(n: int, src: np.ndarray, dst: np.ndarray) -> tuple[int, int]:
     """Return dgraph's number of colours, and NetworkX's."""
-    made = nx.empty_graph(n)
-    made.add_edges_from((u, v) for u, v in zip(src.tolist(), dst.tolist(), strict=True) if u != v)
+    nx_graph = nx.empty_graph(n)
+    nx_graph.add_edges_from((u, v) for u, v in zip(src.tolist(), dst.tolist(), strict=True) if u != v)
     graph = dgraph.Graph.from_edges(src, dst, n=n, directed=False, comm=SerialComm())
     ours = dgraph.run("color", graph, variant="greedy", validate=True).summary["colors"]
-    return ours, max(nx.greedy_color(made, "largest_first").values(), default=-1) + 1
+    return ours, max(nx.greedy_color(nx_graph, "largest_first").values(), default=-1) + 1
 
 
 def main() -> int:

@@ -39,7 +39,7 @@ def runs(asked, comm: Comm) -> Iterator[tuple[str, bool]]:
     """Yield for each run that is left its description, and True if it is right; note those that are."""
     done = set(asked.done.read_text().splitlines()) if asked.done.exists() else set()
     comm.barrier()
-    for file in sorted(each for each in asked.data.iterdir() if each.suffix in SUFFIXES):
+    for file in sorted(path for path in asked.data.iterdir() if path.suffix in SUFFIXES):
         graphs: dict[bool, dict] = {}
         for algorithm in asked.algorithms:
             left = [policy for policy in asked.policies if f"{comm.size} {policy} {algorithm} {file.name}" not in done]
@@ -66,24 +66,24 @@ def runs(asked, comm: Comm) -> Iterator[tuple[str, bool]]:
 def _loaded(file: Path, comm: Comm, follows: bool, asked) -> dict[str, dgraph.Graph]:
     """Return the graph on all ranks, and on a CPU of this one alone."""
     device = dgraph.Cuda(share=asked.allow_gpu_sharing) if asked.backend == "cuda" else "cpu"
-    found = {
+    graphs_by_name = {
         "ranks": dgraph.Graph.load(str(file), comm=comm, device=device),
         "alone": dgraph.Graph.load(str(file), comm=SerialComm(), device="cpu"),
     }
-    return {name: each if follows or not each.directed else each.undirected() for name, each in found.items()}
+    return {name: g if follows or not g.directed else g.undirected() for name, g in graphs_by_name.items()}
 
 
 def _is_right(algorithm: str, settings: dict, graph: dgraph.Graph, wanted: dict[str, np.ndarray], comm: Comm) -> bool:
     """Return True if the certificate holds and the columns are those of one rank: integers bit by bit; collective."""
     try:
-        found = _columns(dgraph.run(algorithm, graph, validate=True, **settings))
+        columns = _columns(dgraph.run(algorithm, graph, validate=True, **settings))
     except ValidationFailed as wrong:
         print(f"rank {comm.rank}: {wrong}", flush=True)
         return False
-    equal = found.keys() == wanted.keys() and all(
-        np.allclose(found[name], values, rtol=1e-9, atol=1e-9)
+    equal = columns.keys() == wanted.keys() and all(
+        np.allclose(columns[name], values, rtol=1e-9, atol=1e-9)
         if values.dtype.kind == "f"
-        else np.array_equal(found[name], values)
+        else np.array_equal(columns[name], values)
         for name, values in wanted.items()
     )
     return comm.total(int(comm.rank == 0 and not equal)) == 0
@@ -91,6 +91,6 @@ def _is_right(algorithm: str, settings: dict, graph: dgraph.Graph, wanted: dict[
 
 def _columns(result: dgraph.Result) -> dict[str, np.ndarray]:
     """Return the columns of all ranks on rank 0, by vertex; {} on others."""
-    found = result.gather() or {}
-    order = np.argsort(np.asarray(found["vertex"]), kind="stable") if found else None
-    return {name: np.asarray(values)[order] for name, values in found.items()}
+    columns = result.gather() or {}
+    order = np.argsort(np.asarray(columns["vertex"]), kind="stable") if columns else None
+    return {name: np.asarray(values)[order] for name, values in columns.items()}

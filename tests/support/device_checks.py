@@ -95,16 +95,16 @@ def check(size: tuple[int, int], algorithms, chosen, grids, runs: int) -> int:
     device_graph = DeviceGraph(local_graph(n, src, dst, weights, directed=False), device)
     right, wrong, count = answers(n, src, dst, weights), 0, 0
     for name in algorithms:
-        for given in chosen:
-            print(name, *given.values(), flush=True)
+        for options in chosen:
+            print(name, *options.values(), flush=True)
             for blocks in grids:
                 for run in range(runs):
-                    found = solved(device_graph, name, GpuPlan(blocks=blocks, **given))
+                    ours = solved(device_graph, name, GpuPlan(blocks=blocks, **options))
                     wanted = right[name.partition(" ")[0]]
                     count += 1
-                    if not (np.allclose(found, wanted, rtol=1e-12) if name == "pagerank" else (found == wanted).all()):
+                    if not (np.allclose(ours, wanted, rtol=1e-12) if name == "pagerank" else (ours == wanted).all()):
                         wrong += 1
-                        print(f"wrong: {name} {given} on {blocks} blocks, run {run}", flush=True)
+                        print(f"wrong: {name} {options} on {blocks} blocks, run {run}", flush=True)
     print(f"{count} answers of {len(algorithms)} algorithms × {len(chosen)} schedules, {n} vertices: {wrong} wrong")
     return wrong
 
@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1)
     asked = parser.parse_args()
     names = asked.schedules.split(",")
-    chosen = [given for given in OPTIONS if not asked.schedules or given["schedule"] in names]
+    chosen = [options for options in OPTIONS if not asked.schedules or options["schedule"] in names]
     if asked.algorithms == "variants":
         asked.algorithms, chosen = ",".join(WAYS), [{"schedule": "auto"}]
     size, grids = ((200, 900), (None,)) if asked.what == "answers" else ((1000, 6000), GRIDS)

@@ -24,10 +24,10 @@ def device_of(name: str, blocks: int = 2, mutant: tuple[str, str] | None = None)
 
     For the emulated one: its number of ``blocks``, and a ``mutant`` of its kernels' text.
     """
-    found = _emulated(blocks, mutant) if name == "emulated" else _gpu()
-    found.use()
-    found.texts.clear()  # a test may have changed a constant that the text contains
-    return found
+    device = _emulated(blocks, mutant) if name == "emulated" else _gpu()
+    device.use()
+    device.texts.clear()  # a test may have changed a constant that the text contains
+    return device
 
 
 @cache

@@ -57,8 +57,8 @@ def _folder() -> Path:
     """Return the folder of compiled kernels, kept and shared by this user's processes; others must not write to it."""
     path = Path(tempfile.gettempdir(), f"dgraph-emulated-{os.getuid()}")
     path.mkdir(mode=0o700, exist_ok=True)
-    found = path.stat()
-    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    status = path.stat()
+    if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(f"{path} can be written by others")
     return path
 
@@ -82,22 +82,22 @@ def _made(text: str, suffix: str, *flags: str | Path) -> Path:
     headers = [(HERE / name).read_text() for name in ("emulate.h", "emulate.cpp")]
     whole = "\n".join(map(str, [COMPILER, *FLAGS, *flags, *headers, text]))
     path = _folder() / hashlib.sha256(whole.encode()).hexdigest()[:20]
-    made = path.with_suffix(suffix)
-    if made.exists():
-        return made
+    library = path.with_suffix(suffix)
+    if library.exists():
+        return library
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if made.exists():
-            return made
+        if library.exists():
+            return library
         source, draft = path.with_suffix(".cpp"), path.with_suffix(".new")
         source.write_text(text)
         command = [COMPILER, *FLAGS, "-o", draft, source, *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{source}:\n{done.stderr[:4000]}")
-        draft.rename(made)
+        draft.rename(library)
         source.unlink()
-    return made
+    return library
 
 
 class Garbage:
@@ -107,9 +107,9 @@ class Garbage:
         return getattr(np, name)
 
     def empty(self, *shape_and_dtype):
-        found = np.empty(*shape_and_dtype)
-        found.view(np.uint8)[...] = 0xA5
-        return found
+        array = np.empty(*shape_and_dtype)
+        array.view(np.uint8)[...] = 0xA5
+        return array
 
 
 class Device:
@@ -170,8 +170,8 @@ class Device:
         return self.reading(array)()
 
     def reading(self, array):
-        found = np.array(array)
-        return lambda: found
+        copied = np.array(array)
+        return lambda: copied
 
     def download(self, pieces, convert, size):
         return self._downloads.fetch(pieces, convert, size)

@@ -136,11 +136,11 @@ class FakeRanks:
             self.write(spool, rows)
         if keep:
             self.held[job] = rows
-        found = rows.filter(pa.compute.is_valid(rows["distance"])).sort_by([("distance", "descending")])
+        reached = rows.filter(pa.compute.is_valid(rows["distance"])).sort_by([("distance", "descending")])
         return {
-            "summary": {"reached": found.num_rows}, "converged": True,
+            "summary": {"reached": reached.num_rows}, "converged": True,
             "report": {"ranks": []} if report else None, "rounds": self.rounds, "seconds": 0.001, "rows": self.n,
-            "columns": rows.column_names, "top": found.slice(0, top).to_pydict() if top else None,
+            "columns": rows.column_names, "top": reached.slice(0, top).to_pydict() if top else None,
         }  # fmt: skip
 
     def write(self, path, rows):

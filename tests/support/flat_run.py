@@ -36,7 +36,7 @@ def flat_run(algorithm, graph, **flat):
     if chosen or "schedule" in flat:
         flat["schedule"] = ",".join([flat.get("schedule", "auto"), *chosen])
     asked = [(name, flat.pop(name)) for name in ("local_rounds", "host_rounds") if name in flat]
-    words = [ROUNDS[each] for each in asked if each in ROUNDS]
+    words = [ROUNDS[word] for word in asked if word in ROUNDS]
     if "across_limit" in flat:
         words.append(f"limit={flat.pop('across_limit')}")
     if words:

@@ -36,11 +36,11 @@ class Front:
 
     async def ready(self, name="g"):
         for _ in range(500):
-            found = (await self.http.get(f"/v1/graphs/{name}")).json()
-            if found["state"] != "loading":
-                return found
+            record = (await self.http.get(f"/v1/graphs/{name}")).json()
+            if record["state"] != "loading":
+                return record
             await asyncio.sleep(0.005)
-        raise AssertionError(found)
+        raise AssertionError(record)
 
     async def job(self, query="", source=0, **fields):
         body = {"graph": "g", "algorithm": "bfs", "parameters": {"source": source}, **fields}
@@ -55,11 +55,11 @@ class Front:
     async def state(self, id, *wanted):
         """Wait until a job is in one of these states; return its record."""
         for _ in range(500):
-            found = (await self.http.get(f"/v1/jobs/{id}")).json()
-            if found["state"] in wanted:
-                return found
+            record = (await self.http.get(f"/v1/jobs/{id}")).json()
+            if record["state"] in wanted:
+                return record
             await asyncio.sleep(0.005)
-        raise AssertionError(found)
+        raise AssertionError(record)
 
 
 @contextlib.asynccontextmanager

@@ -85,7 +85,7 @@ def an_input(kind: str, rng: random.Random) -> Input:
         if rng.random() < 0.25:
             options["lenient"] = True
         ending = rng.choice([".gz", ".zst", *[""] * 6])
-        inner = rng.choice([each for each in files if each != "a.properties"])
+        inner = rng.choice([edges_file for edges_file in files if edges_file != "a.properties"])
         if ending:
             text = packed_as(ending, files.pop(inner))
             text = broken(text, rng, BYTES) if rng.random() < 0.4 else text
@@ -97,20 +97,20 @@ def an_input(kind: str, rng: random.Random) -> Input:
     return Input(kind, name, files, options)
 
 
-def expected(given: Input):
+def expected(case: Input):
     """Return the plain reader's result: direction, vertices, arcs, count, dropped lines, names; None if it refuses."""
-    kind, passed, hidden = given.kind, [] if given.options.get("lenient") else None, 0
+    kind, passed, hidden = case.kind, [] if case.options.get("lenient") else None, 0
     try:
         if kind in BINARY:
-            content = given.files[given.name]
+            content = case.files[case.name]
             if kind == "b.gr" and content[:8] not in GALOIS:
                 directed, vertices, edges = plain_dimacs(text_of(content))
             else:
                 directed, vertices, edges = BINARY[kind](content)
         elif kind in LDBC:
-            directed, vertices, edges = plain_ldbc(given.files, given.name, passed)
+            directed, vertices, edges = plain_ldbc(case.files, case.name, passed)
         else:
-            text = text_of(given.files[given.name])
+            text = text_of(case.files[case.name])
             if kind in NAMED:
                 directed, vertices, edges, hidden = plain_named(text, passed, kind == "n.tsv")
             else:
@@ -124,7 +124,7 @@ def expected(given: Input):
     return directed, *cleaned(once, directed, vertices=vertices, keep_loops=True)[:3], len(passed or ()) + hidden, names
 
 
-def found(path: Path, ranks: int, options: dict):
+def loaded(path: Path, ranks: int, options: dict):
     """Return dgraph's result in the same form, or its error message."""
 
     def work(comm):
@@ -144,23 +144,23 @@ def found(path: Path, ranks: int, options: dict):
     return graph.directed, *figures(graph)[:3], graph.facts.lines_dropped, names[0]
 
 
-def check(given: Input, folder: Path, ranks: int = 1) -> str:
+def check(case: Input, folder: Path, ranks: int = 1) -> str:
     """Return "" if both agree, else a description of both results."""
-    for name, content in given.files.items():
+    for name, content in case.files.items():
         (folder / name).write_bytes(content)
-    want, got = expected(given), found(folder / given.name, ranks, given.options)
-    for name in given.files:
+    want, got = expected(case), loaded(folder / case.name, ranks, case.options)
+    for name in case.files:
         (folder / name).unlink()
     if (want is None) == isinstance(got, str) and (want is None or want == got):
         return ""
-    return f"{given} on {ranks} ranks\n  plain: {want}\n  dgraph: {got}"
+    return f"{case} on {ranks} ranks\n  plain: {want}\n  dgraph: {got}"
 
 
 def one(seed: int, folder: Path) -> tuple[str, str]:
     """Make one input and check it; return its kind and the result of :func:`check`."""
     rng = random.Random(seed)
-    given = an_input(rng.choice(KINDS), rng)
-    return given.kind, check(given, folder, rng.choice([1, 1, 1, 1, 1, 1, 1, 2, 3]))
+    case = an_input(rng.choice(KINDS), rng)
+    return case.kind, check(case, folder, rng.choice([1, 1, 1, 1, 1, 1, 1, 2, 3]))
 
 
 def main() -> None:

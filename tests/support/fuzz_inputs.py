@@ -68,7 +68,7 @@ def valid(name: str, rng: random.Random) -> bytes:
             f"c x\np {rng.choice(['edge', 'col'])} {n} {len(edges)}\n"
             + "".join(f"e {u + 1} {v + 1}\n" for u, v, _ in edges)
         ),
-        "a.cedge": lambda: first + "".join(f"{at} {u} {v} {spell(w)}\n" for at, (u, v, w) in enumerate(edges)),
+        "a.cedge": lambda: first + "".join(f"{number} {u} {v} {spell(w)}\n" for number, (u, v, w) in enumerate(edges)),
         "a.mtx": lambda: (
             f"%%MatrixMarket matrix coordinate {rng.choice(['real', 'integer'])} "
             f"{rng.choice(['general', 'symmetric'])}\n{n} {n} {len(edges)}\n"
@@ -102,14 +102,14 @@ def npz(n: int, edges: list, rng: random.Random) -> bytes:
     kinds = ["<i4", "<i8", ">i4", "<u8", "<f8", "<f4", "?", "<i1"]
     edges = sorted({(u, v): (u, v, w) for u, v, w in edges}.values())
     major, minor = ([edge[end] for edge in edges] for end in ((1, 0) if form == "csc" else (0, 1)))
-    order = sorted(range(len(edges)), key=lambda at: major[at])
+    order = sorted(range(len(edges)), key=lambda arc: major[arc])
     index = rng.choice(["<i4", "<i8"])
     offsets = [sum(u < row for u in major) for row in range(n + 1)]
     arrays = {
         "format": np.array(form.encode() if rng.random() < 0.9 else form),
         "shape": np.array([n, n]),
-        "data": np.array([edges[at][2] for at in order], rng.choice(kinds)),
-        ("col" if form == "coo" else "indices"): np.array([minor[at] for at in order], index),
+        "data": np.array([edges[arc][2] for arc in order], rng.choice(kinds)),
+        ("col" if form == "coo" else "indices"): np.array([minor[arc] for arc in order], index),
         ("row" if form == "coo" else "indptr"): np.array(sorted(major) if form == "coo" else offsets, index),
     }
     if rng.random() < 0.5:
@@ -171,14 +171,14 @@ def table(edges: list, rng: random.Random, as_parquet: bool) -> bytes:
     count = rng.choice([2, 3, 3, 4, 1])
     names, columns = [*names, rng.choice(["d", "weight", "value", "a"])][:count], [*columns, columns[0]][:count]
     said = rng.choice([None, None, {"dgraph.directed": rng.choice("012")}])
-    made = pyarrow.Table.from_arrays(columns, names=names).replace_schema_metadata(said)
+    table = pyarrow.Table.from_arrays(columns, names=names).replace_schema_metadata(said)
     file = io.BytesIO()
     if as_parquet:
         rows = rng.choice([1, 2, 100])
-        parquet.write_table(made, file, row_group_size=rows, compression=rng.choice(["none", "snappy", "gzip"]))
+        parquet.write_table(table, file, row_group_size=rows, compression=rng.choice(["none", "snappy", "gzip"]))
     else:
-        with pyarrow.ipc.new_file(file, made.schema) as out:
-            out.write_table(made, max_chunksize=rng.choice([1, 2, 100]))
+        with pyarrow.ipc.new_file(file, table.schema) as out:
+            out.write_table(table, max_chunksize=rng.choice([1, 2, 100]))
     return file.getvalue()
 
 
@@ -201,22 +201,24 @@ def ldbc(rng: random.Random) -> dict[str, bytes]:
 def broken(content: bytes, rng: random.Random, pieces: list[bytes]) -> bytes:
     """Return the content with pieces inserted, removed, replaced, doubled, truncated, or bits flipped."""
     for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
-        at = rng.randrange(len(content) + 1)
-        end = min(len(content), at + rng.choice([0, 1, 1, 2, 8]))
+        position = rng.randrange(len(content) + 1)
+        end = min(len(content), position + rng.choice([0, 1, 1, 2, 8]))
         kind = rng.randrange(6)
         if kind == 0:
-            content = content[:at] + rng.choice(pieces) + content[at:]
+            content = content[:position] + rng.choice(pieces) + content[position:]
         elif kind == 1:
-            content = content[:at] + content[end:]
+            content = content[:position] + content[end:]
         elif kind == 2:
-            content = content[:at] + rng.choice(pieces) + content[end:]
+            content = content[:position] + rng.choice(pieces) + content[end:]
         elif kind == 3:
-            content = content[:at]
+            content = content[:position]
         elif kind == 4:
-            content = content[:at] + content[at:end] + content[at:]
+            content = content[:position] + content[position:end] + content[position:]
         elif content:
-            at = rng.randrange(len(content))
-            content = content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :]
+            position = rng.randrange(len(content))
+            content = (
+                content[:position] + bytes([content[position] ^ (1 << rng.randrange(8))]) + content[position + 1 :]
+            )
     return content
 
 

@@ -51,7 +51,7 @@ class Kept:
         """Return the graph of all ranks, each of which lists every P-th edge."""
         loops, parallel = KEPT[self.kept]
         mine = slice(comm.rank, None, comm.size)
-        src, dst, weights = (None if each is None else each[mine] for each in self.edges)
+        src, dst, weights = (None if column is None else column[mine] for column in self.edges)
         options = {"keep_loops": loops, "keep_parallel": parallel} | changes
         return dgraph.Graph.from_edges(src, dst, weights, n=self.n, directed=self.directed, comm=comm, **options)
 

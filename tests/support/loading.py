@@ -81,7 +81,7 @@ def cleaned(edges, directed: bool, *, vertices=None, keep_loops=False, keep_para
     both = listed if directed else listed + [(v, u, w) for u, v, w in listed if u != v]
     arcs = sorted(both)
     if not keep_parallel:
-        arcs = [arc for at, arc in enumerate(arcs) if at == 0 or arcs[at - 1][:2] != arc[:2]]
+        arcs = [arc for number, arc in enumerate(arcs) if number == 0 or arcs[number - 1][:2] != arc[:2]]
     ends = {end for u, v, _ in listed for end in (u, v)}
     return vertices, arcs, len(listed) if keep_parallel else len(pairs), loops, duplicates, len(set(vertices) - ends)
 

@@ -73,11 +73,11 @@ def in_a_child(holds) -> bool:
     child = os.fork()
     if child == 0:
         faulthandler.disable()
-        held = False
+        correct = False
         try:
-            held = holds()
+            correct = holds()
         finally:  # after any error: the child must not continue the test session
-            os._exit(0 if held else 1)
+            os._exit(0 if correct else 1)
     return os.waitpid(child, 0)[1] == 0
 
 

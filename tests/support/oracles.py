@@ -71,14 +71,14 @@ def predecessors(n, src, dst, weights, distance, source) -> np.ndarray:
             inside[u].append(v)
     rim = [source] + [v for v in range(n) if best[v] >= 0]
     while rim:
-        found = {}
+        parents = {}
         for u in rim:
             for v in inside[u]:
                 if best[v] < 0:
-                    found[v] = min(u, found.get(v, n))
-        for v, u in found.items():
+                    parents[v] = min(u, parents.get(v, n))
+        for v, u in parents.items():
             best[v] = u
-        rim = list(found)
+        rim = list(parents)
     return np.array(best, np.int64)
 
 

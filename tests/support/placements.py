@@ -7,9 +7,9 @@ from simulated import succeed
 from partitioning import plan
 
 
-def placed(given, name, ranks, **layout):
+def placed(graph, name, ranks, **layout):
     """Return the placements of all ranks."""
-    return succeed(ranks, lambda comm: plan(name, given.block(comm, **layout), comm.size, comm))
+    return succeed(ranks, lambda comm: plan(name, graph.block(comm, **layout), comm.size, comm))
 
 
 def balance(values):

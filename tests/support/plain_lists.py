@@ -138,8 +138,8 @@ def places_of(names: list[str], usual: int) -> list[int]:
 def table_places(names: list[str]) -> list[int]:
     """Return the columns of a table of these names."""
     small = [name.strip().lower() for name in names]
-    known = ("source", "src", "from", "u"), ("target", "destination", "dst", "to", "v")
-    ends = [next((small.index(name) for name in some if name in small), None) for some in known]
+    names_of_ends = ("source", "src", "from", "u"), ("target", "destination", "dst", "to", "v")
+    ends = [next((small.index(name) for name in some if name in small), None) for some in names_of_ends]
     weights = [place for place, name in enumerate(small) if name == "weight" and place not in ends]
     if None in ends:
         numbers = [re.fullmatch("(|column_?|col_?|_?c|f|v)([0-9]{1,9})", name) for name in small]

@@ -141,7 +141,7 @@ def ends_named(names: list[str]) -> list[list[int]]:
     small = [re.sub("[^a-z0-9]", "", name.lower()) for name in names]
     around = "(node|vertex)?(%s)(node|vertex)?(id|name)?"
     kinds = "source|src|from|start|tail|u", "target|tgt|destination|dest|dst|to|end|head|v"
-    return [[at for at, name in enumerate(small) if re.fullmatch(around % kind, name)] for kind in kinds]
+    return [[position for position, name in enumerate(small) if re.fullmatch(around % kind, name)] for kind in kinds]
 
 
 def misplaced(names: list[str], ends=(0, 1)) -> None:
@@ -229,12 +229,12 @@ def plain_galois(content: bytes):
         start, size = 32 + 8 * n, 4 * version
         end = start + size * m
         pads = [4 * (m % 2)] if version == 1 else [0, 8 * (m % 2)]
-        at = [end + pad for pad in pads if len(content) == end + pad + width * m]
-        if width not in (0, 4, 8) or not at or n == 0:
+        weight_offsets = [end + pad for pad in pads if len(content) == end + pad + width * m]
+        if width not in (0, 4, 8) or not weight_offsets or n == 0:
             raise RefusedError
         ends = struct.unpack_from(f"<{n}Q", content, 32)
         targets = struct.unpack_from(f"<{m}{'I' if version == 1 else 'Q'}", content, start)
-        data = struct.unpack_from(f"<{m}{'i' if width == 4 else 'q'}", content, at[0]) if width else [1] * m
+        data = struct.unpack_from(f"<{m}{'i' if width == 4 else 'q'}", content, weight_offsets[0]) if width else [1] * m
     except (struct.error, OverflowError):
         raise RefusedError from None
     if any(abs(w) >= (1 << 23 if width == 4 else 1 << 52) for w in data):

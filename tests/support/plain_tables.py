@@ -70,7 +70,7 @@ def plain_ldbc(files: dict[str, bytes], name: str, passed=None):
     weighted = says.get("weighted", len(words_of(lines[0])) > 2 if lines else False)
     edges = rows_of(lines, 3 if weighted else 2, passed=passed)
     not_most(passed, edges)
-    found = {"edges": len(edges) + len(passed or ())}
+    counts = {"edges": len(edges) + len(passed or ())}
     vertices = None
     if vertices_in is not None:
         rest = None if passed is None else []
@@ -78,10 +78,10 @@ def plain_ldbc(files: dict[str, bytes], name: str, passed=None):
         not_most(rest, vertices)
         if len(set(vertices)) < len(vertices) or {end for u, v, _ in edges for end in (u, v)} - set(vertices):
             raise RefusedError
-        found["vertices"] = len(vertices) + len(rest or ())
+        counts["vertices"] = len(vertices) + len(rest or ())
         if passed is not None:
             passed += rest
-    if any(says.get(what, count) != count for what, count in found.items()) or not (edges or vertices):
+    if any(says.get(what, count) != count for what, count in counts.items()) or not (edges or vertices):
         raise RefusedError
     return says.get("directed", True), vertices, edges
 
@@ -91,7 +91,7 @@ PARTS = (("edge-file", "a.e"), ("vertex-file", "a.v"))
 
 def stored(files: dict[str, bytes], name: str, ending: str) -> bytes | None:
     """Return the content of a file or of its compressed form."""
-    return next((files[name + each] for each in ("", ending, ".gz", ".zst") if name + each in files), None)
+    return next((files[name + suffix] for suffix in ("", ending, ".gz", ".zst") if name + suffix in files), None)
 
 
 def vertex_list(content: bytes, passed=None) -> list[int]:
@@ -214,9 +214,9 @@ def plain_table(content: bytes, suffix: str):
     columns = [table.column(name) for name in names]
     kinds = pyarrow.types
     named = all(kinds.is_string(column.type) for column in columns[:2])
-    for at, column in enumerate(columns[2:] if named else columns, 2 if named else 0):
+    for column_number, column in enumerate(columns[2:] if named else columns, 2 if named else 0):
         number = kinds.is_integer(column.type)
-        if at == 2:
+        if column_number == 2:
             number = number or kinds.is_floating(column.type) or kinds.is_boolean(column.type)
         if not number:
             raise RefusedError
@@ -247,7 +247,7 @@ def chosen(names: list[str]) -> list[str]:
     if len(set(names)) != len(names):
         raise RefusedError
     small = {name.lower(): name for name in names}
-    ends = [[small[name] for name in known if name in small][:1] for known in (SOURCES, TARGETS)]
+    ends = [[small[name] for name in kind if name in small][:1] for kind in (SOURCES, TARGETS)]
     weights = [name for name in names if name.lower() == "weight"]
     if len(weights) > 1:
         raise RefusedError

@@ -192,17 +192,17 @@ OPTIONS = {
 """Name of a parameter ``**name`` → keywords that are passed for it."""
 
 
-def complaint(place: Place, given: dict[str, Any]) -> str:
+def complaint(place: Place, hostile: dict[str, Any]) -> str:
     """Call a function with hostile arguments; return "" if it answers or refuses one by name, else what it did.
 
     Args:
         place: the function.
-        given: hostile arguments by name.
+        hostile: hostile arguments by name.
     """
-    arguments = {name: place.fits(name) for name in place.required} | given
-    if is_integer(vertices := given.get("n")) and 1 << 20 < int(vertices) < 1 << 40:
+    arguments = {name: place.fits(name) for name in place.required} | hostile
+    if is_integer(vertices := hostile.get("n")) and 1 << 20 < int(vertices) < 1 << 40:
         return ""  # answered with gigabytes, where the machine has them
-    if "options" in place.names and "max_iter" in given:
+    if "options" in place.names and "max_iter" in hostile:
         arguments["options"] = dgraph.Options(max_rounds=9)  # a hostile limit of rounds may be endless
     try:
         with warnings.catch_warnings():
@@ -211,11 +211,11 @@ def complaint(place: Place, given: dict[str, Any]) -> str:
             place.call(**arguments)
     except dgraph.DgraphError as refused:
         text = str(refused).lower()
-        shown = [str(value).lower() for value in given.values() if isinstance(value, (str, os.PathLike))]
-        if not (any(_named(name, text) for name in given) or any(word in text for word in shown)) and (
-            _reason(text) != _reason(_refusal(place, given))
+        shown = [str(value).lower() for value in hostile.values() if isinstance(value, (str, os.PathLike))]
+        if not (any(_named(name, text) for name in hostile) or any(word in text for word in shown)) and (
+            _reason(text) != _reason(_refusal(place, hostile))
         ):
-            return f"names none of {', '.join(given)}: {text[:300]}"
+            return f"names none of {', '.join(hostile)}: {text[:300]}"
         left = sorted(name for name in os.listdir() if name != ".hypothesis")
         return f"leaves {', '.join(left)}" if left else ""
     except Exception as fault:
@@ -225,10 +225,10 @@ def complaint(place: Place, given: dict[str, Any]) -> str:
     return ""
 
 
-def _refusal(place: Place, given: dict[str, Any]) -> str:
+def _refusal(place: Place, hostile: dict[str, Any]) -> str:
     """Return how the call ends with arguments that fit in place of the hostile ones."""
     try:
-        place.call(**{name: place.fits(name) for name in (*place.required, *given)})
+        place.call(**{name: place.fits(name) for name in (*place.required, *hostile)})
     except dgraph.DgraphError as refused:
         return str(refused).lower()
     return ""

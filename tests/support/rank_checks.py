@@ -99,9 +99,9 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
         src, dst, weights = edges(n, directed)
         mine = slice(comm.rank, None, comm.size)
         once = slice(None) if directed else src < dst
-        given = (src[once][mine], dst[once][mine], weights[once][mine])
-        weighted = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
-        unit = dgraph.Graph.from_edges(*given[:2], n=n, directed=directed, comm=comm)
+        columns = (src[once][mine], dst[once][mine], weights[once][mine])
+        weighted = dgraph.Graph.from_edges(*columns, n=n, directed=directed, comm=comm)
+        unit = dgraph.Graph.from_edges(*columns[:2], n=n, directed=directed, comm=comm)
         for name in asked.algorithms:
             algorithm, _, variant = name.partition(" ")
             graph, variant = (unit, "") if variant == "unit" else (weighted, variant)

@@ -20,10 +20,10 @@ class Served:
         self.ranks = self.on_loop(self._made(ranks, more))
 
     async def _made(self, ranks, more):
-        made = Ranks(self.state, ranks, **{"device": "cpu", **more})
-        made.on_change(self.changes.append)
-        await made.start()
-        return made
+        ranks_started = Ranks(self.state, ranks, **{"device": "cpu", **more})
+        ranks_started.on_change(self.changes.append)
+        await ranks_started.start()
+        return ranks_started
 
     def on_loop(self, work, timeout=240):
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout)

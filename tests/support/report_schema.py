@@ -11,8 +11,8 @@ def violations(value, schema, where="report"):
     if "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    known = {"$schema", "title", "description", "type", "const", "minimum", "required", "properties", "items", "$defs"}
-    assert schema.keys() <= known | {"additionalProperties"}, f"{where}: extend this check"
+    words = {"$schema", "title", "description", "type", "const", "minimum", "required", "properties", "items", "$defs"}
+    assert schema.keys() <= words | {"additionalProperties"}, f"{where}: extend this check"
     if "const" in schema and value != schema["const"]:
         yield f"{where} is {value!r}"
     if "type" in schema:

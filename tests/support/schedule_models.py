@@ -69,15 +69,15 @@ def warp_search(degrees, blocks, threads):
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     starts = np.concatenate([[0], np.cumsum(degrees)])
     out = np.zeros(rank.size, np.int64)
-    for piece, at in enumerate(range(0, total, PIECE)):
-        warp, end = piece % (rank.size // 32), min(at + PIECE, total)
-        window = int(np.searchsorted(starts[:-1], at, side="right")) - 1
-        while at < end:
+    for piece, edge in enumerate(range(0, total, PIECE)):
+        warp, end = piece % (rank.size // 32), min(edge + PIECE, total)
+        window = int(np.searchsorted(starts[:-1], edge, side="right")) - 1
+        while edge < end:
             last = starts[window + 31] if window + 31 < len(degrees) else total
             stop = min(end, int(last))
-            lanes = np.arange(stop - at) % 32
+            lanes = np.arange(stop - edge) % 32
             np.add.at(out, rank[32 * warp + lanes], 1)
-            at, window = stop, window + 31
+            edge, window = stop, window + 31
     return out
 
 

@@ -54,8 +54,8 @@ class ThreadComm(Comm):
 
     def exchange(self, sends, inboxes):
         asked = {peer: self.receive(peer, box.ctypes.data, box.size) for peer, box in inboxes.items()}
-        given = [self.send(peer, message.ctypes.data, message.size) for peer, (message, _) in sends.items()]
-        self.wait(lambda: all(each.done() for each in (*asked.values(), *given)))
+        sent = [self.send(peer, message.ctypes.data, message.size) for peer, (message, _) in sends.items()]
+        self.wait(lambda: all(request.done() for request in (*asked.values(), *sent)))
         return {peer: request.size for peer, request in asked.items()}
 
     def send(self, peer, address, size):
@@ -198,7 +198,7 @@ def skewed(n: int, m: int, directed: bool, seed: int = 7) -> Graph:
 def battery() -> dict[str, Graph]:
     """Return small graphs, each of which can expose an indexing error."""
     chain = np.arange(40)
-    made = {
+    graphs = {
         "directed": skewed(90, 700, directed=True),
         "undirected": skewed(90, 500, directed=False),
         "parallel arcs": graph(6, [0, 0, 0, 4, 4, 5], [1, 1, 1, 5, 5, 4]),
@@ -213,6 +213,6 @@ def battery() -> dict[str, Graph]:
         "one loop": graph(1, [0], [0]),
         "mesh": grid(9, seed=3),
     }
-    for seed, each in enumerate(made.values()):
-        each.weights = np.random.default_rng(seed).random(len(each.src)).round(6)
-    return made
+    for seed, small in enumerate(graphs.values()):
+        small.weights = np.random.default_rng(seed).random(len(small.src)).round(6)
+    return graphs

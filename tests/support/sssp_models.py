@@ -23,7 +23,7 @@ class Graph:
 
 def relaxed(graph, dist, vertices, allowed=lambda u, v, w: True):
     """Relax allowed edges out of ``vertices``; return new distances, successful relaxations by target, and all."""
-    found, hits, count = dict(dist), defaultdict(int), 0
+    lowered, hits, count = dict(dist), defaultdict(int), 0
     for u in vertices:
         for v, w in graph.rows[u]:
             if not allowed(u, v, w):
@@ -31,8 +31,8 @@ def relaxed(graph, dist, vertices, allowed=lambda u, v, w: True):
             count += 1
             if v not in dist or dist[u] + w < dist[v]:
                 hits[v] += 1
-                found[v] = min(found.get(v, dist[u] + w), dist[u] + w)
-    return found, hits, count
+                lowered[v] = min(lowered.get(v, dist[u] + w), dist[u] + w)
+    return lowered, hits, count
 
 
 def answer(graph, dist, **counted):
@@ -44,8 +44,8 @@ def bellman_ford_topology(graph, source, delta):
     dist, rounds, changed = {source: 0}, 0, True
     while changed:
         rounds += 1
-        found, hits, _ = relaxed(graph, dist, list(dist))
-        changed, dist = bool(hits), found
+        lowered, hits, _ = relaxed(graph, dist, list(dist))
+        changed, dist = bool(hits), lowered
     return answer(graph, dist, rounds=rounds, relaxed=rounds * graph.edges)
 
 
@@ -104,13 +104,13 @@ def near_far(graph, source, delta):
             expanded |= {u: dist[u] for u in near}
             dist, hits, count = relaxed(graph, dist, near)
             total += count
-            near, found = [], list(hits)
+            near, entries = [], list(hits)
         else:
             end = min(bucket for _, bucket in far) + 1
-            found = [v for v in dict.fromkeys(v for v, _ in far) if dist[v] < expanded.get(v, dist[v] + 1)]
+            entries = [v for v in dict.fromkeys(v for v, _ in far) if dist[v] < expanded.get(v, dist[v] + 1)]
             far = []
-        near += [v for v in found if int(dist[v] / delta) < end]
-        far += [(v, int(dist[v] / delta)) for v in found if int(dist[v] / delta) >= end]
+        near += [v for v in entries if int(dist[v] / delta) < end]
+        far += [(v, int(dist[v] / delta)) for v in entries if int(dist[v] / delta) >= end]
     return answer(graph, dist, rounds=rounds, relaxed=total)
 
 
@@ -132,8 +132,8 @@ def delta_stepping(graph, source, delta):
     dist, waiting, rounds, total, walked = {source: 0}, {source}, 0, 0, 0
     while waiting:
         rounds += bool(dist.keys() - {source} or total)  # the pass that opens a bucket, but for the first
-        at, done = min(int(dist[v] / delta) for v in waiting), set()
-        while now := [v for v in waiting if int(dist[v] / delta) == at]:
+        bucket, done = min(int(dist[v] / delta) for v in waiting), set()
+        while now := [v for v in waiting if int(dist[v] / delta) == bucket]:
             dist, hits, count = relaxed(graph, dist, now, lambda u, v, w: w <= delta)
             waiting, done = waiting.difference(now) | set(hits), done.union(now)
             rounds, total = rounds + 1, total + count

@@ -27,16 +27,16 @@ def of(findings, what):
 @pytest.mark.mpi
 def test_a_sound_launch_has_no_fault_and_is_told_alike_on_every_rank():
     comm = world()
-    found = examine(comm)
-    assert [finding for finding in found if finding.level == FAIL] == []
-    names = [finding.what for finding in found]
+    findings = examine(comm)
+    assert [finding for finding in findings if finding.level == FAIL] == []
+    names = [finding.what for finding in findings]
     assert {"launcher", "ranks", "versions", "cores", "memory", "compiled code", "compiler", "gpus"} <= set(names)
-    told = comm.allgather_json([finding.found for finding in found])
+    told = comm.allgather_json([finding.found for finding in findings])
     assert all(one == told[0] for one in told)
     if comm.size > 1:
-        (transport,) = of(found, "transport")
+        (transport,) = of(findings, "transport")
         assert "every pair, contents checked" in transport.found
-        assert f"{comm.size} on 1 host" in of(found, "ranks")[0].found
+        assert f"{comm.size} on 1 host" in of(findings, "ranks")[0].found
 
 
 @pytest.mark.mpi(min_size=2)
@@ -54,8 +54,8 @@ def test_a_transport_that_changes_bytes_is_caught():
                     inbox[12345] ^= 1
             return out
 
-    found = launch_checks.exchange_findings(Broken())
-    (transport,) = of(found, "transport")
+    findings = launch_checks.exchange_findings(Broken())
+    (transport,) = of(findings, "transport")
     assert transport.level == FAIL
     assert "rank 1 got another message than rank" in transport.found
 
@@ -125,11 +125,11 @@ def test_a_cache_folder_that_others_can_write_is_a_fault(monkeypatch, tmp_path):
     monkeypatch.setenv("DGRAPH_CACHE_DIR", str(tmp_path))
     cache.folder.cache_clear()
     try:
-        (found,) = host._cache()
+        (finding,) = host._cache()
     finally:
         cache.folder.cache_clear()
-    assert found.level == FAIL
-    assert "can be written by others" in found.found
+    assert finding.level == FAIL
+    assert "can be written by others" in finding.found
 
 
 def test_limits_of_a_container_count(monkeypatch, tmp_path):
@@ -143,18 +143,18 @@ def test_limits_of_a_container_count(monkeypatch, tmp_path):
 
 def test_slow_ranks_are_told():
     comm = SerialComm()
-    found = list(launch_checks._judge(comm, 1, 1e-3, 1e8, 1, 0, np.array([-1.0, -1.0])))
-    assert [f.level for f in found] == [WARN, WARN]
-    assert "1000 µs" in found[0].found
-    assert "0.1 GB/s (rank 0 to 1)" in found[1].found
+    findings = list(launch_checks._judge(comm, 1, 1e-3, 1e8, 1, 0, np.array([-1.0, -1.0])))
+    assert [f.level for f in findings] == [WARN, WARN]
+    assert "1000 µs" in findings[0].found
+    assert "0.1 GB/s (rank 0 to 1)" in findings[1].found
     assert next(launch_checks._judge(comm, 2, 1e-6, 1e9, 1, 0, np.array([-1.0]))).level == FAIL
     assert launch_checks._ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 
 
 def test_a_check_that_breaks_is_a_finding():
-    (found,) = _guarded("gpus", lambda: 1 / 0)
-    assert (found.level, found.what) == (FAIL, "gpus")
-    assert "ZeroDivisionError" in found.found
+    (finding,) = _guarded("gpus", lambda: 1 / 0)
+    assert (finding.level, finding.what) == (FAIL, "gpus")
+    assert "ZeroDivisionError" in finding.found
 
 
 def test_hosts_that_differ_are_named_and_equal_ones_are_told_once():
@@ -213,8 +213,8 @@ def driver(monkeypatch):
     monkeypatch.setattr(gpus.glob, "glob", lambda pattern: ["/dev/nvidia0"] if pattern.startswith("/dev") else [])
 
     def install(libraries=("libcuda.so.1", "libnvidia-ml.so.1"), **says):
-        made = Driver(**says)
-        monkeypatch.setattr(gpus, "_library", lambda name: made if name in libraries else None)
+        library = Driver(**says)
+        monkeypatch.setattr(gpus, "_library", lambda name: library if name in libraries else None)
 
     return install
 
@@ -222,15 +222,15 @@ def driver(monkeypatch):
 def test_gpus_are_told_with_who_takes_which(driver, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     driver()
-    found = list(gpus.gpu_findings(2))
-    assert of(found, "cuda driver")[0].found == "CUDA 12.9"
-    assert of(found, "gpus")[0].found.startswith("0: H200 (9.0), 1 of 4 GiB free, 0000:00:00.0; 1: H200")
-    assert of(found, "gpu of each rank") == [Finding(OK, "gpu of each rank", "rank of the host → GPU: 0→0, 1→1")]
-    assert of(found, "peer access")[0].found == "between all 2 GPUs"
-    assert of(found, "nccl")[0].level == WARN
-    assert len(of(found, "gpu memory")) == 2
-    assert of(found, "cupy")[0].level in (WARN, FAIL)
-    assert of(found, "cuda-aware mpi")
+    findings = list(gpus.gpu_findings(2))
+    assert of(findings, "cuda driver")[0].found == "CUDA 12.9"
+    assert of(findings, "gpus")[0].found.startswith("0: H200 (9.0), 1 of 4 GiB free, 0000:00:00.0; 1: H200")
+    assert of(findings, "gpu of each rank") == [Finding(OK, "gpu of each rank", "rank of the host → GPU: 0→0, 1→1")]
+    assert of(findings, "peer access")[0].found == "between all 2 GPUs"
+    assert of(findings, "nccl")[0].level == WARN
+    assert len(of(findings, "gpu memory")) == 2
+    assert of(findings, "cupy")[0].level in (WARN, FAIL)
+    assert of(findings, "cuda-aware mpi")
 
 
 def test_gpus_in_trouble(driver):
@@ -241,14 +241,14 @@ def test_gpus_in_trouble(driver):
     driver(count=0)
     assert next(gpus.gpu_findings(1)).level == WARN
     driver(peers=False, free=1 << 32)
-    found = list(gpus.gpu_findings(4))
-    assert "4 ranks share 2 GPUs: 0→0, 1→1, 2→0, 3→1" in of(found, "gpu of each rank")[0].found
-    assert of(found, "gpu of each rank")[0].level == FAIL
-    told = of(found, "peer access")[0].found.splitlines()
+    findings = list(gpus.gpu_findings(4))
+    assert "4 ranks share 2 GPUs: 0→0, 1→1, 2→0, 3→1" in of(findings, "gpu of each rank")[0].found
+    assert of(findings, "gpu of each rank")[0].level == FAIL
+    told = of(findings, "peer access")[0].found.splitlines()
     assert told[0] == "not between GPUs 0-1, 1-0"
     assert [line.split() for line in told[1:]] == [["0", "1"], ["0", "-", "n"], ["1", "n", "-"]]
-    assert of(found, "mps") == []
-    assert of(found, "gpu memory") == []
+    assert of(findings, "mps") == []
+    assert of(findings, "gpu memory") == []
 
 
 def test_the_multi_process_service_is_named(driver):
@@ -266,8 +266,8 @@ def test_what_mpi_says_of_gpus_is_tried(monkeypatch):
         (aware.YES, WARN, "it says yes, but a child died of SIGSEGV"),
     ):
         monkeypatch.setattr(aware, "library_says", lambda says=says: says)
-        found = gpus._cuda_aware()
-        assert (found.level, found.found[: len(told)]) == (level, told)
+        finding = gpus._cuda_aware()
+        assert (finding.level, finding.found[: len(told)]) == (level, told)
     monkeypatch.setattr(aware, "tried", lambda number: "")
     assert gpus._cuda_aware().found == "yes: a child sent GPU memory to itself"
 

@@ -44,8 +44,8 @@ def test_a_recipe_tells_the_size_that_loading_finds(spec):
 def test_counts_and_files_tell_it_too(tmp_path):
     assert shape_of("24e6,58_000_000", directed=False) == Shape(24_000_000, 58_000_000, False)
     (tmp_path / "graph.wel").write_text("0 1 5\n1 2 7\n")
-    found = shape_of(str(tmp_path / "graph.wel"))
-    assert (found.n, found.edges, found.weight, found.listed_weight) == (3, 2, 4, 4)
+    shape = shape_of(str(tmp_path / "graph.wel"))
+    assert (shape.n, shape.edges, shape.weight, shape.listed_weight) == (3, 2, 4, 4)
     with pytest.raises(UsageError, match="at least one vertex"):
         shape_of("0,5")
 
@@ -175,8 +175,8 @@ def test_the_plan_is_the_peak_of_a_run(words, tmp_path):
     assert 0.9 * peak < planned["peak"] < 1.4 * peak
     told = run([sys.executable, "-m", "dgraph", "report", out, "--plan"], tmp_path / "held", timeout=110)
     assert told.code == 0, told.story()
-    (held,) = re.findall(r"memory: (\d+) MiB a rank estimated", told.logs()[0])
-    assert 0.9 * planned["peak"] < int(held) << 20 < 1.1 * planned["peak"]
+    (estimated,) = re.findall(r"memory: (\d+) MiB a rank estimated", told.logs()[0])
+    assert 0.9 * planned["peak"] < int(estimated) << 20 < 1.1 * planned["peak"]
 
 
 def test_the_command(capsys):
@@ -234,9 +234,9 @@ def test_a_report_of_gpus_is_held_against_its_plan(tmp_path, capsys):
 def test_a_report_is_held_against_the_graph_as_it_was_loaded(way):
     """A generated directed graph, which cc makes undirected; and a graph from memory, planned as it was solved."""
     graph = Graph.load("rmat:8", comm=SerialComm()) if way else Graph.from_edges([0, 1], [1, 2], n=4, comm=SerialComm())
-    held = against(dgraph.run("cc", graph).report)
-    known = plan("cc", shape_of("rmat:8") if way else Shape(4, 2, False))
-    assert (held.load, held.build, held.rounds) == (known.load, known.build, known.rounds)
+    from_report = against(dgraph.run("cc", graph).report)
+    direct = plan("cc", shape_of("rmat:8") if way else Shape(4, 2, False))
+    assert (from_report.load, from_report.build, from_report.rounds) == (direct.load, direct.build, direct.rounds)
 
 
 def test_distances_alone_take_less(capsys):
@@ -245,7 +245,7 @@ def test_distances_alone_take_less(capsys):
         for name in ("bfs", "all"):
             assert main(["estimate", name, "rmat:16", "--json", *words]) == 0
             plans = json.loads(capsys.readouterr().out)["plans"]
-            told.append({each["algorithm"]: each["rounds"] for each in plans})
+            told.append({plan["algorithm"]: plan["rounds"] for plan in plans})
     assert told[2]["bfs"] == told[3]["bfs"] < told[0]["bfs"] == told[1]["bfs"]
     assert told[3]["pagerank"] == told[1]["pagerank"]
     assert main(["estimate", "pagerank", "rmat:9", "--no-return-predecessors"]) == 2
@@ -317,16 +317,16 @@ OF_GPUS = [("bfs", "contract-expand"), ("bfs", "two-phase")]
 def test_variants_take_of_a_gpu_what_their_own_arrays_take(name, variant):
     """Check GPU-only variants: more GPU state, while the host's plan is that of the program's own rounds."""
     shape = shape_of("rmat:16,symmetric")
-    known = {"source": 0}
+    parameters = {"source": 0}
     ways = [{}, {"variant": variant}]
-    plain, other = (estimate(name, shape, 1, "oec", parameters=known | way) for way in ways)
+    plain, other = (estimate(name, shape, 1, "oec", parameters=parameters | way) for way in ways)
     assert other.gpu.state > plain.gpu.state
     assert (other.gpu.graph, other.load, other.build) == (plain.gpu.graph, plain.load, plain.build)
 
 
 def test_a_variant_that_is_not_known_is_refused():
-    known = "known are auto, estimates, peeling, shells"
-    with pytest.raises(UsageError, match=f"unknown variant of kcore 'twice': {known}"):
+    names = "known are auto, estimates, peeling, shells"
+    with pytest.raises(UsageError, match=f"unknown variant of kcore 'twice': {names}"):
         estimate("kcore", shape_of("rmat:10,symmetric"), 1, parameters={"variant": "twice"})
     with pytest.raises(UsageError, match="unknown variant of kcore 'twice'"):
         flat_run("kcore", Graph.from_edges([0], [1], n=2, comm=SerialComm()), variant="twice")
@@ -334,8 +334,8 @@ def test_a_variant_that_is_not_known_is_refused():
 
 def test_a_graph_that_gpus_draw_lies_there_once():
     shape = shape_of("rmat:30")
-    given = {"parameters": {"source": 0, "return_predecessors": False}, "direction": "push", "gpu_memory": 139 << 30}
-    (brought, drawn) = (estimate("bfs", shape, 1, drawn=way, **given).gpu for way in (False, True))
+    options = {"parameters": {"source": 0, "return_predecessors": False}, "direction": "push", "gpu_memory": 139 << 30}
+    (brought, drawn) = (estimate("bfs", shape, 1, drawn=way, **options).gpu for way in (False, True))
     assert drawn.graph < drawn.upload < 1.1 * drawn.graph
     assert drawn.whole < 139 << 30 < 1.2 * drawn.whole
     assert drawn.incoming == 0, "rounds that only push need no edges by target"
@@ -348,10 +348,10 @@ def test_a_graph_that_gpus_draw_lies_there_once():
 
 def test_a_plan_that_is_asked_for_again_makes_no_machines(monkeypatch):
     monkeypatch.setattr(machines, "_measured_before", {})
-    shape, given = Shape(1000, 5000, True), {"source": 0}
-    first = estimate("bfs", shape, 1, parameters=given)
+    shape, parameters = Shape(1000, 5000, True), {"source": 0}
+    first = estimate("bfs", shape, 1, parameters=parameters)
     monkeypatch.setattr(machines, "_measure", lambda *_: pytest.fail("measured again"))
-    assert estimate("bfs", replace(shape, n=2000), 2, parameters=given).rounds > first.rounds / 2
+    assert estimate("bfs", replace(shape, n=2000), 2, parameters=parameters).rounds > first.rounds / 2
     with pytest.raises(pytest.fail.Exception):
         estimate("bfs", shape, 1, parameters={"source": 0, "return_predecessors": False})
 
@@ -359,6 +359,6 @@ def test_a_plan_that_is_asked_for_again_makes_no_machines(monkeypatch):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_each_algorithm_has_a_plan_with_many_sources_too(name):
     work = ALGORITHMS[name]
-    given = {"source": 0} if work.needs_source else {"k": 40} if "k" in work.parameters else {}
-    plan = estimate(name, shape_of("rmat:10"), 2, parameters=given)
+    parameters = {"source": 0} if work.needs_source else {"k": 40} if "k" in work.parameters else {}
+    plan = estimate(name, shape_of("rmat:10"), 2, parameters=parameters)
     assert plan.rounds > 0

@@ -67,19 +67,19 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(download, "PAUSE", 0.01)
-    made = Server()
-    thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
+    http = Server()
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    yield made
-    made.shutdown()
+    yield http
+    http.shutdown()
     thread.join()
-    made.server_close()
+    http.server_close()
 
 
 def dataset(server, **more):
     server.files.setdefault("/graph.txt", CONTENT)
-    made = Dataset("a graph", f"{server.base}/graph.txt", "graph.txt", "none", "somebody", "a page", SHA)
-    return replace(made, **more)
+    example = Dataset("a graph", f"{server.base}/graph.txt", "graph.txt", "none", "somebody", "a page", SHA)
+    return replace(example, **more)
 
 
 def test_a_file_comes_whole_and_only_once(server, tmp_path):

@@ -23,16 +23,16 @@ def searches():
 
 
 def test_trees_of_ranks():
-    made, graph = searches()
-    run(made, graph)
+    measured_searches, graph = searches()
+    run(measured_searches, graph)
     recipe, _ = recipe_of(SPEC)
     src, dst, _ = recipe.edges(0, recipe.items)
     ends = src.astype(np.int64), dst.astype(np.int64)
     _, component = connected_components(coo_array((np.ones(src.size), ends), (recipe.n, recipe.n)), directed=False)
-    found = made.measured
-    assert found.edges == [np.count_nonzero(component[src] == component[root]) for root in found.roots]
-    assert len(set(found.roots)) == 4
-    assert all(np.any((src == root) != (dst == root)) for root in found.roots)
+    measured = measured_searches.measured
+    assert measured.edges == [np.count_nonzero(component[src] == component[root]) for root in measured.roots]
+    assert len(set(measured.roots)) == 4
+    assert all(np.any((src == root) != (dst == root)) for root in measured.roots)
 
 
 def test_a_wrong_tree_is_refused_on_every_rank(monkeypatch):

@@ -66,24 +66,24 @@ def test_trees_on_a_gpu(build, renumber, monkeypatch):
     search = graph500_searches._first_parents
 
     def kept(ctx, root):
-        found = search(ctx, root)
-        trees.append((root, found[1]))
-        return found
+        tree = search(ctx, root)
+        trees.append((root, tree[1]))
+        return tree
 
     monkeypatch.setattr(graph500_searches, "_first_parents", kept)
     searches = Searches(on_gpu(build, renumber), SPEC, 6, seed=3, check=True)
     run(searches, searches.graph)
     src, dst, matrix = edges(SPEC)
     _, component = connected_components(matrix, directed=False)
-    found = searches.measured
-    assert len(set(found.roots)) == 6
-    assert [root for root, _ in trees[1:]] == found.roots
-    for (root, tree), counted in zip(trees[1:], found.edges, strict=True):
+    measured = searches.measured
+    assert len(set(measured.roots)) == 6
+    assert [root for root, _ in trees[1:]] == measured.roots
+    for (root, tree), counted in zip(trees[1:], measured.edges, strict=True):
         check(tree, root, matrix)
         assert counted == np.count_nonzero(component[src] == component[root])
         assert np.any((src == root) != (dst == root)), "a root without an edge that is not a loop"
-    assert min(found.seconds) > 0
-    assert min(found.validating) > 0
+    assert min(measured.seconds) > 0
+    assert min(measured.validating) > 0
 
 
 @needs_compiler
@@ -110,14 +110,14 @@ def test_depths_of_a_cycle():
 def test_the_command(capsys):
     words = ["graph500", "--scale", str(SCALE), "--roots", "4", "--backend", "cpu", "--threads", "1", "-q"]
     assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     src, _, matrix = edges("kron:8,edge_factor=16,seed=1")
     _, component = connected_components(matrix, directed=False)
-    assert found["edges"] == [int(np.count_nonzero(component[src] == component[root])) for root in found["roots"]]
-    mean = np.mean(np.array(found["seconds"]) / found["edges"])
-    assert found["harmonic_mean_TEPS"] == pytest.approx(1 / mean)
-    assert found["SCALE"] == SCALE
-    assert found["construction_time"] > 0
+    assert printed["edges"] == [int(np.count_nonzero(component[src] == component[root])) for root in printed["roots"]]
+    mean = np.mean(np.array(printed["seconds"]) / printed["edges"])
+    assert printed["harmonic_mean_TEPS"] == pytest.approx(1 / mean)
+    assert printed["SCALE"] == SCALE
+    assert printed["construction_time"] > 0
     assert main(words) == 0
     lines = dict(line.split(":", 1) for line in capsys.readouterr().out.splitlines())
     assert lines["NBFS"].strip() == "4"

@@ -23,30 +23,30 @@ EXAMPLES = Path(__file__).parents[1] / "data" / "ldbc_example"
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", ["example-directed", "example-undirected"])
 def test_examples_match_their_references(name):
-    found = list(jobs(read_benchmark(EXAMPLES / f"{name}.properties"), world(), Cpu(), "auto", lambda line: None))
-    assert {job.algorithm for job in found} == set(ALGORITHMS)
-    assert {job.verdict for job in found} == {"valid"}
-    for job in found:
+    finished = list(jobs(read_benchmark(EXAMPLES / f"{name}.properties"), world(), Cpu(), "auto", lambda line: None))
+    assert {job.algorithm for job in finished} == set(ALGORITHMS)
+    assert {job.verdict for job in finished} == {"valid"}
+    for job in finished:
         assert job.evps == (job.vertices + job.edges) / job.processing
         assert job.makespan >= job.processing > 0 < job.load
 
 
 @pytest.mark.mpi
 def test_arcs_count_by_direction():
-    comm, made = world(), nx.gnp_random_graph(60, 0.15, seed=1, directed=True)
-    graph = dgraph.Graph.from_networkx(made if comm.rank == 0 else None, comm=comm)
-    around = {v: set(made.successors(v)) | set(made.predecessors(v)) for v in made}
+    comm, digraph = world(), nx.gnp_random_graph(60, 0.15, seed=1, directed=True)
+    graph = dgraph.Graph.from_networkx(digraph if comm.rank == 0 else None, comm=comm)
+    around = {v: set(digraph.successors(v)) | set(digraph.predecessors(v)) for v in digraph}
     for policy in ("oec", "cvc"):
         result = dgraph.run("lcc", graph.on(policy=policy), count="arcs", validate=True)
         wanted = [
-            made.subgraph(around[v]).number_of_edges() / max(len(around[v]) * (len(around[v]) - 1), 1)
+            digraph.subgraph(around[v]).number_of_edges() / max(len(around[v]) * (len(around[v]) - 1), 1)
             for v in result.columns["vertex"].tolist()
         ]
         np.testing.assert_allclose(result.columns["lcc"], wanted, rtol=1e-14)
-    labels = {v: v for v in made}
+    labels = {v: v for v in digraph}
     for _ in range(3):
-        heard = {v: [labels[u] for u in [*made.successors(v), *made.predecessors(v)]] for v in made}
-        labels = {v: min(seen, key=lambda x: (-seen.count(x), x)) if (seen := heard[v]) else labels[v] for v in made}
+        heard = {v: [labels[u] for u in [*digraph.successors(v), *digraph.predecessors(v)]] for v in digraph}
+        labels = {v: min(seen, key=lambda x: (-seen.count(x), x)) if (seen := heard[v]) else labels[v] for v in digraph}
     result = dgraph.run("cdlp", graph.on(policy="auto"), count="arcs", max_iter=3, validate=True)
     assert result.columns["labels"].tolist() == [labels[v] for v in result.columns["vertex"].tolist()]
 
@@ -100,7 +100,7 @@ def test_a_benchmark_of_several_files(tmp_path, capsys):
     assert told["official"] is False
     verdicts = [(job["graph"], job["algorithm"], job["repetition"], job["verdict"][:3]) for job in told["jobs"]]
     assert verdicts[:2] == [("example-directed", "BFS", 1, "VAL"), ("example-directed", "BFS", 2, "VAL")]
-    assert {each[3] for each in verdicts[2:]} == {"not"}
+    assert {verdict[3] for verdict in verdicts[2:]} == {"not"}
     assert (tmp_path / "out" / "example-directed-SSSP.txt").read_text().splitlines()[1] == "2 Infinity"
     assert main(["graphalytics", str(EXAMPLES / "example-directed.properties"), "--skip-validation", "-q"]) == 0
     assert "unofficial" in capsys.readouterr().out

@@ -23,8 +23,8 @@ def built(comm, spec, options, policy="oec"):
 
 def solved(name, spec, options, **parameters):
     graph = Graph.load(spec, comm=SerialComm(), **options)
-    found = flat_run(name, graph, backend="cpu", source=SOURCE, **parameters)
-    return graph, {column: np.array(values) for column, values in found.columns.items()}
+    result = flat_run(name, graph, backend="cpu", source=SOURCE, **parameters)
+    return graph, {column: np.array(values) for column, values in result.columns.items()}
 
 
 def drawn(comm, graph, name, columns, parameters):
@@ -96,14 +96,14 @@ def test_wrong_answers_are_refused_as_by_rows(name, options, ranks):
 
     def work(comm):
         graph = built(comm, "rmat:6,edge_factor=3", options)
-        found = [drawn(comm, graph, name, answer, {}) for _, answer in answers]
+        drawn_verdicts = [drawn(comm, graph, name, answer, {}) for _, answer in answers]
         assert graph._host is None
-        return found
+        return drawn_verdicts
 
-    given = {"parameters": {"source": SOURCE}, "rounds": 0}
-    want = [validate(name, whole.block, answer, SerialComm(), **given) for _, answer in answers]
-    for found in succeed(ranks, work):
-        for (what, _), one, other in zip(answers, found, want, strict=True):
+    keywords = {"parameters": {"source": SOURCE}, "rounds": 0}
+    want = [validate(name, whole.block, answer, SerialComm(), **keywords) for _, answer in answers]
+    for verdicts in succeed(ranks, work):
+        for (what, _), one, other in zip(answers, verdicts, want, strict=True):
             assert one.passed is False, what
             assert one.failure == other.failure, what
 
@@ -114,8 +114,8 @@ def test_an_unsupported_distance_is_refused():
     lost = np.flatnonzero(columns["distance"] == FAR)[0]
     columns["distance"][lost] = 9
     graph = built(SerialComm(), "rmat:6,edge_factor=3", {})
-    given = {"parameters": {"source": SOURCE}, "rounds": 0}
-    want = validate("bfs", whole.block, columns, SerialComm(), **given)
+    keywords = {"parameters": {"source": SOURCE}, "rounds": 0}
+    want = validate("bfs", whole.block, columns, SerialComm(), **keywords)
     assert drawn(SerialComm(), graph, "bfs", columns, {}).failure == want.failure
 
 

@@ -31,8 +31,8 @@ def changed(columns, changes):
     columns = {name: np.array(values) for name, values in columns.items()}
     vertex = columns["vertex"].copy()
     for name, values in changes.items():
-        for at, value in values.items():
-            columns[name][vertex == at] = value
+        for vertex_id, value in values.items():
+            columns[name][vertex == vertex_id] = value
     return columns
 
 
@@ -45,9 +45,9 @@ def judged(evidence, algorithm, columns, graph, result, parameters):
 @pytest.fixture
 def hosts(monkeypatch):
     """List that grows whenever a certificate runs on the CPU."""
-    found, init = [], HostProver.__init__
-    monkeypatch.setattr(HostProver, "__init__", lambda self, *given: (found.append(self), init(self, *given))[1])
-    return found
+    provers, init = [], HostProver.__init__
+    monkeypatch.setattr(HostProver, "__init__", lambda self, *args: (provers.append(self), init(self, *args))[1])
+    return provers
 
 
 @pytest.mark.parametrize(("algorithm", "parameters", "changes", "rule", "culprit"), RULES)
@@ -58,9 +58,9 @@ def test_every_rule_catches_its_kind(algorithm, parameters, changes, rule, culpr
     result = dgraph.run(algorithm, graph, **parameters)
     evidence = gpu().evidence(graph, None)
     columns = changed(result.columns, changes)
-    found = judged(evidence, algorithm, columns, graph, result, parameters)
-    assert f"rule '{rule}': " in found.failure
-    assert culprit in found.failure
+    outcome = judged(evidence, algorithm, columns, graph, result, parameters)
+    assert f"rule '{rule}': " in outcome.failure
+    assert culprit in outcome.failure
     assert judged(evidence, algorithm, result.columns, graph, result, parameters).passed
     assert not hosts
 
@@ -80,14 +80,14 @@ def test_a_built_graph_has_the_verdicts_of_its_rows(spec, algorithm, parameters,
     rows = dgraph.Graph.load(spec, comm=SerialComm(), weights="1..9")
     evidence = engine.evidence(built, built._partition().local)
     assert evidence._built.place is not None
-    for at in (0, int(np.argmax(result.columns[column])), 40):
-        value = result.columns[column][at]
-        columns = changed(result.columns, {column: {at: value + step}})
+    for place in (0, int(np.argmax(result.columns[column])), 40):
+        value = result.columns[column][place]
+        columns = changed(result.columns, {column: {place: value + step}})
         assert not hosts
-        found = judged(evidence, algorithm, columns, built, result, parameters)
+        outcome = judged(evidence, algorithm, columns, built, result, parameters)
         want = judged(rows.block, algorithm, columns, rows, result, parameters)
-        assert found.passed is want.passed
-        assert _rounded(found.failure) == _rounded(want.failure)
+        assert outcome.passed is want.passed
+        assert _rounded(outcome.failure) == _rounded(want.failure)
         hosts.clear()
 
 
@@ -102,8 +102,8 @@ def test_rows_that_were_written_to_are_refused():
     result = dgraph.run("cc", built)
     local = built._partition().local
     local.built.neighbours[7] ^= 1
-    found = judged(engine.evidence(built, local), "cc", result.columns, built, result, {})
-    assert "something has written to them" in found.failure
+    outcome = judged(engine.evidence(built, local), "cc", result.columns, built, result, {})
+    assert "something has written to them" in outcome.failure
 
 
 def test_without_memory_the_ranks_check(hosts):
@@ -144,5 +144,5 @@ def test_mutants_of_solver_kernels_are_rejected(algorithm, spec, parameters, mut
     columns = {name: np.array(values) for name, values in result.columns.items()}
     assert device.changed, "the solver's kernels do not contain the text"
     for evidence in (gpu().evidence(whole, None), whole.block):
-        found = judged(evidence, algorithm, columns, whole, result, parameters)
-        assert found.passed is False, str(found)
+        outcome = judged(evidence, algorithm, columns, whole, result, parameters)
+        assert outcome.passed is False, str(outcome)

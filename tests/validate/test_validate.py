@@ -79,11 +79,11 @@ def verdict(algorithm, graph, result, changes, parameters):
     return validate(algorithm, graph.block, columns, graph.comm, parameters=settings, **converged)
 
 
-def agreed(found):
+def agreed(outcome):
     """Return the failure, and check that it is the same on every rank."""
-    told = world().allgather_json([found.passed, found.failure])
-    assert all(each == told[0] for each in told)
-    return found.failure
+    told = world().allgather_json([outcome.passed, outcome.failure])
+    assert all(failure == told[0] for failure in told)
+    return outcome.failure
 
 
 def test_every_algorithm_has_a_certificate():
@@ -99,8 +99,8 @@ def test_right_answers_pass(name, chunk, monkeypatch):
     runs = [(name, parameters) for name, module in KNOWN.items() for parameters in module.VALID]
     runs.append(("pagerank", {"tol": 0, "max_iter": 5, "personalization": {source: 2.0}}))
     for algorithm, parameters in runs:
-        given = {"source": source} if ALGORITHMS[algorithm].needs_source else {}
-        result = run(algorithm, graph.on(policy="hash"), validate=True, **given, **parameters)
+        options = {"source": source} if ALGORITHMS[algorithm].needs_source else {}
+        result = run(algorithm, graph.on(policy="hash"), validate=True, **options, **parameters)
         told = result.report["outcome"]["validation"]
         assert told["passed"] is True, (algorithm, parameters)
         assert told["checked"]
@@ -131,9 +131,9 @@ def test_every_rule_catches_its_kind(algorithm, parameters, changes, rule, culpr
     if algorithm in ("bfs", "sssp"):
         parameters = {"source": 0, **parameters}
     graph, result = solved(algorithm, *parameters.items())
-    found = agreed(verdict(algorithm, graph, result, changes, parameters))
-    assert f"rule '{rule}': " in found
-    assert culprit in found
+    failure = agreed(verdict(algorithm, graph, result, changes, parameters))
+    assert f"rule '{rule}': " in failure
+    assert culprit in failure
 
 
 @pytest.mark.mpi
@@ -169,10 +169,10 @@ def test_no_single_wrong_value_passes(algorithm):
     whole = np.concatenate(graph.comm.allgatherv(result.columns[column]))
     vertices = np.concatenate(graph.comm.allgatherv(result.columns["vertex"]))
     for _ in range(25):
-        at = rng.integers(whole.size)
-        wrong = rng.choice([whole[at] ^ 1, whole[at] - 1, whole[rng.integers(whole.size)], FAR])
-        if wrong != whole[at]:
-            changes = {column: {int(vertices[at]): wrong}}
+        row = rng.integers(whole.size)
+        wrong = rng.choice([whole[row] ^ 1, whole[row] - 1, whole[rng.integers(whole.size)], FAR])
+        if wrong != whole[row]:
+            changes = {column: {int(vertices[row]): wrong}}
             assert verdict(algorithm, graph, result, changes, parameters).passed is False, changes
 
 
@@ -189,16 +189,16 @@ def test_culprits_have_their_own_ids():
     ids = np.array([30, 7, 2**40, 500])
     graph = make(ids[[0, 1, 2]], ids[[1, 2, 3]], sparse_ids=True)
     result = run("bfs", graph, source=30)
-    found = agreed(verdict("bfs", graph, result, {"distance": {500: FAR}, "predecessor": {500: -1}}, {"source": 30}))
-    assert f"arc {2**40} → 500 of weight 1" in found
+    failure = agreed(verdict("bfs", graph, result, {"distance": {500: FAR}, "predecessor": {500: -1}}, {"source": 30}))
+    assert f"arc {2**40} → 500 of weight 1" in failure
 
 
 @pytest.mark.mpi
 def test_a_lost_arc_is_seen():
     """The result is that of a graph without one arc, as a wrong partition would give."""
     lacking = make([0, 1, 2], [1, 2, 3], n=6)
-    found = agreed(verdict("bfs", one_way(), run("bfs", lacking, source=0), {}, {"source": 0}))
-    assert "arc 0 → 3" in found
+    failure = agreed(verdict("bfs", one_way(), run("bfs", lacking, source=0), {}, {"source": 0}))
+    assert "arc 0 → 3" in failure
 
 
 @pytest.mark.mpi

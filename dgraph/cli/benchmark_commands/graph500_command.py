@@ -47,51 +47,51 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--threads", type=int, metavar="N", help="as for a run")
     parser.add_argument("--json", **flag(), help="figures as JSON, those of each search included")
     parser.add_argument("-q", "--quiet", **flag(), help="print no progress")
-    given = parser.parsed(words)
+    args = parser.parsed(words)
     for name in ("roots", "edge_factor"):
-        if given.get(name, 1) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} {given[name]}: give 1 or more")
-    return Task(lambda comm: _do(comm, given))
+        if args.get(name, 1) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {args[name]}: give 1 or more")
+    return Task(lambda comm: _do(comm, args))
 
 
-def _do(comm: Comm, given: dict[str, Any]) -> int:
+def _do(comm: Comm, args: dict[str, Any]) -> int:
     from dgraph.engine.rounds.record import Record
     from dgraph.run import run
     from dgraph.tools.graph500_searches import Searches
 
-    scale, factor, seed = given["scale"], given.get("edge_factor", EDGE_FACTOR), given.get("seed", SEED)
+    scale, factor, seed = args["scale"], args.get("edge_factor", EDGE_FACTOR), args.get("seed", SEED)
     spec = f"kron:{scale},edge_factor={factor},seed={seed}"
     began = time.perf_counter()
-    with progress_for(comm.rank, given.get("quiet", False), began) as progress:
+    with progress_for(comm.rank, args.get("quiet", False), began) as progress:
         progress.phase("build", spec)
-        graph, construction = _built(spec, given, comm)
-        searches = Searches(graph, spec, given.get("roots", ROOTS), seed, not given.get("skip_validation", False))
+        graph, construction = _built(spec, args, comm)
+        searches = Searches(graph, spec, args.get("roots", ROOTS), seed, not args.get("skip_validation", False))
         record = Record(comm, ["graph500"])
         run(searches, graph, record=record, progress=progress)
-    found = searches.measured
-    here = sum(record.seconds.get(name, 0.0) for name in ("partition", "build")) + found.prepared
+    runs = searches.measured
+    here = sum(record.seconds.get(name, 0.0) for name in ("partition", "build")) + runs.prepared
     construction = comm.largest(int(1e9 * (construction + here))) / 1e9
     if comm.rank == 0:
-        head: dict[str, float] = {"SCALE": scale, "edgefactor": factor, "NBFS": len(found.roots), "graph_generation": 0}
+        head: dict[str, float] = {"SCALE": scale, "edgefactor": factor, "NBFS": len(runs.roots), "graph_generation": 0}
         head["num_mpi_processes"] = comm.size
         head["construction_time"] = float(f"{construction:g}")
-        if "json" in given:
-            pairs = zip(found.seconds, found.edges, strict=True)
+        if "json" in args:
+            pairs = zip(runs.seconds, runs.edges, strict=True)
             pace = statistics([seconds / edges for seconds, edges in pairs])["mean"]
-            print(json.dumps(head | {"harmonic_mean_TEPS": 1 / pace} | vars(found)))
+            print(json.dumps(head | {"harmonic_mean_TEPS": 1 / pace} | vars(runs)))
         else:
-            lines = [*head.items(), *figures("bfs", found.seconds, found.edges, found.validating)]
+            lines = [*head.items(), *figures("bfs", runs.seconds, runs.edges, runs.validating)]
             print(*(formatted(*line) for line in lines), sep="\n")
     return 0
 
 
-def _built(spec: str, given: dict[str, Any], comm: Comm) -> tuple[Graph, float]:
+def _built(spec: str, args: dict[str, Any], comm: Comm) -> tuple[Graph, float]:
     """Return the graph and the seconds of its construction: on GPUs where there are some, else on the host."""
     from dgraph.backend import has_gpu
     from dgraph.backend.build import build_on_gpus
     from dgraph.graph.stored_graph import Graph
 
-    device, asked = device_of(given), given.get("backend", "auto")
+    device, asked = device_of(args), args.get("backend", "auto")
     make = build_on_gpus if asked == "cuda" or (asked == "auto" and has_gpu()) else Graph.load
     make("kron:8", comm=comm, device=device).close()  # compiles the kernels
     began = time.perf_counter()

@@ -50,38 +50,38 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--threads", type=int, metavar="N", help="as for a run")
     parser.add_argument("--json", **flag(), help="figures as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print no progress")
-    given = parser.parsed(words)
-    return Task(lambda comm: _do(comm, given))
+    args = parser.parsed(words)
+    return Task(lambda comm: _do(comm, args))
 
 
-def _do(comm: Comm, given: dict[str, Any]) -> int:
+def _do(comm: Comm, args: dict[str, Any]) -> int:
     from dgraph.tools.graphalytics.benchmark_properties import read_benchmark
     from dgraph.tools.graphalytics.jobs import jobs
 
     with comm.together():
-        benchmark = read_benchmark(Path(given["properties"]))
-    if "output" in given:
-        benchmark = replace(benchmark, output=Path(given["output"]))
-    if "skip_validation" in given:
+        benchmark = read_benchmark(Path(args["properties"]))
+    if "output" in args:
+        benchmark = replace(benchmark, output=Path(args["output"]))
+    if "skip_validation" in args:
         benchmark = replace(benchmark, validated=False)
-    talks, text = comm.rank == 0 and not given.get("quiet", False), comm.rank == 0 and "json" not in given
+    talks, text = comm.rank == 0 and not args.get("quiet", False), comm.rank == 0 and "json" not in args
 
     def say(line: str) -> None:
         if talks:
             print(line, file=sys.stderr, flush=True)
 
-    found: list[Job] = []
+    finished: list[Job] = []
     if text:
         print("LDBC Graphalytics rules; these results are unofficial", TABLE.format(*HEAD), sep="\n", flush=True)
-    for job in jobs(benchmark, comm, device_of(given), given.get("policy", "auto"), say):
-        found.append(job)
+    for job in jobs(benchmark, comm, device_of(args), args.get("policy", "auto"), say):
+        finished.append(job)
         say(f"Processing starts at {job.started}")
         say(f"Processing ends at {job.ended}")
         if text:
             print(_line(job), flush=True)
-    if comm.rank == 0 and "json" in given:
-        print(json.dumps({"official": False, "ranks": comm.size, "jobs": [asdict(job) for job in found]}))
-    return int(any(job.failed for job in found))
+    if comm.rank == 0 and "json" in args:
+        print(json.dumps({"official": False, "ranks": comm.size, "jobs": [asdict(job) for job in finished]}))
+    return int(any(job.failed for job in finished))
 
 
 def _line(job: Job) -> str:

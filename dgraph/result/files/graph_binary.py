@@ -61,11 +61,11 @@ def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
 
 
 def _records(block: EdgeBlock, record: np.dtype) -> Iterator[np.ndarray]:
-    for at in range(0, block.targets.size, STEP):
-        out = np.empty(min(STEP, block.targets.size - at), record)
-        out["v"] = block.targets[at : at + STEP]
+    for first in range(0, block.targets.size, STEP):
+        out = np.empty(min(STEP, block.targets.size - first), record)
+        out["v"] = block.targets[first : first + STEP]
         if "w" in (record.names or ()):
-            out["w"] = 1 if block.weights is None else block.weights[at : at + STEP]
+            out["w"] = 1 if block.weights is None else block.weights[first : first + STEP]
         yield out.view(np.uint8)
 
 
@@ -88,8 +88,8 @@ def save_galois(file: SharedFile, block: EdgeBlock) -> None:
 
 
 def _steps(values: np.ndarray, dtype: np.dtype) -> Iterator[np.ndarray]:
-    for at in range(0, values.size, STEP):
-        yield values[at : at + STEP].astype(dtype, copy=False)
+    for first in range(0, values.size, STEP):
+        yield values[first : first + STEP].astype(dtype, copy=False)
 
 
 def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
@@ -113,9 +113,9 @@ def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
     for name, dtype, extent, *_ in columns:
         archive.append(npz.member(name, dtype, extent, archive[-1].end if archive else 0))
     checksums = []
-    for member, (_, dtype, _, at, count, pieces) in zip(archive, columns, strict=True):
+    for member, (_, dtype, _, start, count, pieces) in zip(archive, columns, strict=True):
         summed = _Checksummed(pieces)
-        file.write(member.data + at * dtype.itemsize, summed)
+        file.write(member.data + start * dtype.itemsize, summed)
         sums = comm.allgather(np.array([summed.checksum, count * dtype.itemsize], np.int64)).tolist()
         checksums.append(npz.combined_checksum(member.head, sums))
     for member, checksum in zip(archive, checksums, strict=True):
@@ -124,8 +124,8 @@ def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
 
 
 def _ones(count: int) -> Iterator[np.ndarray]:
-    for at in range(0, count, STEP):
-        yield np.ones(min(STEP, count - at), bool)
+    for first in range(0, count, STEP):
+        yield np.ones(min(STEP, count - first), bool)
 
 
 class _Checksummed:

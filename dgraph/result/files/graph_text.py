@@ -38,8 +38,8 @@ class Lines:
 
     def blocks(self, block: EdgeBlock) -> Iterator[bytes]:
         """Yield the lines of this rank's arcs, by gid, in blocks."""
-        for at in range(0, block.targets.size, arcs.CHUNK):
-            part = slice(at, min(at + arcs.CHUNK, block.targets.size))
+        for first in range(0, block.targets.size, arcs.CHUNK):
+            part = slice(first, min(first + arcs.CHUNK, block.targets.size))
             src, dst = arcs.ends(block, part.start, part.stop)
             kept: np.ndarray | slice = slice(None)
             if self.once and not block.directed:
@@ -141,43 +141,43 @@ def _no_weights(block: EdgeBlock, here: str, instead: str) -> None:
 
 @njit(cache=True)
 def _write(src, dst, numbers, words, tag, separator, base, out):
-    at = 0
+    position = 0
     for i in range(src.size):
         for byte in tag:
-            out[at] = byte
-            at += 1
-        at = _decimal(np.int64(src[i]) + base, out, at)
-        out[at] = separator
-        at = _decimal(np.int64(dst[i]) + base, out, at + 1)
+            out[position] = byte
+            position += 1
+        position = _decimal(np.int64(src[i]) + base, out, position)
+        out[position] = separator
+        position = _decimal(np.int64(dst[i]) + base, out, position + 1)
         if numbers.size:
-            out[at] = separator
-            at = _decimal(numbers[i], out, at + 1)
+            out[position] = separator
+            position = _decimal(numbers[i], out, position + 1)
         if words.size:
-            out[at] = separator
-            at += 1
+            out[position] = separator
+            position += 1
             for byte in words[i]:
                 if byte == 0:
                     break
-                out[at] = byte
-                at += 1
-        out[at] = 10
-        at += 1
-    return at
+                out[position] = byte
+                position += 1
+        out[position] = 10
+        position += 1
+    return position
 
 
 @njit(cache=True)
-def _decimal(value, out, at):
+def _decimal(value, out, position):
     """Write an integer; return the position after it."""
     rest = np.uint64(value)
     if value < 0:
-        out[at] = 45
-        at += 1
+        out[position] = 45
+        position += 1
         rest = np.uint64(0) - rest
-    end, left = at + 1, rest // np.uint64(10)
+    end, left = position + 1, rest // np.uint64(10)
     while left > 0:
         end += 1
         left //= np.uint64(10)
-    for place in range(end - 1, at - 1, -1):
+    for place in range(end - 1, position - 1, -1):
         tens = rest // np.uint64(10)
         out[place] = np.uint8(48) + np.uint8(rest - tens * np.uint64(10))
         rest = tens

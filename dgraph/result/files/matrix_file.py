@@ -65,13 +65,13 @@ def npy_header(dtype: np.dtype, shape: tuple[int, int]) -> bytes:
 
 def _pieces(rows: np.ndarray) -> Iterator[np.ndarray]:
     flat = rows.reshape(-1)
-    return (flat[at : at + PIECE] for at in range(0, flat.size, PIECE))
+    return (flat[first : first + PIECE] for first in range(0, flat.size, PIECE))
 
 
 def _save_npz(file: SharedFile, here: np.ndarray, vertex: np.ndarray, first: int) -> None:
     """Write ``vertex`` (n,) and ``distance`` (n, n)."""
     comm, n = file.comm, len(vertex)
-    vertex = vertex if vertex.dtype.kind != "S" else np.array([each.decode() for each in vertex.tolist()], str)
+    vertex = vertex if vertex.dtype.kind != "S" else np.array([name.decode() for name in vertex.tolist()], str)
     one = npz.member("vertex", vertex.dtype, (n,), 0)
     two = npz.member("distance", here.dtype, (n, n), one.end)
     file.write(one.data, [vertex] if comm.rank == 0 else [])
@@ -95,10 +95,10 @@ def _save_pairs(file: SharedFile, kind: str, here: np.ndarray, ids: np.ndarray, 
     step = max(PIECE // max(len(ids), 1), 1)
     none = {"source": words[:0], "target": words[:0], "distance": here.ravel()[:0]}
 
-    def pairs(at: int) -> dict[str, np.ndarray]:
-        rows = here[at : at + step]
+    def pairs(low: int) -> dict[str, np.ndarray]:
+        rows = here[low : low + step]
         source, target = np.nonzero(rows < np.inf)
-        return {"source": words[first + at + source], "target": words[target], "distance": rows[source, target]}
+        return {"source": words[first + low + source], "target": words[target], "distance": rows[source, target]}
 
     writer = None
     with comm.together():
@@ -107,8 +107,8 @@ def _save_pairs(file: SharedFile, kind: str, here: np.ndarray, ids: np.ndarray, 
     sizes = comm.allgather(np.array([len(here)]))[:, 0].tolist()
     try:
         for rank, size in enumerate(sizes):
-            for at in range(0, size, step):
-                piece = received(pairs(at) if comm.rank == rank else none, rank, 0, comm)
+            for begin in range(0, size, step):
+                piece = received(pairs(begin) if comm.rank == rank else none, rank, 0, comm)
                 with comm.together(), output_errors(file.path):
                     if writer is not None:
                         writer.add(arrow_table(piece, ()))

@@ -50,8 +50,8 @@ class SampleSort:
         ranks = self.comm.size
         stride = max(1, self.total // (ranks * max(SAMPLES, 8 * ranks)))
         samples = np.sort(np.concatenate(self.comm.allgatherv(vertex[stride // 2 :: stride])))
-        at = np.arange(1, ranks) * samples.size // ranks
-        return samples[at] if samples.size else np.zeros(ranks - 1, np.int64)
+        middle = np.arange(1, ranks) * samples.size // ranks
+        return samples[middle] if samples.size else np.zeros(ranks - 1, np.int64)
 
     def _shuffle(self, values: np.ndarray) -> np.ndarray:
         """Receive the values of this rank's range from all ranks, concatenated by rank."""

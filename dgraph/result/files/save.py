@@ -48,24 +48,24 @@ class Rows:
 
     def blocks(self) -> list[slice]:
         """Return the slices of rows that threads format as text one at a time."""
-        return [slice(at, at + ROWS) for at in range(0, len(next(iter(self.columns.values()))), ROWS)]
+        return [slice(start, start + ROWS) for start in range(0, len(next(iter(self.columns.values()))), ROWS)]
 
 
 def save_text(file: SharedFile, rows: Rows) -> None:
     """Write LDBC Graphalytics' ``vertex value`` lines of the first column, or ``source target value`` lines."""
     if "vertex" not in rows.columns:
         every = rows.columns.items()
-        _write_text(file, rows, lambda at: csv_text.rows({name: each[at] for name, each in every}, (), b" "))
+        _write_text(file, rows, lambda part: csv_text.rows({name: v[part] for name, v in every}, (), b" "))
         return
     vertex, values, *_ = rows.columns.values()
-    _write_text(file, rows, lambda at: vertex_text.lines(vertex[at], values[at], rows.infinity))
+    _write_text(file, rows, lambda part: vertex_text.lines(vertex[part], values[part], rows.infinity))
 
 
 def save_csv(file: SharedFile, rows: Rows) -> None:
     """Write every column as CSV below a line of column names; names are quoted if needed, missing values empty."""
     head = csv_text.header(rows.columns) if file.comm.rank == 0 else b""
     columns = rows.columns.items()
-    _write_text(file, rows, lambda at: csv_text.rows({name: each[at] for name, each in columns}, rows.nullable), head)
+    _write_text(file, rows, lambda part: csv_text.rows({name: v[part] for name, v in columns}, rows.nullable), head)
 
 
 def _write_text(file: SharedFile, rows: Rows, text: Callable[[slice], bytes], head: bytes = b"") -> None:
@@ -74,10 +74,10 @@ def _write_text(file: SharedFile, rows: Rows, text: Callable[[slice], bytes], he
     if file.comm.size == 1:
         file.write(0, blocks)
         return
-    made: list[bytes] = []
+    pieces: list[bytes] = []
     with file.comm.together():
-        made += blocks
-    file.write(file.comm.before(sum(map(len, made))), made)
+        pieces += blocks
+    file.write(file.comm.before(sum(map(len, pieces))), pieces)
 
 
 def save_parquet(file: SharedFile, rows: Rows) -> None:
@@ -120,7 +120,7 @@ def _checksummed(values: np.ndarray, dtype: np.dtype, mine: np.ndarray, threads:
         pieces = (np.array(names, dtype).view(np.uint8) for _, names in decoded_chunks(values))
     else:
         raw = values.view(np.uint8)
-        pieces = (raw[at : at + PIECE] for at in range(0, raw.size, PIECE))
+        pieces = (raw[first : first + PIECE] for first in range(0, raw.size, PIECE))
     for piece, checksum in in_order(lambda piece: (piece, zlib.crc32(piece.data)), pieces, threads):
         mine[:] = npz.crc32_combine(int(mine[0]), checksum, piece.size), mine[1] + piece.size
         yield piece

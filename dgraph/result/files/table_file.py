@@ -27,8 +27,8 @@ class TableFile:
     """
 
     def __init__(self, file: SharedFile, kind: str, schema: Any):
-        made = {".parquet": ("pyarrow.parquet", "ParquetWriter"), ".arrow": ("pyarrow.ipc", "new_file")}[kind]
-        make = getattr(extra(made[0], f"a {kind} file"), made[1])
+        writer = {".parquet": ("pyarrow.parquet", "ParquetWriter"), ".arrow": ("pyarrow.ipc", "new_file")}[kind]
+        make = getattr(extra(writer[0], f"a {kind} file"), writer[1])
         self.sink = os.fdopen(os.dup(file.descriptor), "wb")
         self.table = make(self.sink, schema)
 

@@ -59,14 +59,14 @@ def _integer_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> b
 
 def joined(cells: Sequence[np.ndarray], used: Sequence[np.ndarray], ends: bytes) -> bytes:
     """Return rows as text: the used cells of each byte matrix (rows, width), followed by its byte of ``ends``."""
-    rows, width = len(cells[0]), sum(each.shape[1] + 1 for each in cells)
+    rows, width = len(cells[0]), sum(part.shape[1] + 1 for part in cells)
     block, keep = np.empty((rows, width), np.uint8), np.empty((rows, width), bool)
-    at = 0
+    begin = 0
     for text, kept, end in zip(cells, used, ends, strict=True):
-        last = at + text.shape[1]
-        block[:, at:last], keep[:, at:last] = text, kept
+        last = begin + text.shape[1]
+        block[:, begin:last], keep[:, begin:last] = text, kept
         block[:, last], keep[:, last] = end, True
-        at = last + 1
+        begin = last + 1
     return np.compress(keep.ravel(), block.ravel()).tobytes()
 
 

@@ -166,13 +166,13 @@ def _body(table: Any, columns: str | None) -> tuple[memoryview, str, bool]:
     pyarrow = extra("pyarrow", "a table that a service receives")
     if not hasattr(table, "__arrow_c_stream__"):
         raise UsageError(f"got {type(table).__name__}; give a data frame, or a table with __arrow_c_stream__")
-    made, body = pyarrow.table(table), io.BytesIO()
-    ends = made if columns is None or columns.split(",")[0].isdigit() else made.select(columns.split(",")[:2])
+    arrow, body = pyarrow.table(table), io.BytesIO()
+    ends = arrow if columns is None or columns.split(",")[0].isdigit() else arrow.select(columns.split(",")[:2])
     if any("string" in str(kind) for kind in ends.schema.types):
-        plain = [pyarrow.large_string() if "string" in str(kind) else kind for kind in made.schema.types]
-        made = made.cast(pyarrow.schema(zip(made.column_names, plain, strict=True)))
-        extra("pyarrow.csv", "a table with names").write_csv(made, body)
+        plain = [pyarrow.large_string() if "string" in str(kind) else kind for kind in arrow.schema.types]
+        arrow = arrow.cast(pyarrow.schema(zip(arrow.column_names, plain, strict=True)))
+        extra("pyarrow.csv", "a table with names").write_csv(arrow, body)
         return body.getbuffer(), CSV, True
-    with extra("pyarrow.ipc", "a table that a service receives").new_stream(body, made.schema) as writer:
-        writer.write_table(made)
+    with extra("pyarrow.ipc", "a table that a service receives").new_stream(body, arrow.schema) as writer:
+        writer.write_table(arrow)
     return body.getbuffer(), ARROW, False

@@ -142,21 +142,21 @@ class Link:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        held = self._of_thread.__dict__.pop("connection", None)
-        if held is not None:
-            held.close()
+        connection = self._of_thread.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
 
     def _open(self, method: str, path: str, body: Any, kind: str, query: Mapping[str, Any]) -> http.client.HTTPResponse:
         asked = {name: value for name, value in query.items() if value is not None}
         target = f"{path}?{urlencode(asked, errors='replace')}" if asked else path
         headers = {"Accept": JSON} | ({} if body is None else {"Content-Type": kind})
         sent = _encoded(body) if body is not None and kind == JSON else body
-        held = getattr(self._of_thread, "connection", None)
-        if held is not None and held.sock is not None and select.select([held.sock], [], [], 0)[0]:
-            held.close()  # the service has closed the connection, which was idle
-        if held is None:
-            held = self._of_thread.connection = self._connection()
-        return self._answered(held, method, target, sent, headers)
+        connection = getattr(self._of_thread, "connection", None)
+        if connection is not None and connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+            connection.close()  # the service has closed the connection, which was idle
+        if connection is None:
+            connection = self._of_thread.connection = self._connection()
+        return self._answered(connection, method, target, sent, headers)
 
     def _answered(self, connection, method: str, target: str, body, headers: dict) -> http.client.HTTPResponse:
         until = time.monotonic() + self.patience
@@ -232,7 +232,7 @@ def _check_token(token: object) -> None:
     """Refuse a token that no header can have; the message does not show it."""
     if not isinstance(token, str):
         raise UsageError(f"got a token of type {type(token).__name__}; give a text, a line of the service's token file")
-    wrong = next((at for at, letter in enumerate(token) if not "!" <= letter <= "~"), None)
+    wrong = next((position for position, letter in enumerate(token) if not "!" <= letter <= "~"), None)
     if wrong is not None:
         raise UsageError(
             f"character {wrong + 1} of the token is {token[wrong]!a}, but a token is one word of ASCII; give a line of "
@@ -279,10 +279,10 @@ def _whole(answer: http.client.HTTPResponse) -> memoryview:
     if answer.length is None or answer.length < 1 << 16:
         return memoryview(answer.read())
     buffer = np.empty(answer.length, np.uint8).data
-    at = 0
-    while at < len(buffer):
-        count = answer.readinto(buffer[at:])
+    filled = 0
+    while filled < len(buffer):
+        count = answer.readinto(buffer[filled:])
         if not count:
-            raise http.client.IncompleteRead(b"", len(buffer) - at)
-        at += count
+            raise http.client.IncompleteRead(b"", len(buffer) - filled)
+        filled += count
     return buffer

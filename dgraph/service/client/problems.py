@@ -68,8 +68,8 @@ def error_of_job(job: str, state: str, error: object) -> DgraphError:
         state: "failed" or "cancelled".
         error: of its record: a problem document, an object with kind and message, a text, or None.
     """
-    given: dict[str, Any] = error if isinstance(error, dict) else {"detail": error}
-    kind = given.get("kind") or ("Cancelled" if state == "cancelled" else None)
-    text = given.get("detail") or given.get("message") or f"job {job} was {state}"
-    made = class_of(kind, given.get("status", 500))
-    return made(str(text))
+    problem: dict[str, Any] = error if isinstance(error, dict) else {"detail": error}
+    kind = problem.get("kind") or ("Cancelled" if state == "cancelled" else None)
+    text = problem.get("detail") or problem.get("message") or f"job {job} was {state}"
+    error_class = class_of(kind, problem.get("status", 500))
+    return error_class(str(text))

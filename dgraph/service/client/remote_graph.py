@@ -72,8 +72,8 @@ class RemoteGraph:
     @property
     def weight_type(self) -> np.dtype | None:
         """The dtype of the weights; None: every edge weighs 1."""
-        found = self._figure("weight_type")
-        return None if found is None else np.dtype(found)
+        weight_type = self._figure("weight_type")
+        return None if weight_type is None else np.dtype(weight_type)
 
     @property
     def state(self) -> str:
@@ -226,12 +226,12 @@ class RemoteGraph:
             remove: as ``add``.
             weights: of the edges to add, shape (k,), if the graph has weights.
         """
-        added, removed = _rows(add), _rows(remove)
+        added, removed = _list_edges(add), _list_edges(remove)
         if weights is not None:
             added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
         batch = {"add": added, "remove": removed}
-        made = self._link.call("POST", place("graphs", self.name, "edges"), batch, wait=CHANGE_S)
-        return RemoteGraph(self._link, self._record, made["version"]).refresh()
+        change = self._link.call("POST", place("graphs", self.name, "edges"), batch, wait=CHANGE_S)
+        return RemoteGraph(self._link, self._record, change["version"]).refresh()
 
     def pin(self, pinned: bool = True) -> RemoteGraph:
         """Make :meth:`drop` and other clients' removals of the graph fail, or allow them again."""
@@ -261,7 +261,7 @@ def _chosen(options: Any) -> dict[str, Any] | None:
     """Return the fields of options that are not the defaults."""
     if options is None or isinstance(options, Mapping):
         return options if options is None else dict(options)
-    return {each.name: value for each in fields(options) if (value := getattr(options, each.name)) != each.default}
+    return {field.name: value for field in fields(options) if (value := getattr(options, field.name)) != field.default}
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,15 +269,15 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            out[name] = {str(_scalar(key)): _scalar(each) for key, each in value.items()}
+            out[name] = {str(_scalar(key)): _scalar(element) for key, element in value.items()}
         elif isinstance(value, (list, tuple, np.ndarray)):
-            out[name] = [_scalar(each) for each in value]
+            out[name] = [_scalar(element) for element in value]
         elif value is not None:
             out[name] = _scalar(value)
     return out
 
 
-def _rows(edges: Any) -> list[list]:
+def _list_edges(edges: Any) -> list[list]:
     if edges is None:
         return []
     return edges.tolist() if isinstance(edges, np.ndarray) else [list(map(_scalar, row)) for row in edges]

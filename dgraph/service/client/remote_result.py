@@ -32,9 +32,9 @@ class FetchedColumns(Columns):
     """Columns that are fetched without a lock: a fetch waits for the service, and other threads need not."""
 
     def __getitem__(self, name: str) -> np.ndarray:
-        given = self._given.get(name)
-        if callable(given):
-            self[name] = given()
+        column = self._given.get(name)
+        if callable(column):
+            self[name] = column()
         return dict.__getitem__(self, name)
 
 
@@ -121,8 +121,8 @@ class RemoteResult(Result):
 
     def __init__(self, job: Any, link: Link):
         record = job.record
-        known = ALGORITHMS[record["algorithm"]].columns if record["algorithm"] in ALGORITHMS else {}
-        vertices = {name for name, column in known.items() if column.kind == "vertex"}
+        declared = ALGORITHMS[record["algorithm"]].columns if record["algorithm"] in ALGORITHMS else {}
+        vertices = {name for name, column in declared.items() if column.kind == "vertex"}
         converged = record.get("converged")
         vars(self).update(
             algorithm=record["algorithm"], comm=Threads(), summary=record.get("summary") or {},
@@ -150,8 +150,8 @@ class RemoteResult(Result):
     def columns(self) -> Columns:
         """Arrays by name, fetched when they are read."""
         rows = self._rows
-        given = {name: partial(_fetched, rows, name) for name in rows.types}
-        return FetchedColumns(given) if self.named is None else self.named.decoded()
+        columns = {name: partial(_fetched, rows, name) for name in rows.types}
+        return FetchedColumns(columns) if self.named is None else self.named.decoded()
 
     def count_rows(self) -> int:
         """Return the number of rows."""
@@ -172,8 +172,8 @@ class RemoteResult(Result):
         if name in self._rows or name != self._column(None) or k < 1:
             return super().top(k, column)
         table = self._rows.table(columns=f"vertex,{name}", top=k)
-        found = {key: self._rows.numpy(key, table.column(key)) for key in ("vertex", name)}
-        return {key: decode_names(values) if values.dtype.kind == "S" else values for key, values in found.items()}
+        rows = {key: self._rows.numpy(key, table.column(key)) for key in ("vertex", name)}
+        return {key: decode_names(values) if values.dtype.kind == "S" else values for key, values in rows.items()}
 
     def value(self, vertex: int | str, column: str | None = None) -> Any:
         """Return the value of one vertex, as :meth:`dgraph.Result.value` does."""
@@ -181,9 +181,9 @@ class RemoteResult(Result):
         if name in self._rows and "vertex" in self._rows:
             return super().value(vertex, column)
         text = _is_text(self._rows.types["vertex"])
-        found = self._rows.of([str(vertex) if text else self._number("vertex", vertex)])[name][0]
+        answer = self._rows.of([str(vertex) if text else self._number("vertex", vertex)])[name][0]
         kind = self._rows.types[name]
-        return found if found is not None or _is_text(kind) else self._rows.null(name)
+        return answer if answer is not None or _is_text(kind) else self._rows.null(name)
 
 
 class RemoteNames(NamedColumns):
@@ -197,9 +197,9 @@ class RemoteNames(NamedColumns):
     def __init__(self, rows: Rows, words: Sequence[str]):
         columns = list(rows.types)
         fetched = {name: partial(_fetched, rows, name) for name in columns}
-        held = FetchedColumns({name: fetched[name] for name in words})
+        texts = FetchedColumns({name: fetched[name] for name in words})
         numbers = {name: partial(self._numbered, name) if name in words else fetched[name] for name in columns}
-        vars(self).update(words=held, columns=FetchedColumns(numbers))
+        vars(self).update(words=texts, columns=FetchedColumns(numbers))
 
     @cached_property
     def names(self) -> Names:
@@ -209,8 +209,8 @@ class RemoteNames(NamedColumns):
 
     def decoded(self) -> Columns:
         """Return the columns with names as str."""
-        given: dict[str, Any] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
-        return FetchedColumns(given | {name: partial(_decoded, self.words, name) for name in self.words})
+        columns: dict[str, Any] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
+        return FetchedColumns(columns | {name: partial(_decoded, self.words, name) for name in self.words})
 
     def _numbered(self, name: str) -> np.ndarray:
         words, names = self.words[name], self.words["vertex"]
@@ -240,14 +240,14 @@ def _numpy(column: Any, null: float) -> np.ndarray:
     for chunk in column.chunks:
         span = slice(chunk.offset, chunk.offset + len(chunk))
         validity, *buffers = chunk.buffers()
-        known = None if validity is None or not chunk.null_count else _bits(validity)[span]
+        validity_bits = None if validity is None or not chunk.null_count else _bits(validity)[span]
         if text:
-            parts.append(_words(buffers, span, known))
+            parts.append(_words(buffers, span, validity_bits))
         elif boolean:
             parts.append(_bits(buffers[0])[span].astype(bool))
         else:
             values = np.frombuffer(buffers[0], column.type.to_pandas_dtype())[span]
-            parts.append(values if known is None else np.where(known, values, null))
+            parts.append(values if validity_bits is None else np.where(validity_bits, values, null))
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, "S1" if text else column.type.to_pandas_dtype())
@@ -257,10 +257,10 @@ def _bits(buffer: Any) -> np.ndarray:
     return np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")
 
 
-def _words(buffers: list, span: slice, known: np.ndarray | None) -> np.ndarray:
+def _words(buffers: list, span: slice, validity_bits: np.ndarray | None) -> np.ndarray:
     """Return the words of Arrow's offsets and bytes, dtype S; empty if they are not known."""
     offsets = np.frombuffer(buffers[0], np.int64)[span.start : span.stop + 1]
-    lengths = np.diff(offsets) if known is None else np.where(known, np.diff(offsets), 0)
+    lengths = np.diff(offsets) if validity_bits is None else np.where(validity_bits, np.diff(offsets), 0)
     width = max(int(lengths.max(initial=0)), 1)
     out = np.zeros((lengths.size, width), np.uint8)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

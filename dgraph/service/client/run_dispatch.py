@@ -83,10 +83,10 @@ def function_of(name: str) -> Callable[..., Result]:
     described = signature(algorithm)
     places = [row.name for row in described.parameters.values() if row.kind is row.POSITIONAL_OR_KEYWORD]
 
-    def call(*values: Any, **given: Any) -> Result:
+    def call(*values: Any, **parameters: Any) -> Result:
         if len(values) > len(places):
             raise TypeError(f"{name}() takes {len(places)} positional arguments ({', '.join(places)}); name the others")
-        return run(name, **dict(zip(places, values, strict=False)), **given)
+        return run(name, **dict(zip(places, values, strict=False)), **parameters)
 
     call.__name__ = call.__qualname__ = name
     call.__module__, call.__doc__ = "dgraph", docstring(algorithm)

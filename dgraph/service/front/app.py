@@ -68,14 +68,14 @@ def make_app(service: Service) -> FastAPI:
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, with the token and the problem documents."""
-    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    components = made.setdefault("components", {})
+    schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    components = schema.setdefault("components", {})
     components.setdefault("schemas", {})["ProblemDocument"] = problems.ProblemDocument.model_json_schema()
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    made["security"] = [{"token": []}]
+    schema["security"] = [{"token": []}]
     for path in ("/healthz", "/readyz"):
-        made["paths"][path]["get"]["security"] = []
-    return made
+        schema["paths"][path]["get"]["security"] = []
+    return schema
 
 
 def _add_page(app: FastAPI) -> None:

@@ -184,7 +184,7 @@ class Catalogue(Entries):
         op, fields = ("open", {}) if version.stored else (version.op, dict(version.fields))
         base = version.number
         if op == "change":
-            before = [each.number for each in graph.versions.values() if each.stored and each.number < version.number]
+            before = [v.number for v in graph.versions.values() if v.stored and v.number < version.number]
             if not before:
                 return self._failed(graph, version, "UsageError", "the version that it changes does not exist")
             base, fields["new_version"] = before[-1], version.number
@@ -240,7 +240,7 @@ class Catalogue(Entries):
         old = [version for version in stored[:-VERSIONS] if not version.jobs]
         for version in old:
             del graph.versions[version.number]
-        failed = [n for n, each in graph.versions.items() if each.state == "failed" and n != graph.newest]
+        failed = [n for n, other in graph.versions.items() if other.state == "failed" and n != graph.newest]
         for number in failed:
             del graph.versions[number]
         if old:
@@ -309,7 +309,7 @@ class Catalogue(Entries):
                 fault("a graph of the history is damaged, and is left out", document=str(document)[:200])
                 continue
             self.graphs[graph.name] = graph
-        data = [each.fields.get("path") for graph in self.graphs.values() for each in graph.versions.values()]
+        data = [version.fields.get("path") for graph in self.graphs.values() for version in graph.versions.values()]
         await in_thread(remove_leftovers, self.settings.state, [path for path in data if path])
         self._task(self.end_idle())
 

@@ -48,13 +48,13 @@ class FileResponse(Response):
                 return
             mapped = mmap.mmap(self.file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ)
             view = memoryview(mapped)
-            at, end = self.offset, self.offset + self.length
-            while at < end:
-                stop = min(at + PIECE, end)
-                first = at - at % mmap.PAGESIZE
+            position, end = self.offset, self.offset + self.length
+            while position < end:
+                stop = min(position + PIECE, end)
+                first = position - position % mmap.PAGESIZE
                 with contextlib.suppress(OSError):  # kernels before 5.14 read the pages one by one
                     mapped.madvise(POPULATE_READ, first, stop - first)
-                message = {"type": "http.response.body", "body": view[at:stop], "more_body": stop < end}
+                message = {"type": "http.response.body", "body": view[position:stop], "more_body": stop < end}
                 async with asyncio.timeout(STALLED_S):
                     await send(message)
-                at = stop
+                position = stop

@@ -143,7 +143,7 @@ class Graph:
     @classmethod
     def of(cls, document: dict[str, Any]) -> Graph:
         """Return the graph of a document; versions that were ready are loading until they are open again."""
-        versions = [Version(**{"id": str(each["number"]), **each}) for each in document.pop("versions")]
+        versions = [Version(**{"id": str(record["number"]), **record}) for record in document.pop("versions")]
         document.setdefault("id", f"created {document['created']}")  # of a service without ids: the same at each start
         for version in versions:
             version.state = "failed" if version.state == "failed" else "loading"
@@ -162,12 +162,12 @@ class Entries:
         Raises:
             Problem: 404.
         """
-        found = self.graphs.get(name)
-        if found is None:
-            known = ", ".join(sorted(self.graphs)[:20]) or "none"
-            raise Problem(404, f"got the graph {name!r}, which is not in the catalogue; known are: {known}", "NotFound")
-        found.used = time.time()
-        return found
+        graph = self.graphs.get(name)
+        if graph is None:
+            names = ", ".join(sorted(self.graphs)[:20]) or "none"
+            raise Problem(404, f"got the graph {name!r}, which is not in the catalogue; known are: {names}", "NotFound")
+        graph.used = time.time()
+        return graph
 
     def version(self, graph: Graph, number: int | None) -> Version | None:
         """Return a version, or the newest; None while the first load is under way.
@@ -176,12 +176,12 @@ class Entries:
             Problem: 404 for a version that does not exist, 422 if the graph failed to load.
         """
         if number is not None:
-            found = graph.versions.get(number)
-            if found is None or found.state == "failed":
-                have = ", ".join(str(each) for each, one in graph.versions.items() if one.state != "failed")
-                why = f"; it failed: {found.error['message']}" if found is not None and found.error else ""
+            match = graph.versions.get(number)
+            if match is None or match.state == "failed":
+                have = ", ".join(str(n) for n, one in graph.versions.items() if one.state != "failed")
+                why = f"; it failed: {match.error['message']}" if match is not None and match.error else ""
                 raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", "NotFound")
-            return found
+            return match
         if graph.current is None and graph.state == "failed":
             raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
         return graph.current
@@ -192,9 +192,9 @@ class Entries:
         Raises:
             Problem: as of :meth:`version`.
         """
-        found = self.version(graph, number)
-        newer = number is None and any(each.state == "loading" for each in graph.versions.values())
-        return None if newer else found
+        match = self.version(graph, number)
+        newer = number is None and any(other.state == "loading" for other in graph.versions.values())
+        return None if newer else match
 
     def of_job(self, job: Job) -> Version | None:
         """Return the version of a job, by default the newest; None while the first load is under way.

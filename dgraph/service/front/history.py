@@ -107,7 +107,7 @@ class History:
             if not jobs and not documents:
                 return True
             try:
-                await asyncio.get_running_loop().run_in_executor(self.thread, self._write, _rows(jobs), documents)
+                await asyncio.get_running_loop().run_in_executor(self.thread, self._write, _make_rows(jobs), documents)
             except BaseException as error:
                 self.jobs, self.documents = {**jobs, **self.jobs}, {**documents, **self.documents}
                 self._soon(RETRY_S)
@@ -228,7 +228,7 @@ class History:
         self.thread.shutdown(wait=False)
 
 
-def _rows(jobs: dict[str, Job | None]) -> tuple[list[tuple], list[tuple]]:
+def _make_rows(jobs: dict[str, Job | None]) -> tuple[list[tuple], list[tuple]]:
     """Return the rows to write, and those to delete; a record that JSON cannot hold is left out with a log line."""
     changed: list[tuple] = []
     for id, job in jobs.items():

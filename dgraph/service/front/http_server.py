@@ -111,8 +111,8 @@ def _check_free(path: Path) -> None:
 def _file_of(path: Path) -> tuple[int, int] | None:
     """Return device and inode of a file; None if there is none."""
     with contextlib.suppress(FileNotFoundError):
-        found = path.stat()
-        return found.st_dev, found.st_ino
+        status = path.stat()
+        return status.st_dev, status.st_ino
     return None
 
 

@@ -89,6 +89,7 @@ class Job:
         "deadline",
         "done",
         "error",
+        "event_count",
         "events",
         "extra",
         "finished",
@@ -98,7 +99,6 @@ class Job:
         "key",
         "limit",
         "listeners",
-        "made",
         "mode",
         "owner",
         "parameters",
@@ -164,7 +164,7 @@ class Job:
         self.timer: asyncio.TimerHandle | None = None
         self.done: asyncio.Event | None = None
         self.events: deque[tuple[int, str, dict]] = deque(maxlen=EVENTS)
-        self.made = 0
+        self.event_count = 0
         self.listeners: list[asyncio.Event] = []
 
     def record(self) -> dict[str, Any]:
@@ -184,8 +184,8 @@ class Job:
 
     def event(self, kind: str, data: dict[str, Any]) -> None:
         """Add an event, and wake its listeners."""
-        self.made += 1
-        self.events.append((self.made, kind, data))
+        self.event_count += 1
+        self.events.append((self.event_count, kind, data))
         for listener in self.listeners:
             listener.set()
 

@@ -83,14 +83,14 @@ class JobQueue:
             Problem: 429 if the queue, or the owner's share of it, is full; 404 or 422 as of ``Catalogue.version``; 422
                 if its record could not be written.
         """
-        known = None
+        stored = None
         if not again:
             graph = self.catalogue.graph(job.graph)
             version, job.graph_id = self.catalogue.settled(graph, job.version), graph.id
             if job.version is not None and version is not None:
                 job.version_id = version.id
-            known = None if version is None else self._known(job, version.number)
-            if known is None:
+            stored = None if version is None else self._known(job, version.number)
+            if stored is None:
                 self._check_room(job.owner)
                 if version is not None:
                     self.guard.refuse(job, version.number)
@@ -107,8 +107,8 @@ class JobQueue:
             job.timer = asyncio.get_running_loop().call_later(left, self._too_late, job)
         job.event("state", {"state": "queued"})
         self.history.note(job)
-        if known is not None:  # the ranks, which may be busy, are not needed
-            return self.answer(job, known)
+        if stored is not None:  # the ranks, which may be busy, are not needed
+            return self.answer(job, stored)
         heapq.heappush(self.heap, (-job.priority, next(self.order), job))
         self.wake.set()
 
@@ -188,10 +188,10 @@ class JobQueue:
                     await self._turn(job)
                 except Exception as error:
                     fault("a job failed by a fault of the front", job=job.id)
-                    for each in [job, *self.running]:
-                        if each.state not in ENDED:
+                    for unfinished in [job, *self.running]:
+                        if unfinished.state not in ENDED:
                             message = f"a fault of the front: {type(error).__name__}; see the log"
-                            self._end(each, "failed", {"kind": "InternalError", "message": message})
+                            self._end(unfinished, "failed", {"kind": "InternalError", "message": message})
                     self.running = []
 
     def _next(self) -> Job | None:
@@ -256,8 +256,8 @@ class JobQueue:
         if not job.version_id:
             job.version, job.version_id = version.number, version.id
             version.jobs += 1
-        if (found := self._known(job, version.number)) is not None:
-            self.answer(job, found)
+        if (stored := self._known(job, version.number)) is not None:
+            self.answer(job, stored)
             return False
         try:
             refusal = await self.guard.refusal(job, version.number)

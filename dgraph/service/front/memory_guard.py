@@ -28,10 +28,10 @@ class MemoryGuard:
 
     def __init__(self, ranks: RankCalls):
         self.ranks = ranks
-        self.known: OrderedDict[Kind, tuple[float, dict[str, Any]]] = OrderedDict()
+        self.estimates: OrderedDict[Kind, tuple[float, dict[str, Any]]] = OrderedDict()
 
     @staticmethod
-    def _kind(job: Job, version: int) -> Kind:
+    def _kind_of_job(job: Job, version: int) -> Kind:
         rest = sorted((name, str(value)) for name, value in job.parameters.items() if name != "source")
         return job.graph_id, version, job.algorithm, str(rest)
 
@@ -41,9 +41,9 @@ class MemoryGuard:
         Raises:
             Problem: 507 with the figures.
         """
-        found = self.known.get(self._kind(job, version))
-        if found is not None and time.monotonic() - found[0] < FRESH_S and not found[1]["fits"]:
-            raise of_error(_error(job, found[1]))
+        entry = self.estimates.get(self._kind_of_job(job, version))
+        if entry is not None and time.monotonic() - entry[0] < FRESH_S and not entry[1]["fits"]:
+            raise of_error(_error(job, entry[1]))
 
     async def refusal(self, job: Job, version: int) -> dict[str, Any] | None:
         """Return the error of a job that cannot fit; None if it can.
@@ -51,24 +51,24 @@ class MemoryGuard:
         Raises:
             RanksDied: they died before they answered.
         """
-        kind = self._kind(job, version)
-        found = self.known.get(kind)
-        if found is None or time.monotonic() - found[0] > FRESH_S:
+        kind = self._kind_of_job(job, version)
+        entry = self.estimates.get(kind)
+        if entry is None or time.monotonic() - entry[0] > FRESH_S:
             fields = {"algorithm": job.algorithm, "parameters": job.parameters}
             try:
                 estimate = await self.ranks.call("estimate", graph=job.graph, version=version, **fields)
             except RankError as error:
                 return {"kind": error.kind, "message": error.message}
-            found = self.known[kind] = time.monotonic(), estimate
-            self.known.move_to_end(kind)
-            while len(self.known) > KEPT:
-                self.known.popitem(last=False)
-        return None if found[1]["fits"] else _error(job, found[1])
+            entry = self.estimates[kind] = time.monotonic(), estimate
+            self.estimates.move_to_end(kind)
+            while len(self.estimates) > KEPT:
+                self.estimates.popitem(last=False)
+        return None if entry[1]["fits"] else _error(job, entry[1])
 
 
 def _error(job: Job, estimate: dict[str, Any]) -> dict[str, Any]:
     needed, available = estimate["bytes_by_rank"], estimate["available_by_rank"]
-    least = min(each for each in available if each is not None)
+    least = min(size for size in available if size is not None)
     return {
         "kind": "OutOfMemory",
         "message": f"{job.algorithm} on {job.graph} needs up to {max(needed):,} bytes on a rank, but as few as "

@@ -180,18 +180,18 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
-        found = [
-            {"where": ".".join(map(str, each["loc"])), "message": each["msg"], "got": str(each.get("input"))[:80]}
-            for each in error.errors()[:20]
+        problems = [
+            {"where": ".".join(map(str, fault["loc"])), "message": fault["msg"], "got": str(fault.get("input"))[:80]}
+            for fault in error.errors()[:20]
         ]
-        unparsed = any(each["type"] == "json_invalid" for each in error.errors())
-        first = found[0]
+        unparsed = any(problem["type"] == "json_invalid" for problem in error.errors())
+        first = problems[0]
         media = request.headers.get("content-type", "")
         if error.errors()[0]["type"] in NOT_JSON and "json" not in media.lower():
             detail = f"got a body of Content-Type {media[:100] or 'none'}; send Content-Type: application/json"
             return response(415, f"{detail} (curl: --json, or -H and -d)")
         detail = f"{first['where']}: {first['message']}, got {first['got']}; see /openapi.json for the valid values"
-        return response(400 if unparsed else 422, detail, errors=found)
+        return response(400 if unparsed else 422, detail, errors=problems)
 
     @app.exception_handler(ClientDisconnect)
     async def _gone(request: Request, error: ClientDisconnect) -> Response:

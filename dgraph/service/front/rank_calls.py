@@ -30,10 +30,10 @@ TURN_S = 10.0
 """Seconds for which a path or an estimate waits while the ranks are busy."""
 
 
-def _option(found: re.Match) -> str:
+def _option(match: re.Match) -> str:
     """Return an option as JSON or a query names it, with its value if the message has one."""
-    value = found[4].lower() or found[2].strip()
-    return f"{found[3]}={value}" if value else found[3]
+    value = match[4].lower() or match[2].strip()
+    return f"{match[3]}={value}" if value else match[3]
 
 
 class RankCalls:
@@ -159,8 +159,8 @@ class RankCalls:
         """
         self.need()
         if self.memory is None or not self.turn.locked():
-            found = await self.ask_in_turn("memory")
-            self.memory = time.time(), found["by_rank"]
+            figures = await self.ask_in_turn("memory")
+            self.memory = time.time(), figures["by_rank"]
         return self.memory
 
     async def look_at_memory(self) -> None:

@@ -73,15 +73,15 @@ def table(path: Path) -> Any:
     return opened.read_all()
 
 
-def check_columns(names: Sequence[str] | None, known: Sequence[str]) -> None:
+def check_columns(names: Sequence[str] | None, columns: Sequence[str]) -> None:
     """Refuse an unknown or repeated column.
 
     Raises:
         Problem: 422.
     """
     for name in names or ():
-        if name not in known:
-            raise Problem(422, str(unknown("column", name, known)), "UsageError")
+        if name not in columns:
+            raise Problem(422, str(unknown("column", name, columns)), "UsageError")
     if len(set(names or ())) < len(names or ()):
         raise Problem(422, f"got the columns {','.join(names or ())}, one of them twice; name each once", "UsageError")
 
@@ -184,8 +184,8 @@ def written(rows: Any, form: str, folder: Path) -> IO[bytes]:
 
 def _without_infinity(rows: Any) -> Any:
     """Return a table with null for infinity in all columns."""
-    for at, column in enumerate(rows.columns):
-        rows = rows.set_column(at, rows.column_names[at], _finite(column))
+    for number, column in enumerate(rows.columns):
+        rows = rows.set_column(number, rows.column_names[number], _finite(column))
     return rows
 
 
@@ -224,9 +224,9 @@ class Lookup:
             where = np.minimum(np.searchsorted(self.numbers, asked), max(self.numbers.size - 1, 0))
             missing = np.ones(asked.size, bool) if not self.numbers.size else self.numbers[where] != asked
         else:
-            found = pyarrow.compute.index_in(wanted, value_set=self.vertices)
-            missing = found.is_null().to_numpy(zero_copy_only=False)
-            where = found.fill_null(0).to_numpy()
+            positions = pyarrow.compute.index_in(wanted, value_set=self.vertices)
+            missing = positions.is_null().to_numpy(zero_copy_only=False)
+            where = positions.fill_null(0).to_numpy()
         if missing.any():
             wrong = vertices[int(np.argmax(missing))]
             raise Problem(422, f"{wrong!r} is not a vertex of the graph; give one of its ids", "UsageError")

@@ -81,7 +81,7 @@ class ResultStore:
         self.by_job: dict[str, Stored] = {}
         self.cache: dict[Key, Stored] = {}
         self.spooled: OrderedDict[str, Stored] = OrderedDict()
-        self.held: OrderedDict[str, Stored] = OrderedDict()
+        self.on_ranks: OrderedDict[str, Stored] = OrderedDict()
         self.bytes = 0
         self.bytes_of: dict[str, int] = {}
         self.gone: OrderedDict[str, str] = OrderedDict()
@@ -92,18 +92,18 @@ class ResultStore:
 
     def cached(self, key: Key, top: int) -> Stored | None:
         """Return the result of an equal job; None if there is none that can answer."""
-        found = self.cache.get(key)
-        if found is None or not found.answers(top):
+        stored = self.cache.get(key)
+        if stored is None or not stored.answers(top):
             return None
-        self.touch(found)
-        return found
+        self.touch(stored)
+        return stored
 
     def add(self, stored: Stored) -> None:
         """Take a new result."""
         self.by_job[stored.job] = stored
         if stored.key is not None:
             self.cache[stored.key] = stored
-        self.held[stored.job] = stored
+        self.on_ranks[stored.job] = stored
         if stored.path is not None:
             self._spool(stored)
         self._evict()
@@ -134,9 +134,9 @@ class ResultStore:
                     self.cache[key] = stored
                 self._spool(stored)
         for document in documents:
-            found = self.by_job.get(document["_"]["result"])
-            if found is not None and document["id"] != found.job:
-                self.alias(document["id"], found)
+            result = self.by_job.get(document["_"]["result"])
+            if result is not None and document["id"] != result.job:
+                self.alias(document["id"], result)
         for path in self.settings.spool.iterdir():
             if path.name.startswith(".") or path.stem not in self.spooled:
                 path.unlink(missing_ok=True)
@@ -152,7 +152,7 @@ class ResultStore:
 
     def spool(self, stored: Stored, path: Path) -> None:
         """Note that a held result was written to a file."""
-        if stored.job not in self.held:
+        if stored.job not in self.on_ranks:
             path.unlink(missing_ok=True)
             return
         stored.path, stored.size = path, path.stat().st_size
@@ -169,9 +169,9 @@ class ResultStore:
         if job.key is None or not job.version:
             return None
         for version in range(job.version - 1, 0, -1):
-            found = self.cache.get((job.graph, version, job.key))
-            if found is not None:
-                return found.job if found.job in self.held else None
+            stored = self.cache.get((job.graph, version, job.key))
+            if stored is not None:
+                return stored.job if stored.job in self.on_ranks else None
         return None
 
     def touch(self, stored: Stored) -> None:
@@ -180,16 +180,16 @@ class ResultStore:
             self.spooled.move_to_end(stored.job)
 
     def _evict(self) -> None:
-        each = self.settings.spool_bytes_each
-        for owner in [owner for owner, size in self.bytes_of.items() if size > each]:
+        limit = self.settings.spool_bytes_each
+        for owner in [owner for owner, size in self.bytes_of.items() if size > limit]:
             for stored in [stored for stored in self.spooled.values() if stored.owner == owner][:-1]:
-                if self.bytes_of.get(owner, 0) <= each:
+                if self.bytes_of.get(owner, 0) <= limit:
                     break
                 self.drop(stored)
         while self.bytes > self.settings.spool_bytes and len(self.spooled) > 1:
             self.drop(next(iter(self.spooled.values())))
-        while len(self.held) > self.settings.held_results:
-            _, oldest = self.held.popitem(last=False)  # the ranks have dropped it by the same rule
+        while len(self.on_ranks) > self.settings.held_results:
+            _, oldest = self.on_ranks.popitem(last=False)  # the ranks have dropped it by the same rule
             if oldest.path is None:
                 self.drop(oldest)
 
@@ -202,7 +202,7 @@ class ResultStore:
             self.gone.popitem(last=False)
         if stored.key is not None and self.cache.get(stored.key) is stored:
             del self.cache[stored.key]
-        if self.held.pop(stored.job, None) is not None:
+        if self.on_ranks.pop(stored.job, None) is not None:
             self._release(stored.job)
         if self.spooled.pop(stored.job, None) is not None and stored.path is not None:
             stored.path.unlink(missing_ok=True)
@@ -224,8 +224,8 @@ class ResultStore:
 
     def ranks_died(self) -> None:
         """Forget the results that the ranks held."""
-        for stored in list(self.held.values()):
-            del self.held[stored.job]
+        for stored in list(self.on_ranks.values()):
+            del self.on_ranks[stored.job]
             if stored.path is None:
                 self.drop(stored, RESTARTED)
 

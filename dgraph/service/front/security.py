@@ -78,7 +78,7 @@ def read_tokens(path: Path) -> dict[bytes, Principal]:
         raise UsageError(f"the token file {path} cannot be read: {error}; write one token a line into it") from None
     if mode & 0o077:
         raise UsageError(f"the token file {path} has mode {mode & 0o777:04o}, so others can use it; chmod 600 {path}")
-    found: dict[bytes, Principal] = {}
+    principals: dict[bytes, Principal] = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
         if not words:
@@ -87,12 +87,12 @@ def read_tokens(path: Path) -> dict[bytes, Principal]:
         if len(words) > 2 or role not in ROLES:
             raise UsageError(f"{path}, line {number}: a line is TOKEN, TOKEN read or TOKEN admin; correct it")
         digest = _digest(words[0])
-        if digest in found:
+        if digest in principals:
             raise UsageError(f"{path}, line {number}: the token is in the file twice; remove one line")
-        found[digest] = Principal(digest.hex()[:8], role)
-    if not found:
+        principals[digest] = Principal(digest.hex()[:8], role)
+    if not principals:
         raise UsageError(f"the token file {path} has no token; write one a line")
-    return found
+    return principals
 
 
 @dataclass
@@ -135,10 +135,10 @@ class Doors:
 
     def log_in(self, secret: str) -> str | None:
         """Use a login up, and return its cookie; None if the login is not valid."""
-        found = _find(self.logins, _digest(secret))
-        if found is None:
+        stored = _find(self.logins, _digest(secret))
+        if stored is None:
             return None
-        self.logins.discard(found)
+        self.logins.discard(stored)
         cookie = secrets.token_urlsafe(32)
         self.sessions[_digest(cookie)] = None
         while len(self.sessions) > SESSIONS:
@@ -148,8 +148,8 @@ class Doors:
     def bearer(self, authorization: str) -> Principal | None:
         """Return the principal of an Authorization header; None if its token is not valid."""
         scheme, _, token = authorization.partition(" ")
-        found = _find(self.tokens, _digest(token.strip())) if scheme.lower() == "bearer" else None
-        return None if found is None else self.tokens[found]
+        stored = _find(self.tokens, _digest(token.strip())) if scheme.lower() == "bearer" else None
+        return None if stored is None else self.tokens[stored]
 
     def visitor(self, cookies: str) -> Principal | None:
         """Return the page's principal if a Cookie header has a valid session."""
@@ -165,13 +165,13 @@ def _host(scope: Scope) -> str | None:
     return scope["client"][0] if scope.get("client") else None
 
 
-def _find(known: Iterable[bytes], digest: bytes) -> bytes | None:
+def _find(digests: Iterable[bytes], digest: bytes) -> bytes | None:
     """Return the equal digest; all are compared, each in constant time."""
-    found = None
-    for each in known:
-        if hmac.compare_digest(each, digest):
-            found = each
-    return found
+    match = None
+    for candidate in digests:
+        if hmac.compare_digest(candidate, digest):
+            match = candidate
+    return match
 
 
 def forbidden(who: Principal, method: str, path: str) -> str | None:

@@ -52,7 +52,7 @@ class Service:
         gauge("dgraph_ranks_up", "1 if all ranks are up", lambda: self.ranks.up)
         gauge("dgraph_ranks_restarts", "Restarts of the ranks", lambda: self.supervisor.restarts)
         gauge("dgraph_results_spooled_bytes", "Bytes of spooled results", lambda: self.results.bytes)
-        gauge("dgraph_results_held", "Results that the ranks hold", lambda: len(self.results.held))
+        gauge("dgraph_results_held", "Results that the ranks hold", lambda: len(self.results.on_ranks))
         self.metrics.memory(self._memory)
         graphs = self.catalogue.graphs
         self.metrics.by_state(

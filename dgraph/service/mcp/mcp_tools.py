@@ -61,15 +61,15 @@ def server_of(service: Service) -> MCPServer:
         algorithm: Annotated[str | None, Field(description="algorithm to describe")] = None,
     ) -> dict[str, Any]:
         """Describe a graph, or an algorithm with the JSON Schema of its parameters; without either, all algorithms."""
-        known = {row["name"]: row for row in service.algorithms()}
+        algorithms = {row["name"]: row for row in service.algorithms()}
         out: dict[str, Any] = {}
         if graph is not None:
             out["graph"] = service.graph(graph).facts
         if algorithm is not None:
-            if algorithm not in known:
-                raise UsageError(f"unknown algorithm {algorithm!r}: known are {', '.join(sorted(known))}")
-            out["algorithm"] = known[algorithm]
-        return out or {"algorithms": {name: row.get("help", "") for name, row in known.items()}}
+            if algorithm not in algorithms:
+                raise UsageError(f"unknown algorithm {algorithm!r}: known are {', '.join(sorted(algorithms))}")
+            out["algorithm"] = algorithms[algorithm]
+        return out or {"algorithms": {name: row.get("help", "") for name, row in algorithms.items()}}
 
     @tool
     def estimate(graph: Name, algorithm: Algorithm, parameters: Parameters = None) -> dict[str, Any]:
@@ -138,5 +138,5 @@ def _answer(job: Job, rows: int) -> dict[str, Any]:
 
 
 def _top(job: Job, rows: int, column: str | None) -> dict[str, list]:
-    found = job.result().top(rows, column)
-    return {name: values.tolist() for name, values in found.items()}
+    columns = job.result().top(rows, column)
+    return {name: values.tolist() for name, values in columns.items()}

@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--socket", type=Path, required=True, help="Unix socket of the front")
     parser.add_argument("--front", type=int, required=True, help="process that this rank ends with")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the front decides
     faulthandler.register(signal.SIGUSR1, all_threads=True)  # prints to ranks.log where this rank stands
     gc.set_threshold(50_000)
@@ -28,8 +28,8 @@ def main() -> int:
     from dgraph.service.ranks.worker import work_for
 
     killed_with_parent()()
-    end_with(given.front)
-    return work_for(given.socket, given.device, world())
+    end_with(options.front)
+    return work_for(options.socket, options.device, world())
 
 
 if __name__ == "__main__":

@@ -163,13 +163,13 @@ class FrontLink:
 
 def _connected(path: Path, until: float) -> socket.socket:
     while True:
-        found = socket.socket(socket.AF_UNIX)
+        connection = socket.socket(socket.AF_UNIX)
         try:
             with address(path) as place:
-                found.connect(place)
-            return found
+                connection.connect(place)
+            return connection
         except OSError as error:
-            found.close()
+            connection.close()
             if time.monotonic() > until:
                 raise OutputError(f"no front of the service listens at {path}: {error.strerror}; start it") from error
             time.sleep(0.02)

@@ -100,14 +100,14 @@ def _held(state: RankState, name: str, version: int, graph: Graph, store: Path, 
     comm = state.comm
     graph, local, policy = _settled(state, graph, observer)
     state.graphs.hold(name, version, graph, store)
-    held = _array_bytes(local, local.out, *(getattr(local, name, None) for name in ("built", "vertices")))
+    bytes_held = _array_bytes(local, local.out, *(getattr(local, name, None) for name in ("built", "vertices")))
     facts = {
         "n": graph.n, "m": graph.m, "arcs": graph.arcs, "directed": graph.directed,
         "weight_type": None if graph.weight_type is None else graph.weight_type.name,
         "ids": "integer" if graph.ids.names is None else "string",
         "policy": policy, "fingerprint": graph.fingerprint(), **plain(asdict(graph.facts)),
     }  # fmt: skip
-    by_rank = comm.allgather(np.array([held], np.int64))[:, 0].tolist()
+    by_rank = comm.allgather(np.array([bytes_held], np.int64))[:, 0].tolist()
     return {"facts": facts, "bytes_by_rank": by_rank, "columns": list(graph.columns)}
 
 

@@ -64,8 +64,8 @@ def load(source: str, options: dict[str, Any], device: str, comm: Comm) -> Graph
     Raises:
         UsageError, DataError, OutputError: as of ``Graph.load``.
     """
-    policy, known = _split(options)
-    return Graph.load(source, policy=policy, device=device, comm=comm, **known)
+    policy, build_options = _split(options)
+    return Graph.load(source, policy=policy, device=device, comm=comm, **build_options)
 
 
 def take_table(path: Path, kind: str, store: Path, comm: Comm) -> Path:

@@ -57,7 +57,7 @@ class HeldGraphs:
             NotFound: the ranks do not hold it.
         """
         if (name, version) not in self._graphs:
-            versions = sorted(each for held, each in self._graphs if held == name)
+            versions = sorted(number for graph_name, number in self._graphs if graph_name == name)
             there = f"its versions here are {', '.join(map(str, versions))}" if versions else "load it first"
             raise NotFound(f"the ranks do not hold version {version} of the graph {name!r}; {there}")
         graph = self._graphs[name, version]
@@ -123,8 +123,8 @@ class HeldGraphs:
         return self._subgraphs[key]
 
     def _forget_subgraphs(self, key: Key) -> None:
-        for each in [each for each in self._subgraphs if each[0] == key]:
-            self._subgraphs.pop(each).close()
+        for subgraph in [entry for entry in self._subgraphs if entry[0] == key]:
+            self._subgraphs.pop(subgraph).close()
 
 
 def _predicate(where: dict[str, Any]) -> Callable[[Any], np.ndarray]:

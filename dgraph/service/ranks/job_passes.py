@@ -33,13 +33,13 @@ def grouped(requests: Sequence[Request]) -> list[Request]:
     if len(requests) == 1:
         return list(requests)
     out: list[Request] = []
-    for kind, some in itertools.groupby(requests, _kind):
+    for kind, some in itertools.groupby(requests, _name_pass):
         group = list(some)
         out += [{"op": SHARED, "requests": group}] if kind is not None and len(group) > 1 else group
     return out
 
 
-def _kind(request: Request) -> str | None:
+def _name_pass(request: Request) -> str | None:
     """Return a text that is equal for runs that may share a pass; None for a request that does not share one."""
     shares = request.get("op") == "run" and request.get("algorithm") in SHARING
     if not shares or request.get("mode") not in ("stream", "stats") or any(request.get(key) for key in ALONE):
@@ -107,7 +107,7 @@ def _passed(state: RankState, requests: Sequence[Request], shared: SharedObserve
     began, answers = time.perf_counter(), []
     try:
         graph = state.graph(requests[0])
-        works = [algorithm_of(each["algorithm"], each.get("parameters") or {}, graph) for each in requests]
+        works = [algorithm_of(asked["algorithm"], asked.get("parameters") or {}, graph) for asked in requests]
         results = run_together(works, graph, Unreported(state.comm, []), shared)
         if results is None:
             return None

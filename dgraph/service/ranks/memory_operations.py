@@ -37,12 +37,12 @@ def estimate(state: RankState, request: Request, observer: Progress) -> dict[str
         free = graph.kept_backend.device.free(needed) if on_gpu else free_memory()  # type: ignore[union-attr]
         free = free // len(ranks_here(comm)) if free is not None and not on_gpu else free
         available = comm.allgather(np.array([-1 if free is None else free], np.int64))[:, 0].tolist()
-        fits = all(each < 0 or needed <= each for each in available)
+        fits = all(available_bytes < 0 or needed <= available_bytes for available_bytes in available)
         if fits or not on_gpu or not state.graphs.evict((request["graph"], request["version"])):
             break
     return {
         "bytes_by_rank": [needed] * comm.size,
-        "available_by_rank": [None if each < 0 else each for each in available],
+        "available_by_rank": [None if available_bytes < 0 else available_bytes for available_bytes in available],
         "fits": fits,
     }
 
@@ -58,7 +58,7 @@ def refuse_large(state: RankState, source: str, options: dict[str, Any], observe
         return
     plan = estimate(state, {"source": source, "options": options}, observer)
     if not plan["fits"]:
-        free = min(each for each in plan["available_by_rank"] if each is not None)
+        free = min(available for available in plan["available_by_rank"] if available is not None)
         raise OutOfMemory(
             f"{source} needs up to {plan['bytes_by_rank'][0]:,} bytes on each of {state.comm.size} ranks, and a rank "
             f"has {free:,}; name a smaller graph, drop others, or start more ranks on more hosts"
@@ -67,8 +67,8 @@ def refuse_large(state: RankState, source: str, options: dict[str, Any], observe
 
 def memory(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
     """Return the memory that each rank uses, in bytes."""
-    held = next((graph for graph in state.graphs if graph.kept_backend is not None), None)
-    return {"by_rank": state.comm.allgather_json(_used(held))}
+    on_gpu = next((graph for graph in state.graphs if graph.kept_backend is not None), None)
+    return {"by_rank": state.comm.allgather_json(_used(on_gpu))}
 
 
 def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
@@ -76,11 +76,11 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
     from dgraph.tools.estimate import Shape, kept_parts, shape_of
     from dgraph.tools.estimate import estimate as plan_of
 
-    name, given = request.get("algorithm") or "bfs", request.get("parameters") or {}
+    name, parameters = request.get("algorithm") or "bfs", request.get("parameters") or {}
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
     work = ALGORITHMS[name]
-    shaping = {key: given[key] for key in SHAPING if given.get(key) is not None}
+    shaping = {key: parameters[key] for key in SHAPING if parameters.get(key) is not None}
     shaping |= {"source": 0} if work.needs_source else {}
     if graph is None:
         source, options = request["source"], request.get("options") or {}

@@ -69,7 +69,7 @@ class RankState:
         Results that come and go leave gaps between each other, and pools can only return what is wholly unused.
         """
         engines = (graph.kept_backend for graph in self.graphs)
-        engine = next((each for each in engines if each is not None), None)
+        engine = next((candidate for candidate in engines if candidate is not None), None)
         if engine is None:
             return
         with contextlib.suppress(MemoryError, OutOfMemory):  # the host has no room: they stay

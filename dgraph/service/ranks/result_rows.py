@@ -82,21 +82,21 @@ def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
     comm, numbers = result.comm, _numbers(result)
     asked = _asked(result, vertices)
     ids = numbers["vertex"]
-    at = np.searchsorted(ids, asked)
-    here = np.flatnonzero((at < ids.size) & (ids[np.minimum(at, max(ids.size - 1, 0))] == asked) if ids.size else [])
+    row = np.searchsorted(ids, asked)
+    here = np.flatnonzero((row < ids.size) & (ids[np.minimum(row, max(ids.size - 1, 0))] == asked) if ids.size else [])
     here = here.astype(np.int64)
     places = np.concatenate(comm.allgatherv(here))
     if places.size < asked.size:
         lost = np.setdiff1d(np.arange(asked.size), places)[0]
         raise UsageError(f"{vertices[int(lost)]!r} is not a vertex of the graph; leave it out")
-    found = {}
+    columns = {}
     for name in numbers:
-        whole = np.concatenate(comm.allgatherv(np.ascontiguousarray(rows_at(numbers, name, at[here]))))
-        found[name] = np.empty_like(whole)
-        found[name][places] = whole
+        whole = np.concatenate(comm.allgatherv(np.ascontiguousarray(rows_at(numbers, name, row[here]))))
+        columns[name] = np.empty_like(whole)
+        columns[name][places] = whole
     if result.named is not None:
-        found = dict(result.named.with_names(found, comm))
-    return listed(found, result.nullable)
+        columns = dict(result.named.with_names(columns, comm))
+    return listed(columns, result.nullable)
 
 
 def listed(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict[str, list]:

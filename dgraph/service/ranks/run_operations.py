@@ -115,13 +115,13 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
     more: dict[str, Any] = {"validate": bool(request.get("validate"))}
     if request.get("previous") is not None:
         more["previous"] = state.results.find(request["previous"])
-    found = state.with_room(
+    result = state.with_room(
         lambda: run_algorithm(work, graph, options=options, progress=observer, record=record(state.comm, []), **more),
         (request["graph"], request["version"]),
     )
     for beside in ("matrix", "edges"):  # services return columns, and a held result keeps its memory
-        object.__setattr__(found, beside, None)
-    return found
+        object.__setattr__(result, beside, None)
+    return result
 
 
 def algorithm_of(name: str, parameters: dict[str, Any], graph: Graph) -> Algorithm:
@@ -129,17 +129,17 @@ def algorithm_of(name: str, parameters: dict[str, Any], graph: Graph) -> Algorit
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
     kinds = {key: parameter.type for key, parameter in ALGORITHMS[name].parameters.items()}
-    given = dict(parameters)
-    for key, value in given.items():
+    chosen = dict(parameters)
+    for key, value in chosen.items():
         if kinds.get(key) == "vertices" and value is not None:
-            given[key] = _vertices(key, value, graph.ids.names is not None)
+            chosen[key] = _vertices(key, value, graph.ids.names is not None)
         elif isinstance(value, (list, dict)):
             raise UsageError(f"{key} = {value!r:.60} is not valid for {name}; give one value")
         elif kinds.get(key) is str and not isinstance(value, str | None):
             raise UsageError(f"{key} = {value!r:.60} is not valid for {name}; give a text")
         elif isinstance(value, int) and not -LARGEST <= value < LARGEST:
             raise UsageError(f"{key} = {value!r:.60} has more than 63 bits; give a smaller number")
-    return ALGORITHMS[name](**given)
+    return ALGORITHMS[name](**chosen)
 
 
 def _vertices(key: str, value: Any, named: bool) -> Any:
@@ -159,14 +159,14 @@ def _vertices(key: str, value: Any, named: bool) -> Any:
     return dict(zip(read, value.values(), strict=True)) if isinstance(value, dict) else read
 
 
-def _options(given: dict[str, Any]) -> Options:
-    known = ("direction", "schedule", "rounds", "max_rounds", "sync", "watchdog")
-    for name, value in given.items():
-        if name not in known:
-            raise unknown("option of a run", name, known)
+def _options(fields: dict[str, Any]) -> Options:
+    names = ("direction", "schedule", "rounds", "max_rounds", "sync", "watchdog")
+    for name, value in fields.items():
+        if name not in names:
+            raise unknown("option of a run", name, names)
         if not isinstance(value, str | int | float | None):
             raise UsageError(f"{name} = {value!r:.60} is not valid; give one value")
-    return Options(**given)
+    return Options(**fields)
 
 
 def _top(result: Result, count: int, column: str | None) -> dict[str, list]:

@@ -53,9 +53,9 @@ def run_together(works: Sequence[Algorithm], graph: Graph, record: Record, progr
             with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
                 progress.phase("solve", works[0].name)
                 answers = solver.search(ctx, numbered)
-            for given, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
+            for named, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
                 ctx.rounds = rounds
-                results.append(Outcome.of(given, work, answer, ctx, Start(False)).result(graph.version, lazily=False))
+                results.append(Outcome.of(named, work, answer, ctx, Start(False)).result(graph.version, lazily=False))
         finally:
             backend.leave()
     return results

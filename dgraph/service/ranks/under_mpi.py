@@ -43,8 +43,8 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto", comma
     fronts: list[subprocess.Popen] = []
 
     def drain(*_: object) -> None:
-        for each in fronts:
-            each.terminate()
+        for front in fronts:
+            front.terminate()
 
     for number in (signal.SIGINT, signal.SIGTERM):  # not SIG_IGN, which the front would inherit
         signal.signal(number, drain)

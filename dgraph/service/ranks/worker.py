@@ -136,10 +136,10 @@ def _next(link: FrontLink, waiting: deque[Request], state: RankState) -> Request
             waiting.extend(grouped(link.next(state.rest) or [STOP]))
         request = waiting.popleft()
         members = request.get("requests") or [request]
-        kept = [each for each in members if "id" not in each or not link.cancelled(each["id"])]
-        for each in members:
-            if each not in kept and not link.gone:
-                link.refuse(each["id"], "Cancelled", "the request was cancelled before it started")
+        kept = [member for member in members if "id" not in member or not link.cancelled(member["id"])]
+        for queued in members:
+            if queued not in kept and not link.gone:
+                link.refuse(queued["id"], "Cancelled", "the request was cancelled before it started")
         if kept:
             return kept[0] if len(kept) == 1 else {"op": SHARED, "requests": kept}
 
@@ -154,7 +154,7 @@ def _carried_out(state: RankState, request: Request, observer: RunObserver) -> t
     except Cancelled as error:
         return observer.reason(), observer.explained(error)
     except DgraphError as error:
-        return _kind(error), str(error)
+        return _name_kind(error), str(error)
     except Exception as error:  # of the only rank: guarded() ends several
         with contextlib.suppress(OSError):  # the disk under the log is full
             print(traceback.format_exc(), file=sys.stderr, flush=True)
@@ -178,7 +178,7 @@ def _operation(request: Request) -> Operation:
     return operation
 
 
-def _kind(error: DgraphError) -> str:
+def _name_kind(error: DgraphError) -> str:
     """Return the kind of an error, a word of ``messages.KINDS``."""
     if isinstance(error, InternalError) and OUT_OF_MEMORY.search(str(error).rpartition("\n")[2]):
         return "OutOfMemory"

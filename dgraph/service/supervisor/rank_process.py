@@ -57,15 +57,15 @@ def launcher() -> tuple[str, ...]:
         FileNotFoundError: there is none.
     """
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if found is None:
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if mpiexec is None:
         raise FileNotFoundError(
             "several ranks need mpiexec, and there is none beside this Python nor on PATH; install "
             "'dgraph-analytics[service]', or load the site's MPI"
         )
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
     open_mpi = "Open MPI" in version or "OpenRTE" in version
-    return (found, *(["--oversubscribe", *["--allow-run-as-root"] * (os.geteuid() == 0)] if open_mpi else []))
+    return (mpiexec, *(["--oversubscribe", *["--allow-run-as-root"] * (os.geteuid() == 0)] if open_mpi else []))
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -186,8 +186,8 @@ class RankProcess:
             by_pid = {pid: rank for rank, pid in self.ranks.items()}
             named = [by_pid[int(pid)] for pid in WHICH.findall(text) if int(pid) in by_pid]
             first = named[0] if named else first
-            if found := BY_SIGNAL.search(text):
-                code = -int(next(filter(None, found.groups())))
+            if ended := BY_SIGNAL.search(text):
+                code = -int(next(filter(None, ended.groups())))
         else:
             first = 0
         who = "the launcher" if first is None else f"rank {first} (process {self.ranks.get(first)})"

@@ -88,13 +88,13 @@ def detail(cell: Cell) -> str:
 def histogram(spread: dict[str, Any]) -> str:
     """Format the number of thread blocks that visited 0, 1, 2 to 3, 4 to 7 … edges, without empty bins at the ends."""
     bins = spread["histogram"]
-    shown = [at for at, many in enumerate(bins) if many]
+    shown = [number for number, many in enumerate(bins) if many]
     lines: list[list[str] | None] = [["edges of a block", "blocks", ""], None]
     most = max(bins)
-    for at in range(shown[0], shown[-1] + 1):
-        low, high = (0, 0) if at == 0 else (1 << (at - 1), (1 << at) - 1)
-        bar = "#" * round(40 * bins[at] / most)
-        lines.append([count(low) if low == high else f"{low:,} to {high:,}", count(bins[at]), f"{bar:<40}"])
+    for row in range(shown[0], shown[-1] + 1):
+        low, high = (0, 0) if row == 0 else (1 << (row - 1), (1 << row) - 1)
+        bar = "#" * round(40 * bins[row] / most)
+        lines.append([count(low) if low == high else f"{low:,} to {high:,}", count(bins[row]), f"{bar:<40}"])
     return "\n".join(line.rstrip() for line in aligned(lines))
 
 

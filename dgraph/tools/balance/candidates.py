@@ -32,8 +32,8 @@ class Candidate:
     @property
     def label(self) -> str:
         """Schedule and options, such as ``alb threshold=4096``."""
-        given = [f"{CHOICES[name].option}={value}" for name, value in self.options.items()]
-        return " ".join([self.schedule, *given])
+        options = [f"{CHOICES[name].option}={value}" for name, value in self.options.items()]
+        return " ".join([self.schedule, *options])
 
     @property
     def lines(self) -> int | None:
@@ -76,11 +76,11 @@ def candidates(schedules: str, largest: int) -> list[Candidate]:
         if choice.name in values:
             raise UsageError(f"--schedule {schedules}: {schedule} has {name} twice; write {schedule},{word} apart")
         values[choice.name] = _values(choice, text, largest)
-    found: list[Candidate] = []
+    listed: list[Candidate] = []
     for name, values in named:
-        combinations = (dict(zip(values, each, strict=True)) for each in product(*values.values()))
-        found += [made for made in (Candidate(name, each) for each in combinations) if made not in found]
-    return found
+        combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
+        listed += [c for c in (Candidate(name, options) for options in combinations) if c not in listed]
+    return listed
 
 
 def _values(choice: Choice, text: str, largest: int) -> Sequence[str | int]:

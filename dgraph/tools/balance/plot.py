@@ -82,10 +82,10 @@ def _times(axes, cells: Sequence[Cell]) -> None:
         left += width
     most = min(left.max(), BROKEN * float(np.median(left)))
     axes.set_xlim(0, 1.12 * most)
-    for at, total in enumerate(left):
+    for row, total in enumerate(left):
         over = total > most
         style = {"fontsize": 6, "va": "center", "color": "white" if over else "#1c2330"}
-        axes.text(min(total, most) * 1.01, at, f"{'… ' if over else ''}{total:.3g}", **style)
+        axes.text(min(total, most) * 1.01, row, f"{'… ' if over else ''}{total:.3g}", **style)
     axes.set_yticks(np.arange(len(cells)), [cell.candidate.label for cell in cells], fontsize=7)
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds", fontsize=8)

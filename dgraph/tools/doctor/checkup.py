@@ -54,6 +54,6 @@ def _merged(parts: list[list[Finding]], hosts: list[str]) -> list[Finding]:
     out = []
     for finding, where in by_host.items():
         differs = several and len(where) < len(about) and names.count(finding.what) > 1
-        found = f"{', '.join(where)}: {finding.found}" if differs else finding.found
-        out.append(Finding(finding.level, finding.what, found, finding.cure))
+        text = f"{', '.join(where)}: {finding.found}" if differs else finding.found
+        out.append(Finding(finding.level, finding.what, text, finding.cure))
     return out

@@ -24,16 +24,16 @@ class Finding:
     cure: str = ""
 
 
-def ok(what: str, found: str) -> Finding:
+def ok(what: str, text: str) -> Finding:
     """Make a finding that needs no action."""
-    return Finding(OK, what, found)
+    return Finding(OK, what, text)
 
 
-def warn(what: str, found: str, cure: str) -> Finding:
+def warn(what: str, text: str, cure: str) -> Finding:
     """Make a finding about lost speed or a missing feature."""
-    return Finding(WARN, what, found, cure)
+    return Finding(WARN, what, text, cure)
 
 
-def fail(what: str, found: str, cure: str) -> Finding:
+def fail(what: str, text: str, cure: str) -> Finding:
     """Make a finding that prevents runs, or makes their results wrong."""
-    return Finding(FAIL, what, found, cure)
+    return Finding(FAIL, what, text, cure)

@@ -86,7 +86,7 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
     nvml = _library("libnvidia-ml.so.1")
     if nvml is not None and nvml.nvmlInit_v2():
         nvml = None
-    found = []
+    texts = []
     for device in range(count):
         name, pci = ctypes.create_string_buffer(SMALL), ctypes.create_string_buffer(SMALL)
         total, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
@@ -100,20 +100,20 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
         if nvml is not None and not nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, ctypes.byref(handle)):
             measured = not nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
         free = f"{memory.free / 2**30:.0f} of " if measured else ""
-        found.append(
+        texts.append(
             f"{device}: {name.value.decode()} ({major.value}.{minor.value}), {free}{total.value / 2**30:.0f} GiB"
             f"{' free' if measured else ''}, {pci.value.decode()}"
         )
         if measured and memory.free < memory.total // 2:
             cure = "see nvidia-smi for the processes that hold it; choose another GPU with CUDA_VISIBLE_DEVICES"
-            yield warn("gpu memory", f"more than half of GPU {device}'s is taken: {found[-1]}", cure)
-    yield ok("gpus", "; ".join(found) + (f" (CUDA_VISIBLE_DEVICES={visible})" if visible else ""))
+            yield warn("gpu memory", f"more than half of GPU {device}'s is taken: {texts[-1]}", cure)
+    yield ok("gpus", "; ".join(texts) + (f" (CUDA_VISIBLE_DEVICES={visible})" if visible else ""))
 
 
 def _under_mps(cuda: ctypes.CDLL, count: int) -> bool:
-    found = ctypes.c_int()
-    able = (not cuda.cuDeviceGetAttribute(ctypes.byref(found), MPS_ENABLED, device) for device in range(count))
-    return any(answered and found.value for answered in able)
+    supported = ctypes.c_int()
+    able = (not cuda.cuDeviceGetAttribute(ctypes.byref(supported), MPS_ENABLED, device) for device in range(count))
+    return any(answered and supported.value for answered in able)
 
 
 def _sharing(count: int, ranks_here: int) -> Finding:
@@ -173,8 +173,8 @@ def _nccl(count: int) -> Finding:
     if done.returncode or not done.stdout.strip().isdigit():
         if count == 1:
             return ok("nccl", "CuPy finds none; one GPU needs none")
-        found = "CuPy finds none: GPUs of several hosts exchange through host memory"
-        return warn("nccl", found, "pip install nvidia-nccl-cu13, or -cu12, as the driver has it")
+        text = "CuPy finds none: GPUs of several hosts exchange through host memory"
+        return warn("nccl", text, "pip install nvidia-nccl-cu13, or -cu12, as the driver has it")
     number = int(done.stdout)
     return ok("nccl", f"{number // 10000}.{number // 100 % 100}.{number % 100}")
 

@@ -45,33 +45,33 @@ def host_findings(ranks_here: int) -> Iterator[Finding]:
 
 
 def _versions() -> Iterator[Finding]:
-    found = []
+    versions = []
     for name in PACKAGES:
         try:
-            found.append(f"{name} {version(name)}")
+            versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             if name != "mpi4py":
                 again = "pip install dgraph-analytics into this environment again"
                 yield fail("versions", f"{name} is not installed", again)
     python = f"Python {platform.python_version()}"
-    yield ok("versions", f"dgraph {__version__}, {python}, {', '.join(found)}")
+    yield ok("versions", f"dgraph {__version__}, {python}, {', '.join(versions)}")
 
 
 def _cores(ranks_here: int) -> Iterator[Finding]:
     mine = affinity.cores()
     every = os.cpu_count() or 1
-    found = f"{mine} of {every} for this process, {ranks_here} rank{'s'[: ranks_here > 1]} here"
+    text = f"{mine} of {every} for this process, {ranks_here} rank{'s'[: ranks_here > 1]} here"
     quota = affinity.quota()
     if quota is not None and quota < mine:
         cure = f"give --threads {max(1, int(quota // ranks_here))}, or the container more processor time"
-        yield warn("cores", f"{found}; but its group may use {quota:g} at a time", cure)
+        yield warn("cores", f"{text}; but its group may use {quota:g} at a time", cure)
     elif ranks_here > mine and mine < every:
         cure = "have the launcher bind to none: mpirun --bind-to none, mpiexec -bind-to none, srun --cpu-bind=none"
-        yield warn("cores", f"{found}: the launcher bound it to so few", cure)
+        yield warn("cores", f"{text}: the launcher bound it to so few", cure)
     elif ranks_here > mine:
-        yield warn("cores", f"{found}: ranks take turns", f"start at most {mine} here")
+        yield warn("cores", f"{text}: ranks take turns", f"start at most {mine} here")
     else:
-        yield ok("cores", found)
+        yield ok("cores", text)
 
 
 def _memory(ranks_here: int) -> Iterator[Finding]:
@@ -79,11 +79,11 @@ def _memory(ranks_here: int) -> Iterator[Finding]:
     if free is None:
         yield warn("memory", "cannot be measured here", "make sure that each rank has 1 GiB and its part of the graph")
         return
-    found = f"{free / 2**30:.1f} GiB free, {free / ranks_here / 2**30:.1f} a rank"
+    text = f"{free / 2**30:.1f} GiB free, {free / ranks_here / 2**30:.1f} a rank"
     if free / ranks_here < LEAST_MEMORY:
-        yield warn("memory", found, "start fewer ranks here, or free some")
+        yield warn("memory", text, "start fewer ranks here, or free some")
     else:
-        yield ok("memory", found)
+        yield ok("memory", text)
 
 
 def _shared_memory(ranks_here: int) -> Iterator[Finding]:
@@ -91,11 +91,11 @@ def _shared_memory(ranks_here: int) -> Iterator[Finding]:
     if ranks_here == 1 or not path.is_dir():
         return
     free = shutil.disk_usage(path).free
-    found = f"{free / 2**20:,.0f} MiB free in {path}"
+    text = f"{free / 2**20:,.0f} MiB free in {path}"
     if free < LEAST_SHARED:
-        yield warn("shared memory", found, "ranks of one host communicate through it; in Docker: --shm-size=1g")
+        yield warn("shared memory", text, "ranks of one host communicate through it; in Docker: --shm-size=1g")
     else:
-        yield ok("shared memory", found)
+        yield ok("shared memory", text)
 
 
 def _stale_segments(folder: Path = Path("/dev/shm")) -> Iterator[Finding]:
@@ -110,9 +110,9 @@ def _stale_segments(folder: Path = Path("/dev/shm")) -> Iterator[Finding]:
             if file.stat().st_uid == os.getuid() and str(file) not in mapped:
                 sizes.append(file.stat().st_size)
     if sizes:
-        found = f"{len(sizes)} segments that ended MPI runs left in {folder}, {sum(sizes) / 2**20:,.0f} MiB"
+        text = f"{len(sizes)} segments that ended MPI runs left in {folder}, {sum(sizes) / 2**20:,.0f} MiB"
         where = " ".join(str(folder / name) for name in SEGMENTS)
-        yield warn("shared memory", found, f"while no MPI program of yours runs: rm -f {where}")
+        yield warn("shared memory", text, f"while no MPI program of yours runs: rm -f {where}")
 
 
 def _cache() -> Iterator[Finding]:
@@ -123,17 +123,17 @@ def _cache() -> Iterator[Finding]:
     except (OutputError, OSError) as error:
         yield fail("compiled code", str(error), "chmod 700 the folder, or set DGRAPH_CACHE_DIR to one of your own")
         return
-    held = sum(file.st_size for file in files)
+    size = sum(file.st_size for file in files)
     programs = len(list(path.glob("*.py")))
-    found = f"{path}: {programs} programs, {held / 2**20:.0f} MiB, {free / 2**30:.1f} GiB free"
+    text = f"{path}: {programs} programs, {size / 2**20:.0f} MiB, {free / 2**30:.1f} GiB free"
     if free < LEAST_DISK:
-        yield warn("compiled code", found, "free some disk, or set DGRAPH_CACHE_DIR to a folder elsewhere")
+        yield warn("compiled code", text, "free some disk, or set DGRAPH_CACHE_DIR to a folder elsewhere")
     elif path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH) and path.is_relative_to("/tmp"):
-        yield ok("compiled code", f"{found}; the home folder is not writable, so this one is local to the node")
+        yield ok("compiled code", f"{text}; the home folder is not writable, so this one is local to the node")
     elif not programs:
-        yield ok("compiled code", f"{found}; the first run compiles, or python -m dgraph warmup")
+        yield ok("compiled code", f"{text}; the first run compiles, or python -m dgraph warmup")
     else:
-        yield ok("compiled code", found)
+        yield ok("compiled code", text)
 
 
 def _compiler() -> Iterator[Finding]:

@@ -33,8 +33,8 @@ def launch_findings(comm: Comm, hosts: list[str]) -> Iterator[Finding]:
     launched = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
     mpi = _mpi()
     if comm.size == 1:
-        found = "one process, no other ranks"
-        yield ok("launcher", f"{found} ({', '.join(launched)})" if launched else f"{found}; mpirun -n 4 starts four")
+        text = "one process, no other ranks"
+        yield ok("launcher", f"{text} ({', '.join(launched)})" if launched else f"{text}; mpirun -n 4 starts four")
         if mpi is None and find_spec("mpi4py") is None:
             cure = "for ranks: pip install 'dgraph-analytics[mpi]'"
             yield warn("mpi", "mpi4py is not installed: one process needs none", cure)
@@ -114,18 +114,18 @@ def _judge(comm, counted: int, latency: float, bandwidth: float, rank: int, peer
     if counted != comm.size:
         yield fail("allreduce", f"{comm.size} ranks count themselves as {counted}", cure)
         return
-    found = f"{latency * 1e6:.0f} µs for an allreduce of one number"
+    text = f"{latency * 1e6:.0f} µs for an allreduce of one number"
     if latency > SLOW:
-        yield warn("allreduce", found, "a round costs at least that: fewer ranks, one a core, or the site's own MPI")
+        yield warn("allreduce", text, "a round costs at least that: fewer ranks, one a core, or the site's own MPI")
     else:
-        yield ok("allreduce", found)
+        yield ok("allreduce", text)
     if (broken >= 0).any():
         receiver = int(np.argmax(broken >= 0))
         yield fail("transport", f"rank {receiver} got another message than rank {broken[receiver]:.0f} sent", cure)
         return
     rate = f"{bandwidth / 1e9:.1f} GB/s (rank {peer} to {rank})"
-    found = f"{comm.transport}: every pair, contents checked; the slowest {rate}"
+    text = f"{comm.transport}: every pair, contents checked; the slowest {rate}"
     if bandwidth < THIN:
-        yield warn("transport", found, "pip's MPI may use neither network nor shared memory: use the site's own MPI")
+        yield warn("transport", text, "pip's MPI may use neither network nor shared memory: use the site's own MPI")
     else:
-        yield ok("transport", found)
+        yield ok("transport", text)

@@ -26,10 +26,10 @@ def against(report: dict) -> RunPlan:
     weight = WEIGHT if graph.get("weighted") and ALGORITHMS[name].weighted else 0
     shape = replace(_loaded(graph, weight), weight=weight)
     policy = next((choice["taken"] for choice in report["choices"] if choice["what"] == "policy"), "auto")
-    given = report["algorithm"].get("parameters", {})
+    requested = report["algorithm"].get("parameters", {})
     parameters = {"source": 0} if ALGORITHMS[name].needs_source else {}
     shaping = ("k", "variant", "return_predecessors")
-    kept = {key: given[key] for key in shaping if given.get(key) is not None}
+    kept = {key: requested[key] for key in shaping if requested.get(key) is not None}
     return estimate(
         name, shape, len(report["ranks"]), policy, parameters=parameters | kept, undirected=ALGORITHMS[name].undirected
     )

@@ -120,17 +120,17 @@ def on_gpu(
     if shape.directed and any(traced.program.reverse for traced, _ in programs):
         incoming = max(incoming, extent.rows)
         graph += 4 * extent.size if drawn else graph + incoming  # reversed: in-degrees, or a graph of its own
-    found = GpuBytes(
+    plan = GpuBytes(
         upload=upload,
         graph=graph,
         incoming=incoming,
         state=most.arrays + most.result,
         messages=max(one.messages for one in plans),
     )
-    if sifted and limit is not None and found.whole > limit:
+    if sifted and limit is not None and plan.whole > limit:
         other = on_gpu(programs, shape, masters, mirrors, arcs, ranks, limit, drawn, sifted=False, rows=rows)
-        if other.whole < found.whole:
+        if other.whole < plan.whole:
             return other
     if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
         return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, rows=rows)
-    return found
+    return plan

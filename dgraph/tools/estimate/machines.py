@@ -177,9 +177,9 @@ def _measure(work: Algorithm, shape: Shape, direction: str) -> Work:
 def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> Needs:
     def size(masters: int, mirrors: int) -> int:
         local = _empty_graph(masters, mirrors, shape)
-        held = {id(array) for array in _arrays(vars(local))}
+        shared = {id(array) for array in _arrays(vars(local))}
         machine = engine.machine(_on_host(traced), local, direction)
-        return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in held)
+        return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in shared)
 
     none, some, more = size(UNIT, 1), size(2 * UNIT, 1), size(UNIT, UNIT + 1)
     master, mirror = (some - none) / UNIT, (more - none) / UNIT

@@ -95,12 +95,12 @@ def estimate(
         drawn: GPUs build the graph (``--build device``).
     """
     solved = shape.undirected() if undirected else shape
-    given = parameters or {}
-    work = needs(algorithm, solved, given, direction)
+    requested = parameters or {}
+    work = needs(algorithm, solved, requested, direction)
     programs, gpu_programs = work.needs, work.programs
     varied = ALGORITHMS[algorithm].on_gpus(ranks) if solved.skewed else {}
-    if varied and not given.keys() & varied.keys():
-        gpu_programs = gpu_programs + needs(algorithm, solved, {**given, **varied}, direction).programs
+    if varied and not requested.keys() & varied.keys():
+        gpu_programs = gpu_programs + needs(algorithm, solved, {**requested, **varied}, direction).programs
     base = _resident_bytes()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
@@ -153,8 +153,8 @@ def _states(programs: list[Needs], masters: int, mirrors: int, ranks: int) -> fl
     """Return the maximum over programs of machine, messages and the kept fields of earlier programs."""
     most, kept = 0.0, 0.0
     for program in programs:
-        held = program.machine(masters, mirrors) + program.messages(masters, mirrors, ranks - 1)
-        most, kept = max(most, kept + held), kept + program.kept(masters, mirrors)
+        program_bytes = program.machine(masters, mirrors) + program.messages(masters, mirrors, ranks - 1)
+        most, kept = max(most, kept + program_bytes), kept + program.kept(masters, mirrors)
     return most
 
 
@@ -192,8 +192,8 @@ def _distinct(shape: Shape, draws: float, part: float, end: int) -> float:
     if shape.ones is None:
         return part * shape.n * -math.expm1(-draws / shape.n)
     shares = shape.ones if not shape.directed else (shape.ones[end],)
-    bits, found = round(math.log2(shape.n)), 0.0
+    bits, expected = round(math.log2(shape.n)), 0.0
     for ones in range(bits + 1):
         likely = sum((1 - share) ** (bits - ones) * share**ones for share in shares) / len(shares)
-        found += math.comb(bits, ones) * -math.expm1(-draws * likely)
-    return part * found
+        expected += math.comb(bits, ones) * -math.expm1(-draws * likely)
+    return part * expected

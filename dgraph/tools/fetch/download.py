@@ -78,10 +78,10 @@ def _extractor(pooch: Any, member: str, path: Path) -> Callable:
 
     def process(archive: str, action: str, _) -> str:
         place = f"{archive}.untar"
-        found = pooch.Untar(members=[member], extract_dir=place)(archive, action, None)
-        if not found or not os.path.isfile(found[0]):
+        unpacked = pooch.Untar(members=[member], extract_dir=place)(archive, action, None)
+        if not unpacked or not os.path.isfile(unpacked[0]):
             raise DataError(f"{archive} has no {member} in it; see the data set's page")
-        os.replace(found[0], path)
+        os.replace(unpacked[0], path)
         for root, folders, _files in os.walk(place, topdown=False):
             for folder in folders:
                 os.rmdir(os.path.join(root, folder))

@@ -67,30 +67,30 @@ def read_benchmark(path: Path) -> Benchmark:
         return Benchmark(tuple(_dataset(path, name, keys, None) for name in names), None, None, 1, None, True)
     kind = keys.get("benchmark.type", "custom")
 
-    def given(what: str, default: str = "") -> str:
+    def value_of(what: str, default: str = "") -> str:
         return keys.get(f"benchmark.{kind}.{what}", keys.get(f"benchmark.{what}", default))
 
     root = _folder(path, keys.get("graphs.root-directory", "."))
-    wanted = _words(given("algorithms")) or list(ALGORITHMS)
-    names = _words(given("graphs")) or _words(keys.get("graphs.names", ""))
+    wanted = _words(value_of("algorithms")) or list(ALGORITHMS)
+    names = _words(value_of("graphs")) or _words(keys.get("graphs.names", ""))
     if not names:
         raise UsageError(f"{path}: no graph is named; set benchmark.{kind}.graphs, or give a dataset's file")
     datasets = []
     for name in names:
         places = (root / f"{name}.properties", root / name / f"{name}.properties")
-        file = next((each for each in places if each.exists()), None)
+        file = next((place for place in places if place.exists()), None)
         if file is None:
             raise UsageError(f"{path}: {root} has no {name}.properties; set graphs.root-directory to its folder")
         datasets.append(_dataset(file, name, read_properties(file), wanted))
     references, output = keys.get("graphs.validation-directory"), keys.get("graphs.output-directory")
-    timeout = given("timeout")
+    timeout = value_of("timeout")
     return Benchmark(
         tuple(datasets),
         _folder(path, references) if references else None,
-        _folder(path, output) if output and _true(given("output-required", "true")) else None,
-        int(_number(path, "repetitions", given("repetitions", "1"))),
+        _folder(path, output) if output and _true(value_of("output-required", "true")) else None,
+        int(_number(path, "repetitions", value_of("repetitions", "1"))),
         _number(path, "timeout", timeout) if timeout else None,
-        _true(given("validation-required", "true")),
+        _true(value_of("validation-required", "true")),
     )
 
 
@@ -107,7 +107,7 @@ def read_properties(path: Path, depth: int = 0) -> dict[str, str]:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a properties file of LDBC Graphalytics") from None
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line or line[0] in "#!":
@@ -116,11 +116,11 @@ def read_properties(path: Path, depth: int = 0) -> dict[str, str]:
         if not equals:
             raise DataError(f"{path}:{number}: got {line[:60]!r}; a line is 'KEY = VALUE'; correct it")
         if key == "include":
-            for each in _words(value):
-                found |= read_properties(_folder(path, each), depth + 1)
+            for file in _words(value):
+                properties |= read_properties(_folder(path, file), depth + 1)
         else:
-            found[key] = value
-    return found
+            properties[key] = value
+    return properties
 
 
 def _dataset(file: Path, name: str, keys: Mapping[str, str], wanted: list[str] | None) -> Dataset:
@@ -130,11 +130,11 @@ def _dataset(file: Path, name: str, keys: Mapping[str, str], wanted: list[str] |
             raise DataError(f"{file}: graph.{name}.{what} is missing, which the algorithm needs; add it")
         return text
 
-    able = [each.upper() for each in _words(keys.get(f"graph.{name}.algorithms", ",".join(ALGORITHMS)))]
-    chosen = able if wanted is None else [each.upper() for each in wanted]
-    for each in chosen:
-        if each not in ALGORITHMS:
-            raise UsageError(f"{file}: algorithm {each!r} is not of LDBC Graphalytics: {', '.join(ALGORITHMS)}")
+    able = [word.upper() for word in _words(keys.get(f"graph.{name}.algorithms", ",".join(ALGORITHMS)))]
+    chosen = able if wanted is None else [word.upper() for word in wanted]
+    for algorithm in chosen:
+        if algorithm not in ALGORITHMS:
+            raise UsageError(f"{file}: algorithm {algorithm!r} is not of LDBC Graphalytics: {', '.join(ALGORITHMS)}")
 
     def number(what: str) -> float:
         return _number(file, what, value(what))
@@ -150,7 +150,7 @@ def _dataset(file: Path, name: str, keys: Mapping[str, str], wanted: list[str] |
         "LCC": lambda: {"count": "arcs"},
         "WCC": dict,
     }
-    jobs = {each: parameters[each]() for each in chosen if each in able}
+    jobs = {algorithm: parameters[algorithm]() for algorithm in chosen if algorithm in able}
     return Dataset(name, file, jobs, bool(keys.get(f"graph.{name}.edge-properties.names")))
 
 

@@ -94,7 +94,7 @@ def _job(benchmark: Benchmark, dataset: Dataset, graph: Graph, algorithm: str, r
     except DgraphError as error:  # on every rank alike
         result, verdict = None, f"EXE: {error}"
     processing = record.seconds.get("solve", 0.0) - record.seconds.get("compile", 0.0)
-    solved = [at for what, at, _ in record.spans if what == "solve"]
+    solved = [begin for what, begin, _ in record.spans if what == "solve"]
     if solved:
         started += int(1000 * solved[0])
     column = next(iter(ALGORITHM_CLASSES[ALGORITHMS[algorithm]].columns))

@@ -27,8 +27,8 @@ RULES = {"BFS": "exact", "CDLP": "exact", "WCC": "equivalence", "PR": "epsilon",
 
 def reference_of(folder: Path, name: str) -> Path | None:
     """Return the path of a reference output, a file or a folder of files; None if there is none."""
-    found = [each for each in (folder / name, folder / f"{name}.txt") if each.exists()]
-    return found[0] if found else None
+    paths = [path for path in (folder / name, folder / f"{name}.txt") if path.exists()]
+    return paths[0] if paths else None
 
 
 def difference(rule: str, path: Path, vertex: np.ndarray, values: np.ndarray, comm: Comm) -> str | None:
@@ -65,16 +65,16 @@ def difference(rule: str, path: Path, vertex: np.ndarray, values: np.ndarray, co
         return None
     if not comm.total(int(wrong.any())):
         return None
-    at = int(np.argmax(wrong)) if wrong.any() else -1
-    mine = [int(ids[at]), values[at].item(), wanted[at].item()] if at >= 0 else None
-    found = comm.allgather_json(mine and [mine[0], *map(str, mine[1:])])
-    where, got, want = min(each for each in found if each)
+    row = int(np.argmax(wrong)) if wrong.any() else -1
+    mine = [int(ids[row]), values[row].item(), wanted[row].item()] if row >= 0 else None
+    differences = comm.allgather_json(mine and [mine[0], *map(str, mine[1:])])
+    where, got, want = min(entry for entry in differences if entry)
     return f"vertex {where} has {got}, the reference has {want}"
 
 
 def read_outputs(path: Path, kind: np.dtype, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
     """Return ids (int64) and values of this rank's share of the lines of a file, or of a folder's files; collective."""
-    files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+    files = sorted(entry for entry in path.iterdir() if entry.is_file()) if path.is_dir() else [path]
     ids, values = [np.empty(0, np.int64)], [np.empty(0, kind)]
     with comm.together():
         for file in files:
@@ -107,7 +107,7 @@ def _moved(comm: Comm, by: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]
     """Send rows to the rank ``by mod ranks``; collective."""
     to = by % comm.size
     order, cuts = np.argsort(to, kind="stable"), np.cumsum(np.bincount(to, minlength=comm.size))[:-1]
-    return [np.concatenate(comm.alltoallv(np.split(each[order], cuts))) for each in columns]
+    return [np.concatenate(comm.alltoallv(np.split(column[order], cuts))) for column in columns]
 
 
 def _sorted(vertex: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -124,6 +124,6 @@ def _ambiguous(comm: Comm, labels: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _first(comm: Comm, vertices: np.ndarray, text: str) -> str:
-    found = comm.allgather_json(int(vertices[0]) if len(vertices) else None)
-    some = [each for each in found if each is not None]
+    firsts = comm.allgather_json(int(vertices[0]) if len(vertices) else None)
+    some = [vertex for vertex in firsts if vertex is not None]
     return text.format(min(some)) if some else "a vertex is repeated"

@@ -37,7 +37,7 @@ class HostPeel:
         self._stack = np.empty(block.rows, np.int64)
 
     def _each(self, work: Any) -> np.ndarray:
-        return np.array(self._rows.each(work, bounds=self._bounds), np.int64)
+        return np.array(self._rows.run(work, bounds=self._bounds), np.int64)
 
     def peeled(self, removed: np.ndarray) -> np.ndarray:
         """Return the rows that go one after another when ``removed`` go first; it is changed in place. Collective."""
@@ -47,12 +47,12 @@ class HostPeel:
 
         def peel(number: int, low: int, high: int) -> int:
             box = outbox[starts[number] : self._starts[number + 1]]
-            held = stack[low:high], tops[number], box
-            return answer_kernels.peel(low, high, *self._graph, self._extended, self._multiple, degree, removed, *held)
+            work = stack[low:high], tops[number], box
+            return answer_kernels.peel(low, high, *self._graph, self._extended, self._multiple, degree, removed, *work)
 
         def receive(number: int, low: int, high: int) -> int:
-            boxes, held = (outbox, starts, sent), (stack[low:high], tops[number])
-            return answer_kernels.receive(low, high, block.first, *boxes, core, degree, removed, *held)
+            boxes, work = (outbox, starts, sent), (stack[low:high], tops[number])
+            return answer_kernels.receive(low, high, block.first, *boxes, core, degree, removed, *work)
 
         while True:
             sent = self._each(peel)

@@ -62,7 +62,7 @@ class HostProver:
         limit, least = _limit(cutoff, real), (-math.inf if real else np.iinfo(np.int64).min) if signed else 0
         parents = np.zeros(0, np.int64) if parent is None else parent
         before = distance[:0] if parent is None else self._before(distance, parent, far)
-        found = rows.count(
+        violations = rows.count(
             kernels.VERTEX_RULES,
             lambda low, high, out: kernels.tree_vertices(
                 low, high, out, distance, far, here, limit, parents, before, block.n, least
@@ -71,7 +71,7 @@ class HostProver:
         joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
         weights = _weights(block.weights if weighted else None, distance.dtype)
         distances, pointers = rows.extended(distance), parents if parent is None else rows.extended(parent)
-        found |= rows.count(
+        violations |= rows.count(
             kernels.ARC_RULES,
             lambda low, high, out: kernels.tree_arcs(
                 low, high, out, block.offsets, block.targets, weights, block.first, rows.table, distances, far, real,
@@ -80,16 +80,18 @@ class HostProver:
         )  # fmt: skip
         joined, tight = (rows.returned(marks, np.logical_or) for marks in (joined, tight))
         is_child = (distance != far) & (np.arange(block.rows) != here)
-        plateaus = self.comm.total(found.pop("plateaus")[0]) > 0 or signed
-        if plateaus and not self.comm.total(found["short"][0]):
+        plateaus = self.comm.total(violations.pop("plateaus")[0]) > 0 or signed
+        if plateaus and not self.comm.total(violations["short"][0]):
             if parent is None:
                 tight &= not signed
                 tight[(distance == 0) & ~is_child] = True  # the source
                 self._follow_tight(distance, weights, far, tight, signed)
             else:
-                found["circle"] = self._circles(parent, is_child & (before != far if signed else before == distance))
-        found["plateaus"] = 0, -1
-        return found | rows.count(
+                violations["circle"] = self._circles(
+                    parent, is_child & (before != far if signed else before == distance)
+                )
+        violations["plateaus"] = 0, -1
+        return violations | rows.count(
             kernels.END_RULES,
             lambda low, high, out: kernels.tree_ends(
                 low, high, out, distance, far, here, parent is not None, joined, tight
@@ -150,8 +152,8 @@ class HostProver:
         used[color[(color >= 0) & (color <= most)]] = True
         used = self.comm.allreduce(used.astype(np.int64)) > 0
         gap = int(np.argmin(used))
-        found = {"given": self._vertices(color < 0), "beyond": self._vertices(color > gap)}
-        return found | self._unequal("differ", color, True), gap
+        violations = {"given": self._vertices(color < 0), "beyond": self._vertices(color > gap)}
+        return violations | self._unequal("differ", color, True), gap
 
     def _unequal(self, rule: str, column: np.ndarray, equal: bool) -> Found:
         block, rows, extended = self.block, self.rows, self.rows.extended(column)
@@ -171,28 +173,28 @@ class HostProver:
         block, rows = self.block, self.rows
         member, covered = inside == 1, np.zeros(block.rows, np.bool_)
         extended = rows.extended(member)
-        found = rows.count(
+        violations = rows.count(
             ("apart",),
             lambda low, high, out: answer_kernels.member_arcs(
                 low, high, out, block.offsets, block.targets, block.first, rows.table, extended, covered
             ),
         )
-        found["decided"] = self._vertices(~member & (inside != 0))
-        found["maximal"] = self._vertices(~member & ~covered)
-        return found
+        violations["decided"] = self._vertices(~member & (inside != 0))
+        violations["maximal"] = self._vertices(~member & ~covered)
+        return violations
 
     def prove_labels(self, label: np.ndarray, claimed: np.ndarray) -> tuple[Found, Any]:
         """Check labels (gids); return also a function that returns the smallest original id joined to a gid."""
         block, distributed = self.block, self._distributed
-        found: Found = {"vertex": self._vertices(label < 0)}
-        if self.comm.total(found["vertex"][0]):
-            return found, None
-        found["own"] = self._vertices(distributed.fetch(label, label)[0] != label)
-        found |= self._unequal("equal", label, False)
+        violations: Found = {"vertex": self._vertices(label < 0)}
+        if self.comm.total(violations["vertex"][0]):
+            return violations, None
+        violations["own"] = self._vertices(distributed.fetch(label, label)[0] != label)
+        violations |= self._unequal("equal", label, False)
         lowest = ComponentForest(distributed, self.rows).lowest()
         if not block.ids.ascending:
             label = claimed
-        found |= {"under": self._vertices(lowest < label), "apart": self._vertices(lowest > label)}
+        violations |= {"under": self._vertices(lowest < label), "apart": self._vertices(lowest > label)}
 
         def smallest(gid: int | None) -> np.generic:
             lowest_there = distributed.read(lowest, gid)
@@ -200,7 +202,7 @@ class HostProver:
                 return lowest_there
             return np.append(block.ids.to_original(np.array([lowest_there]), self.comm), 0)[0]
 
-        return found, smallest
+        return violations, smallest
 
     def prove_cores(self, core: np.ndarray, k: int = -1, multiple: bool = False) -> tuple[Found, int]:
         """Check core numbers, or membership of the ``k``-core; return also how many the first that lacks any has.
@@ -212,14 +214,14 @@ class HostProver:
         first = second = np.ones(block.rows, np.bool_)
         if k >= 0:
             first, second, values = values == 1, values == 0, k - 1 + values
-        found: Found = {"flag": self._vertices(~(first | second)), "larger": (0, -1)}
+        violations: Found = {"flag": self._vertices(~(first | second)), "larger": (0, -1)}
         peeling = HostPeel(self._distributed, self.rows, values, multiple)
         degree = peeling.degree
-        found["few"] = lacks, at = self._vertices(first & (degree < values))
-        if self.comm.total(lacks + found["flag"][0]):
-            return found, int(degree[at - block.first]) if lacks else 0
-        found["larger"] = self._vertices(second & ~peeling.peeled(second & (degree <= values)))
-        return found, 0
+        violations["few"] = lacks, lacking = self._vertices(first & (degree < values))
+        if self.comm.total(lacks + violations["flag"][0]):
+            return violations, int(degree[lacking - block.first]) if lacks else 0
+        violations["larger"] = self._vertices(second & ~peeling.peeled(second & (degree <= values)))
+        return violations, 0
 
     def prove_ranks(self, rank: np.ndarray, alpha: float, jump: np.ndarray | None, single: bool) -> HostRanks:
         """Check ranks one by one, and return the iterations' steps."""

@@ -41,9 +41,9 @@ class HostRanks:
             self.most_arriving = distributed.comm.allgather(np.array([self._arriving.max(initial=0)])).max()
         self._vector = claimed
 
-    def _add_weights(self, low: int, high: int, found: np.ndarray) -> None:
+    def _add_weights(self, low: int, high: int, violations: np.ndarray) -> None:
         block = self._block
-        answer_kernels.sum_weights(low, high, found, block.offsets, block.targets, block.weights, self._leaving)
+        answer_kernels.sum_weights(low, high, violations, block.offsets, block.targets, block.weights, self._leaving)
 
     def start(self, uniform: bool) -> None:
         """Set the vector to 1 / n each, or to the claimed ranks."""
@@ -74,7 +74,7 @@ class HostRanks:
             answer_kernels.flow(low, high, *graph, share, inflow)
             free.append(inflow)
 
-        rows.each(work, threads)
+        rows.run(work, threads)
         inflow = free.pop()
         for more in free:
             inflow += more
@@ -88,7 +88,7 @@ class HostRanks:
         """Return this rank's smallest gid where the two differ most of all ranks, or -1, and both values."""
         apart = np.abs(self._claimed - self._vector)
         most = self._distributed.comm.allgather(np.array([apart.max(initial=-1)])).max()
-        at = np.flatnonzero(apart == most)[:1]
-        if not at.size:
+        worst = np.flatnonzero(apart == most)[:1]
+        if not worst.size:
             return -1, np.float64(0), np.float64(0)
-        return self._block.first + int(at[0]), self._claimed[at[0]], self._vector[at[0]]
+        return self._block.first + int(worst[0]), self._claimed[worst[0]], self._vector[worst[0]]

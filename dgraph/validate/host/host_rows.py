@@ -85,7 +85,7 @@ class HostRows:
         pieces = len(self.bounds) - 1
         return self.bounds[np.linspace(0, pieces, min(self.threads, pieces) + 1).astype(np.int64)]
 
-    def each(
+    def run(
         self, work: Callable[[int, int, int], Any], threads: int | None = None, bounds: np.ndarray | None = None
     ) -> list[Any]:
         """Call ``work(number, low, high)`` for each range of rows, by several threads; return the results in order."""
@@ -98,19 +98,19 @@ class HostRows:
             return list(pool.map(lambda call: work(*call), calls))
 
     def count(self, rules: tuple[str, ...], work: Callable[[int, int, np.ndarray], None]) -> dict[str, Any]:
-        """Call ``work(low, high, found)`` for each range, and return each rule's violations and the first place.
+        """Call ``work(low, high, violations)`` for each range, and return each rule's violations and the first place.
 
-        ``found`` is int64 (rules, 3), zeros: violations, and the first one's row and target (-1 at a vertex).
+        ``violations`` is int64 (rules, 3), zeros: violations, and the first one's row and target (-1 at a vertex).
         """
-        found = np.zeros((len(self.bounds) - 1, len(rules), 3), np.int64)
-        self.each(lambda number, low, high: work(low, high, found[number]))
-        return {rule: self._first(found[:, at]) for at, rule in enumerate(rules)}
+        violations = np.zeros((len(self.bounds) - 1, len(rules), 3), np.int64)
+        self.run(lambda number, low, high: work(low, high, violations[number]))
+        return {rule: self._first(violations[:, number]) for number, rule in enumerate(rules)}
 
-    def _first(self, found: np.ndarray) -> tuple[int, Any]:
-        total = int(found[:, 0].sum())
+    def _first(self, violations: np.ndarray) -> tuple[int, Any]:
+        total = int(violations[:, 0].sum())
         if not total:
             return 0, -1
-        row, target = found[int(np.argmax(found[:, 0] > 0)), 1:].tolist()
+        row, target = violations[int(np.argmax(violations[:, 0] > 0)), 1:].tolist()
         gid = self.block.first + row
         return total, gid if target < 0 else (gid, target)
 
@@ -122,11 +122,11 @@ def default_threads(comm: Any) -> int:
 
 
 @njit(inline="always")
-def violated(found, rule, row, target):
+def violated(violations, rule, row, target):
     """Count a violation of a rule, and keep the first one of this range."""
-    if found[rule, 0] == 0:
-        found[rule, 1], found[rule, 2] = row, target
-    found[rule, 0] += 1
+    if violations[rule, 0] == 0:
+        violations[rule, 1], violations[rule, 2] = row, target
+    violations[rule, 0] += 1
 
 
 @njit(inline="always")

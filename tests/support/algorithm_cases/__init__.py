@@ -11,7 +11,7 @@ on the graph that ``test_validate.py`` has for directed or undirected algorithms
 from importlib import import_module
 from pkgutil import iter_modules
 
-KNOWN = {each.name: import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)}
+KNOWN = {module.name: import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)}
 """Algorithm → its module."""
 
 

@@ -49,12 +49,12 @@ def _check(value: Any, place: str, depth: int) -> None:
     if isinstance(value, (dict, list)) and not depth:
         raise Problem(422, f"{place}: got a value nested deeper than {DEEPEST}; give a flatter one")
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, element in value.items():
             _check_text(key, place)
-            _check(each, f"{place}.{key[:64]}", depth - 1)
+            _check(element, f"{place}.{key[:64]}", depth - 1)
     elif isinstance(value, list):
-        for number, each in enumerate(value):
-            _check(each, f"{place}.{number}", depth - 1)
+        for number, element in enumerate(value):
+            _check(element, f"{place}.{number}", depth - 1)
 
 
 def _check_text(text: str, place: str) -> None:

@@ -102,11 +102,11 @@ CHECKS = {"csv": _csv, "arrow": _arrow, "parquet": parquet_bytes}
 def _compressed(message: bytes) -> bool:
     """Return True if a message's record batch has the field ``compression`` (Message.fbs, RecordBatch: slot 3)."""
 
-    def u16(at: int) -> int:
-        return int.from_bytes(message[at : at + 2], "little")
+    def u16(offset: int) -> int:
+        return int.from_bytes(message[offset : offset + 2], "little")
 
-    def u32(at: int) -> int:
-        return int.from_bytes(message[at : at + 4], "little")
+    def u32(offset: int) -> int:
+        return int.from_bytes(message[offset : offset + 4], "little")
 
     def slot(table: int, number: int) -> int:
         vtable = table - int.from_bytes(message[table : table + 4], "little", signed=True)

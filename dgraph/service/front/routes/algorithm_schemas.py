@@ -53,7 +53,7 @@ def _algorithm(name: str, algorithm: type[Algorithm]) -> dict[str, Any]:
         "undirected": algorithm.undirected,
         "parameters": {
             "type": "object",
-            "properties": {each.name: _parameter(each) for each in algorithm.parameters.values() if not each.on_host},
+            "properties": {p.name: _parameter(p) for p in algorithm.parameters.values() if not p.on_host},
             "required": ["source"] if algorithm.needs_source else [],
             "additionalProperties": False,
         },

@@ -81,7 +81,7 @@ async def _body(receive: Receive) -> tuple[list[Message], models.NewJob | None]:
         return messages, None
     try:
         return messages, models.NewJob.model_validate(
-            json_values.loads(b"".join(each.get("body", b"") for each in messages))
+            json_values.loads(b"".join(part.get("body", b"") for part in messages))
         )
     except (ValueError, RecursionError):  # not JSON, or not a job
         return messages, None

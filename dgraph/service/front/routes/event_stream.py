@@ -29,7 +29,7 @@ async def events_of(job: Job, after: int, ending: asyncio.Event) -> AsyncIterato
                 if number > after:
                     after = number
                     yield event_text(number, kind, data)
-            if (job.state in ENDED and after >= job.made) or ending.is_set():
+            if (job.state in ENDED and after >= job.event_count) or ending.is_set():
                 return
             try:
                 async with asyncio.timeout(BEAT_S):

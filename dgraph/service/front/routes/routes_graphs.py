@@ -69,8 +69,8 @@ WAIT = f"by default {CHANGE_S:g}, but 0 while the ranks are busy with a job or l
 @router.get("/v1/graphs", response_model=models.Graphs, responses=documented())
 async def graphs(request: Request) -> Response:
     """List the graphs of the catalogue."""
-    found = service_of(request).catalogue.graphs
-    return json_response({"graphs": [found[name].record() for name in sorted(found)]})
+    entries = service_of(request).catalogue.graphs
+    return json_response({"graphs": [entries[name].record() for name in sorted(entries)]})
 
 
 @router.post(
@@ -119,12 +119,12 @@ async def upload(
     if encoding not in ("identity", "gzip"):
         raise Problem(415, f"got Content-Encoding {encoding!r:.40}; send gzip or none")
     options = fields.model_dump(exclude_unset=True, exclude={"idle_s"})
-    settings, form, held = service.settings, FORMS[media], 0
+    settings, form, received = service.settings, FORMS[media], 0
     path = settings.state / "uploads" / f"{secrets.token_hex(12)}.{form}"
 
     def count(size: int) -> None:
-        nonlocal held
-        held += size
+        nonlocal received
+        received += size
         owner.uploading += size
         if owner.uploading > settings.upload_bytes_each:
             raise Problem(
@@ -150,7 +150,7 @@ async def upload(
         path.unlink(missing_ok=True)
         raise
     finally:
-        owner.uploading -= held
+        owner.uploading -= received
     return json_response(graph.record(), 202, {"Location": f"/v1/graphs/{name}"})
 
 

@@ -133,8 +133,8 @@ async def page(
 ) -> Response:
     """List jobs, newest first."""
     service = service_of(request)
-    found = await service.history.page(state, graph, cursor, limit + 1)
-    records = [service.queue.jobs[each["id"]].record() if each["id"] in service.queue.jobs else each for each in found]
+    rows = await service.history.page(state, graph, cursor, limit + 1)
+    records = [service.queue.jobs[row["id"]].record() if row["id"] in service.queue.jobs else row for row in rows]
     more = records[limit - 1]["id"] if len(records) > limit else None
     return json_response({"jobs": records[:limit], "cursor": more})
 

@@ -74,5 +74,5 @@ async def lookup(request: Request, id: Annotated[str, Path(max_length=64)], body
     """Return the rows of some vertices, in the order asked."""
     service = service_of(request)
     stored = await result_answers.find(service, id, await job_record(service, id))
-    found = await result_answers.lookup(service, stored, body.vertices)
-    return json_response({"columns": found, "rows": len(body.vertices)})
+    columns = await result_answers.lookup(service, stored, body.vertices)
+    return json_response({"columns": columns, "rows": len(body.vertices)})

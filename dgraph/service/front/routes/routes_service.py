@@ -47,8 +47,8 @@ async def algorithms(request: Request) -> Response:
 @router.get("/v1/memory", response_model=Memory, responses=documented(500, 503, 507))
 async def memory(request: Request) -> Response:
     """Show the memory of every rank; while a job runs, the last figures from before it."""
-    at, by_rank = await service_of(request).ranks.memory_by_rank()
-    return json_response({"at": at, "by_rank": by_rank})
+    measured, by_rank = await service_of(request).ranks.memory_by_rank()
+    return json_response({"at": measured, "by_rank": by_rank})
 
 
 @router.post("/v1/login", response_model=Login, responses=documented(409))
