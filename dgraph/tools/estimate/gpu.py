@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend.cuda.codegen.exchange_state import CHUNK_BITS
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype

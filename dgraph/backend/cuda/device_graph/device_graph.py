@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend.cuda.codegen.exchange_state import CHUNK_BITS
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend.cuda.codegen.exchange_state import CHUNK_BITS
 from dgraph.graph.local import LocalGraph, Mirrors
 
 WIDE = 2**31

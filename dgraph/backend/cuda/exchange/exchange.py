@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen import message_layout as at
+from dgraph.backend.cuda.codegen import exchange_state as at
 from dgraph.backend.cuda.exchange.mailbox_session import PATIENCE, patience, post_of
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import Comm

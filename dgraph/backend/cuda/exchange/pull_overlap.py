@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.backend.cuda.codegen.message_layout import HEADER
+from dgraph.backend.cuda.codegen.exchange_state import HEADER
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
-from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.codegen.module_text import own_arrays
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
@@ -194,7 +194,7 @@ def wanted(
     scratch = row.scratch(sizes) if row else (0, 0, 0)
     sifted = options.filters_edges(t, extent, pulls)
     words = (extent.edges + 31) // 32 if sifted else 0
-    post = message_layout.POST_PEERS + message_layout.POST_PEER * extent.peers
+    post = exchange_state.POST_PEERS + exchange_state.POST_PEER * extent.peers
     tiled = options.bins_edges(t, extent, pulls)
     searches = t.once and extent.mirrored and options.persistent_bfs_blocks(extent) > 0
     cut = most_pieces(extent.size, extent.edges, processors)[1] if tiled else 0
@@ -209,7 +209,7 @@ def wanted(
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
         "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
-        "marks": (extent.chunks << message_layout.CHUNK_BITS >> 5, np.uint32),
+        "marks": (extent.chunks << exchange_state.CHUNK_BITS >> 5, np.uint32),
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
