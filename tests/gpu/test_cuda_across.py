@@ -17,6 +17,7 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block, exchange_state, module_text
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.exchange import exchange
@@ -357,16 +358,14 @@ def test_every_encoding_is_met(monkeypatch):
         launch(self, name, asked)
         if name == "pack":
             heads = (ctypes.c_int64 * 8).from_address
-            kinds.update(
-                heads(self.post.boxes.outbox(p, self.post.number & 1))[exchange_state.HEADER_KIND] for p in self.peers
-            )
+            kinds.update(heads(self.post.boxes.outbox(p, self.post.number & 1))[wire.GPU.kind] for p in self.peers)
 
     monkeypatch.setattr(Exchange, "_launch", looked)
     graph = simulated.skewed(4000, 9000, directed=False)
     (results,) = run(2, graph, [Labels()], policy="hash", options=Options(small=-1, host_rounds=True))
     src, dst, _ = graph.arcs()
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
-    assert kinds == {exchange_state.NOTHING, exchange_state.EVERYTHING, exchange_state.BITSET, exchange_state.OFFSETS}
+    assert kinds == {wire.NOTHING, wire.EVERYTHING, wire.BITSET, wire.OFFSETS}
 
 
 def test_the_encoding_of_fewest_bytes_is_chosen():
@@ -385,11 +384,11 @@ def test_the_encoding_of_fewest_bytes_is_chosen():
             words[:4] = count, low, high, width
             module.launch("ask", 1, whole)
             size = {
-                exchange_state.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
-                exchange_state.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
-                exchange_state.EVERYTHING: total * width,
+                wire.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
+                wire.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
+                wire.EVERYTHING: total * width,
             }
             if not whole and count < total:
-                del size[exchange_state.EVERYTHING]
+                del size[wire.EVERYTHING]
             wanted = {kind for kind, bytes in size.items() if bytes == min(size.values())}
-            assert words[4] in (wanted if count else {exchange_state.NOTHING}), (low, high, width, whole, count)
+            assert words[4] in (wanted if count else {wire.NOTHING}), (low, high, width, whole, count)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dgraph.backend.cuda.codegen.exchange_state import CHUNK_BITS
+from dgraph.backend import wire
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
@@ -82,7 +82,7 @@ def on_gpu(
         directed=shape.directed,
         masters=masters,
         peers=ranks - 1,
-        chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
+        chunks=(mirrors >> wire.GPU.chunk_bits) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
         renumbered=shape.skewed,

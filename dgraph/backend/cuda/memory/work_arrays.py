@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.codegen.module_text import own_arrays
@@ -209,7 +210,7 @@ def wanted(
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
         "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
-        "marks": (extent.chunks << exchange_state.CHUNK_BITS >> 5, np.uint32),
+        "marks": (extent.chunks << wire.GPU.chunk_bits >> 5, np.uint32),
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
