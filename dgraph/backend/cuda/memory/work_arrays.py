@@ -21,7 +21,7 @@ from dgraph.backend.cuda.device_graph.propagation_blocking import most_pieces
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
 from dgraph.errors import OutOfMemory
-from dgraph.program import MODE, Traced
+from dgraph.program import BEST, MODE, Traced
 from dgraph.program.analysis import falls_below_ceiling
 
 MOST_RESIDENT = 2048 // at.BLOCK
@@ -238,7 +238,8 @@ def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
     """Return the arrays in which rows of a row reducer are folded in chunks, and those that say which rows to fold."""
     if not t.row_reducer:
         return {}
-    slots = getattr(at, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
+    own = {BEST: 8 * at.FOLD_CHUNK}  # not a constant of all kernels: ``fold_best.cuh`` has it
+    slots = (own.get(t.row_reducer) or getattr(at, f"{t.row_reducer.name.upper()}_SLOTS")) * chunks
     keys = slots if t.row_reducer is MODE else 0
     counted = size if falls_below_ceiling(t) and not mirrored else 0
     return {
