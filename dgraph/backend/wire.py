@@ -39,18 +39,18 @@ class Layout(NamedTuple):
 
     Attributes:
         header: bytes of the header.
-        kind: word of the header with the kind, as the others int64.
-        count: word with the number of positions.
-        stride: word with the capacity of a column in rows.
+        kind_word: word of the header with the kind, as the others int64.
+        count_word: word with the number of positions.
+        stride_word: word with the capacity of a column in rows.
         chunk_bits: log2 of the positions of a chunk.
         bases: True if the bits have bases, and chunks are those of the whole list, so that a span may begin inside one;
             False: the first chunk begins where the span does.
     """
 
     header: int
-    kind: int
-    count: int
-    stride: int
+    kind_word: int
+    count_word: int
+    stride_word: int
     chunk_bits: int
     bases: bool
 
@@ -107,8 +107,8 @@ class Layout(NamedTuple):
 HEADER_NUMBER = 0
 """Word of a GPU's header with the number of the exchange."""
 
-CPU = Layout(header=16, kind=0, count=1, stride=1, chunk_bits=6, bases=False)
-GPU = Layout(header=64, kind=1, count=2, stride=3, chunk_bits=10, bases=True)
+CPU = Layout(header=16, kind_word=0, count_word=1, stride_word=1, chunk_bits=6, bases=False)
+GPU = Layout(header=64, kind_word=1, count_word=2, stride_word=3, chunk_bits=10, bases=True)
 """A chunk is a warp's share of a list: 1,024 positions, a 32-bit word of the bits a lane."""
 
 
@@ -125,7 +125,7 @@ def macros() -> str:
     """Return the kinds and the GPU's layout as C++ macros."""
     values = {
         "NOTHING": NOTHING, "EVERYTHING": EVERYTHING, "BITSET": BITSET, "OFFSETS": OFFSETS,
-        "CHUNK_BITS": GPU.chunk_bits, "HEADER": GPU.header, "HEADER_NUMBER": HEADER_NUMBER, "HEADER_KIND": GPU.kind,
-        "HEADER_COUNT": GPU.count, "HEADER_STRIDE": GPU.stride,
+        "CHUNK_BITS": GPU.chunk_bits, "HEADER": GPU.header, "HEADER_NUMBER": HEADER_NUMBER, "HEADER_KIND": GPU.kind_word,
+        "HEADER_COUNT": GPU.count_word, "HEADER_STRIDE": GPU.stride_word,
     }  # fmt: skip
     return "".join(f"#define {name} {value}\n" for name, value in values.items())

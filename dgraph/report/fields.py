@@ -9,8 +9,8 @@ and docs/guide/reports.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from dgraph.report.text_lines import count, durations, size
 
@@ -140,7 +140,7 @@ def shown_in(output: str, per: str) -> list[Field]:
 
 def read(field: Field, entry: dict):
     """Return a field of a run, rank or round; None where the report lacks it, such as one of an earlier version."""
-    value = entry
+    value: Any = entry
     for key in field.place.split("."):
         if isinstance(value, list):
             return sum(part.get(key, 0) for part in value)
@@ -162,6 +162,6 @@ def texts(field: Field, values: Sequence) -> list[str]:
     if field.unit == SECONDS:
         cells = durations(known)
     else:
-        write = {BYTES: size, COUNT: count, TEXT: str}[field.unit]
-        cells = [write(value) for value in known]
+        writers: dict[str, Callable[[Any], str]] = {BYTES: size, COUNT: count, TEXT: str}
+        cells = [writers[field.unit](value) for value in known]
     return ["-" if value is None else cell for value, cell in zip(values, cells, strict=True)]

@@ -358,7 +358,7 @@ def test_every_encoding_is_met(monkeypatch):
         launch(self, name, asked)
         if name == "pack":
             heads = (ctypes.c_int64 * 8).from_address
-            kinds.update(heads(self.post.boxes.outbox(p, self.post.number & 1))[wire.GPU.kind] for p in self.peers)
+            kinds.update(heads(self.post.boxes.outbox(p, self.post.number & 1))[wire.GPU.kind_word] for p in self.peers)
 
     monkeypatch.setattr(Exchange, "_launch", looked)
     graph = simulated.skewed(4000, 9000, directed=False)

@@ -26,8 +26,8 @@ DTYPES = [np.dtype("float64"), np.dtype("int32"), np.dtype("uint8")]
 def read(message, layout, low, high, dtypes):
     """Return kind, positions and columns of a message over the positions ``low .. high`` of a list; columns by row."""
     words = message[: layout.header].view(np.int64)
-    kind, uniform = words[layout.kind] & 255, words[layout.kind] >> KIND_BITS
-    count, stride, place = int(words[layout.count]), int(words[layout.stride]), layout.header
+    kind, uniform = words[layout.kind_word] & 255, words[layout.kind_word] >> KIND_BITS
+    count, stride, place = int(words[layout.count_word]), int(words[layout.stride_word]), layout.header
     rows = np.arange(count)
     if kind == EVERYTHING:
         positions = np.arange(low, high)
@@ -98,7 +98,7 @@ def test_the_reader_reads_messages_of_gpus(program, kinds, monkeypatch):
             side = (local.own_mirrors if reduces else local.peer_mirrors).get(peer)
             address = self.post.boxes.outbox(peer, self.post.number & 1)
             words = (ctypes.c_int64 * (GPU.header // 8)).from_address(address)
-            if words[GPU.kind] == NOTHING or side is None:
+            if words[GPU.kind_word] == NOTHING or side is None:
                 continue
             low, high = side.span(role)
             size = message_size(words, low, high, dtypes)
@@ -124,7 +124,7 @@ def test_the_reader_reads_messages_of_gpus(program, kinds, monkeypatch):
 
 def message_size(words, low, high, dtypes):
     """Return the bytes of a GPU's message, from its header."""
-    kind, stride = words[GPU.kind], words[GPU.stride]
+    kind, stride = words[GPU.kind_word], words[GPU.stride_word]
     chunks = (high - 1) // 1024 - low // 1024 + 1
     positions = {OFFSETS: padded(4 * stride), BITSET: padded(4 * chunks) + 128 * chunks}.get(kind, 0)
     return GPU.header + positions + sum(padded(dtype.itemsize * stride) for dtype in dtypes)

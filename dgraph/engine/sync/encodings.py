@@ -69,7 +69,7 @@ def encode(
         uniform |= single << i
         at += padded(size)
     header = out[:HEADER].view(np.int64)
-    header[CPU.kind], header[CPU.count] = kind | uniform << KIND_BITS, count
+    header[CPU.kind_word], header[CPU.count_word] = kind | uniform << KIND_BITS, count
     return out[:at]
 
 
