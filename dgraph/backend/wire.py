@@ -125,7 +125,7 @@ def macros() -> str:
     """Return the kinds and the GPU's layout as C++ macros."""
     values = {
         "NOTHING": NOTHING, "EVERYTHING": EVERYTHING, "BITSET": BITSET, "OFFSETS": OFFSETS,
-        "CHUNK_BITS": GPU.chunk_bits, "HEADER": GPU.header, "HEADER_NUMBER": HEADER_NUMBER, "HEADER_KIND": GPU.kind_word,
-        "HEADER_COUNT": GPU.count_word, "HEADER_STRIDE": GPU.stride_word,
+        "CHUNK_BITS": GPU.chunk_bits, "HEADER": GPU.header, "HEADER_NUMBER": HEADER_NUMBER,
+        "HEADER_KIND": GPU.kind_word, "HEADER_COUNT": GPU.count_word, "HEADER_STRIDE": GPU.stride_word,
     }  # fmt: skip
     return "".join(f"#define {name} {value}\n" for name, value in values.items())
