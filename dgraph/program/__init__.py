@@ -7,11 +7,11 @@ instance to :func:`dgraph.run`. :func:`trace` turns a program into expressions; 
 from dgraph.program.expression_tree import INF, Expr, TraceError, bit_count, maximum, minimum, mixed, sqrt, where
 from dgraph.program.monoids import ADD, MAX, MIN, OR, Monoid
 from dgraph.program.program import ALL, CHANGED, Field, Global, Program
-from dgraph.program.row_reducers import HINDEX, MEX, MODE, RowReducer
+from dgraph.program.row_reducers import BEST, HINDEX, MEX, MODE, RowReducer
 from dgraph.program.trace import Traced, trace
 
 __all__ = [
-    "ADD", "ALL", "CHANGED", "HINDEX", "INF", "MAX", "MEX", "MIN", "MODE", "OR",
+    "ADD", "ALL", "BEST", "CHANGED", "HINDEX", "INF", "MAX", "MEX", "MIN", "MODE", "OR",
     "Expr", "Field", "Global", "Monoid", "Program", "RowReducer", "TraceError", "Traced",
     "bit_count", "maximum", "minimum", "mixed", "sqrt", "trace", "where",
 ]  # fmt: skip

@@ -63,8 +63,8 @@ class Field:
         dtype: bool, uint8, int32, uint32, int64, float32 or float64; after construction its NumPy name.
         reduce: monoid that combines proposals and mirrors: MIN, MAX, ADD or OR. Required if ``edge`` returns the field;
             None if only ``init`` and ``apply`` write it. A uint8 field has none. ADD needs int64, float32 or float64;
-            OR needs bool or an integer dtype. Or a row reducer, MODE, MEX or HINDEX, which folds the int64 keys of all
-            in-edges of a vertex; the program then pulls, and proposes for this field alone.
+            OR needs bool or an integer dtype. Or a row reducer, MODE, BEST, MEX or HINDEX: it folds the int64 keys of
+            all in-edges of a vertex; the program then pulls, and proposes for this field alone, with BEST also values.
         given: True if the caller passes the initial values: ``ctx.run(program, state={name: array})``, of shape
             (masters,).
         nullable: value that stands for none, which tables of the result show as null. None: ``infinity``, what

@@ -18,6 +18,7 @@ import numpy as np
 
 from dgraph.program.expression_tree import Expr, TraceError, edge_id, lift, load
 from dgraph.program.program import ALL, BUILTINS, ID_SPAN, ID_UNORDERED, IN_DEGREE, Field, Program, extended
+from dgraph.program.row_reducers import RowReducer
 from dgraph.program.trace_checks import check
 from dgraph.program.traced import GRAPH, KINDS, Traced
 
@@ -126,6 +127,8 @@ def _traced(program: Program, weight: np.dtype | None) -> Traced:
         return {k: lift(x) for k, x in out.items()}
 
     edge = many("edge", u, e, v, g) or {}
+    if any(_folds_rows(program, key) for key in edge):  # its key is the first proposal
+        edge = dict(sorted(edge.items(), key=lambda item: not _folds_rows(program, item[0])))
     cond, apply, init = one("cond", v, g), many("apply", v, g), many("init", v, g) or {}
     priority, live, step = one("priority", v), one("live", v, g), many("step", g)
     traced = Traced(
@@ -186,6 +189,11 @@ def _parameter(nodes: dict, owner: str, key: str, value: Any) -> Expr:
     if isinstance(value, (float, np.floating)):
         return load(nodes, "p", key, "f64", 0)
     raise TraceError(f"{owner}: parameter {key} = {value!r} is not a number; give a bool, an int or a float")
+
+
+def _folds_rows(program: Program, key: str) -> bool:
+    field = program.fields.get(key)
+    return field is not None and isinstance(field.reduce, RowReducer)
 
 
 def _once(program: Program, edge: dict, cond: Expr | None, apply: dict | None) -> bool:

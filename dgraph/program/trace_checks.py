@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dgraph.errors import unknown
 from dgraph.program.expression_tree import TraceError
-from dgraph.program.monoids import MAX, MIN
+from dgraph.program.monoids import ADD, MAX, MIN
 from dgraph.program.program import BUILTINS
 from dgraph.program.row_reducers import HINDEX, RowReducer
 from dgraph.program.traced import KINDS, Traced
@@ -101,7 +101,9 @@ def _check_row_reducer(t: Traced, key: str) -> None:
     """Raise a :class:`TraceError` for a program whose row reducer cannot fold whole rows of old values."""
     name, program = type(t.program).__name__, t.program
     reducer = t.fields[key].reduce
-    if len(t.proposes) > 1:
+    if reducer.sums:  # type: ignore[union-attr]
+        _check_sums(t, key)
+    elif len(t.proposes) > 1:
         others = ", ".join(other for other in t.proposes if other != key)
         raise TraceError(f"{name}.edge proposes {others} beside {key!r}, which {reducer!r} folds; propose one field")
     if program.directions != ("pull",):
@@ -113,6 +115,32 @@ def _check_row_reducer(t: Traced, key: str) -> None:
         )
     if next(iter(t.edge.values())).kind not in ("int", "bool", "inf"):
         raise TraceError(f"{name}.edge gives keys that are not integers for {key!r}; {reducer!r} compares integers")
+
+
+def _check_sums(t: Traced, key: str) -> None:
+    """Raise a :class:`TraceError` for a program that does not propose one value of int64 beside each key."""
+    name, reducer = type(t.program).__name__, t.fields[key].reduce
+    others = [other for other in t.proposes if other != key]
+    if len(others) != 1:
+        beside = f"{', '.join(others)} beside it" if others else "no value beside it"
+        raise TraceError(
+            f"{name}.edge proposes {key!r}, whose values {reducer!r} sums by key, and {beside}; propose the value for "
+            'one more field, Field("int64", reduce=ADD)'
+        )
+    (other,) = others
+    field = t.fields.get(other)
+    if field is None:
+        raise unknown(f"field proposed by {name}.edge", other, t.fields)
+    if field.reduce is not ADD or field.dtype != "int64":
+        raise TraceError(
+            f"{name}.{other} has the values that {reducer!r} sums by key for {key!r}, and reduces {field.dtype} by "
+            f'{field.reduce}; make it Field("int64", reduce=ADD)'
+        )
+    if t.edge[other].kind not in ("int", "bool"):
+        raise TraceError(
+            f"{name}.edge gives values that are not integers for {other!r}; {reducer!r} sums integers, since sums of "
+            "floats depend on their order: scale them to integers"
+        )
 
 
 def _check_ceiling(t: Traced, ceiling: str) -> None:

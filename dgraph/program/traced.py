@@ -146,7 +146,7 @@ class Traced:
 
     @derived
     def row_reducer(self) -> RowReducer | None:
-        """Row reducer of the only proposed field; None if proposals combine by monoids."""
+        """Row reducer of the first proposed field; None if proposals combine by monoids."""
         reduce = self.fields[self.proposes[0]].reduce
         return reduce if isinstance(reduce, RowReducer) else None
 

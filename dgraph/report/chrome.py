@@ -11,9 +11,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from dgraph.engine.rounds.record import PARTS
 from dgraph.engine.rounds.round_series import HIDDEN
+from dgraph.report.fields import RANK, RANK_ROUND, ROUND, RUN, read, shown_in
 from dgraph.report.report_file import replacing
+from dgraph.report.time_split import PARTS
 
 
 def write_trace(report: dict, path: str | os.PathLike) -> None:
@@ -43,7 +44,8 @@ def events(report: dict) -> Iterator[dict]:
         yield {"ph": "M", "name": "process_name", "pid": number, "args": {"name": f"rank {number} ({rank['host']})"}}
         yield {"ph": "M", "name": "process_sort_index", "pid": number, "args": {"sort_index": number}}
         shift = last - wall
-        yield _span(number, "run", shift, wall, {"command": shlex.join(report["command"])} if number == 0 else {})
+        command = {"command": shlex.join(report["command"])} if number == 0 else {}
+        yield _span(number, "run", shift, wall, command | _facts(report, RUN) | _facts(rank, RANK))
         for span in rank.get("spans", ()):
             yield _span(number, span["name"], shift + span["start"], span["seconds"], {})
         columns = rank.get("rounds", {"start": []})
@@ -52,7 +54,7 @@ def events(report: dict) -> Iterator[dict]:
             yield {"ph": "M", "name": "thread_name", "pid": number, "tid": 1, "args": {"name": "hidden exchange"}}
         for at, (row, start) in enumerate(zip(kept, columns["start"], strict=False)):
             parts = [(name, columns[name][at]) for name in PARTS]
-            facts = {key: row[key] for key in ("direction", "frontier_vertices", "frontier_edges")}
+            facts = _facts(row, ROUND) | _facts({name: column[at] for name, column in columns.items()}, RANK_ROUND)
             whole = sum(seconds for _, seconds in parts)
             schedule = f" {row['schedule']}" if "schedule" in row else ""
             yield _span(number, f"round {row['round']} {row['direction']}{schedule}", shift + start, whole, facts)
@@ -71,6 +73,12 @@ def events(report: dict) -> Iterator[dict]:
                 shown = {"vertices": row["frontier_vertices"]}
                 moment = round((shift + columns["start"][at]) * 1e6, 3)
                 yield {"ph": "C", "name": "frontier", "pid": 0, "ts": moment, "args": shown}
+
+
+def _facts(entry: dict, per: str) -> dict:
+    """Return the arguments of a span: last key of a field's place → value."""
+    values = {field.place.rpartition(".")[2]: read(field, entry) for field in shown_in("trace", per)}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _span(rank: int, name: str, start: float, seconds: float, facts: dict, track: int = 0) -> dict:

@@ -1,16 +1,22 @@
 """Comparison of runs: time, speed-up and efficiency of those that solved the same problem.
 
-Main entries: :func:`compare` for the figures, :func:`comparison` for their text. The page draws the figures.
+Main entries: :func:`compare` for the figures, :func:`comparison` for their text. The page draws the figures and shows
+:func:`columns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from dgraph.report.fields import BYTES, COUNT, RANK, RUN, SECONDS, folded, read, shown_in
 from dgraph.report.style import solving
 from dgraph.report.tables import short_name
-from dgraph.report.text_lines import aligned, size
+from dgraph.report.text_lines import aligned, count, size
+
+RATIO, SHARE = "ratio", "share"
+"""Units of figures that are computed from those of two runs or ranks."""
 
 
 @dataclass(frozen=True)
@@ -21,25 +27,44 @@ class Row:
         label: algorithm and graph.
         ranks: number of ranks.
         seconds: from a graph in memory to the answer, without compilation, of the slowest rank.
-        compute: max over ranks in seconds; the rest of ``seconds`` is communication that nothing overlaps.
         imbalance: max / mean of compute over ranks; 1 is even.
-        bytes: sent by all ranks together.
-        memory: peak of the rank that used most, in bytes.
         group: number of the problem; runs of one group solved the same one.
         speedup: time of the run with the fewest ranks in its group / time of this one.
         efficiency: speed-up / (ranks / ranks of that run).
+        figures: fields that a comparison shows, by name: the max or the sum over ranks.
     """
 
     label: str
     ranks: int
     seconds: float
-    compute: float
     imbalance: float
-    bytes: int
-    memory: int
     group: int
     speedup: float
     efficiency: float
+    figures: dict[str, float]
+
+    @property
+    def compute(self) -> float:
+        """Max over ranks in seconds; the rest of ``seconds`` is communication that nothing overlaps."""
+        return self.figures["compute"]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes sent by all ranks together."""
+        return int(self.figures["bytes sent"])
+
+    @property
+    def memory(self) -> int:
+        """Peak of the rank that used most, in bytes."""
+        return int(self.figures["peak memory"])
+
+
+class Column(NamedTuple):
+    """One column of a comparison: heading, unit, and a value for each run."""
+
+    name: str
+    unit: str
+    values: list[float]
 
 
 def compare(reports: Sequence[dict]) -> list[Row]:
@@ -60,33 +85,51 @@ def compare(reports: Sequence[dict]) -> list[Row]:
                 label=f"{report['algorithm'].get('name', '?')} on {short_name(report['graph'].get('name', '?'))}",
                 ranks=ranks,
                 seconds=seconds,
-                compute=max(compute),
                 imbalance=max(compute) * len(compute) / sum(compute) if any(compute) else 1.0,
-                bytes=sum(peer["bytes"] for rank in report["ranks"] for peer in rank["sent"]),
-                memory=max(rank["peak_memory_bytes"] for rank in report["ranks"]),
                 group=groups.index(problem),
                 speedup=speedup,
                 efficiency=speedup * len(first["ranks"]) / ranks,
+                figures={field.name: folded(field, report["ranks"]) for field in shown_in("comparison", RANK)}
+                | {field.name: read(field, report) or 0 for field in shown_in("comparison", RUN)},
             )
         )
     return rows
+
+
+def columns(rows: Sequence[Row]) -> list[Column]:
+    """Return the columns of the comparison of ``rows``, from left to right."""
+    shown = [
+        Column(field.name, field.unit, [row.figures[field.name] for row in rows])
+        for field in (*shown_in("comparison", RANK), *shown_in("comparison", RUN))
+    ]
+    compute, *others = sorted(shown, key=lambda column: column.name != "compute")
+    return [
+        Column("ranks", COUNT, [row.ranks for row in rows]),
+        Column("seconds", SECONDS, [row.seconds for row in rows]),
+        compute,
+        Column("rest", SECONDS, [max(row.seconds - row.compute, 0) for row in rows]),
+        Column("imbalance", RATIO, [row.imbalance for row in rows]),
+        *others,
+        Column("speed-up", RATIO, [row.speedup for row in rows]),
+        Column("efficiency", SHARE, [row.efficiency for row in rows]),
+    ]
+
+
+WRITTEN: dict[str, Callable[[float], str]] = {
+    SECONDS: "{:.4f}".format, BYTES: size, COUNT: count, RATIO: "{:.2f}".format, SHARE: "{:.0%}".format,
+}  # fmt: skip
+"""Unit → text of a value."""
 
 
 def comparison(reports: Sequence[dict]) -> str:
     """Return the rows as text, with a warning where the runs did not solve the same problem."""
     rows = compare(reports)
     several = len({row.group for row in rows}) > 1
-    head = ["run", "ranks", "seconds", "compute", "rest", "imbalance"]
-    head += ["bytes sent", "peak memory", "speed-up", "efficiency"]
-    lines: list[list[str] | None] = [head, None]
-    for number, row in enumerate(rows, 1):
-        lines.append(
-            [
-                f"{number}{chr(ord('a') + row.group % 26) if several else ''}", str(row.ranks), f"{row.seconds:.4f}",
-                f"{row.compute:.4f}", f"{max(row.seconds - row.compute, 0):.4f}", f"{row.imbalance:.2f}",
-                size(row.bytes), size(row.memory), f"{row.speedup:.2f}", f"{row.efficiency:.0%}",
-            ]
-        )  # fmt: skip
+    shown = columns(rows)
+    names = [f"{number}{chr(ord('a') + row.group % 26) if several else ''}" for number, row in enumerate(rows, 1)]
+    cells = [names, *([WRITTEN[column.unit](value) for value in column.values] for column in shown)]
+    lines: list[list[str] | None] = [["run", *(column.name for column in shown)], None]
+    lines += map(list, zip(*cells, strict=True))
     text = [f"{number:3}  {row.label}" for number, row in enumerate(rows, 1)]
     blocks = ["\n".join(text), "\n".join(aligned(lines))]
     if several:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from dgraph.engine.rounds.record import PARTS
 from dgraph.errors import DgraphError
+from dgraph.report.fields import RANK, ROUND, RUN, Field, read, shown_in, texts
 from dgraph.report.recorded import kernels, load
-from dgraph.report.text_lines import aligned, count, duration, durations, labelled, printable, size, sparkline, wrapped
-from dgraph.report.time_split import AFTER, BEFORE, mean, means, rounds_time, split
+from dgraph.report.text_lines import aligned, duration, durations, labelled, printable, size, sparkline, wrapped
+from dgraph.report.time_split import AFTER, BEFORE, NAMES, PARTS, mean, means, rounds_time, split
 
 WIDTH = 100
 """Columns of the text where the output is not a terminal."""
@@ -39,7 +39,7 @@ UNEVEN, UNEVEN_SHARE = 1.1, 0.01
 STRONG = ("rank ", "round ", "max/mean ", "edges by ", "kernel ", "warning ", "bound by ")
 """Starts of the lines that are bold on a terminal."""
 
-NAMES = ("source", "k")
+IDS = ("source", "k")
 """Figures of a summary that are names, not amounts: written without separators."""
 
 ELSEWHERE = ("backend", "threads", "gpus", "graph")
@@ -67,26 +67,13 @@ def _time(name: str) -> Column:
     return Column(name, lambda rank: split(rank)[name], durations)
 
 
-def _amount(name: str, figure: Callable[[dict], float], text: Callable[[float], str] = count) -> Column:
-    return Column(name, figure, lambda values: [text(value) for value in values])
+def _amount(field: Field) -> Column:
+    return Column(field.name, lambda rank: read(field, rank) or 0, lambda values: texts(field, values))
 
 
-def _sent(key: str) -> Callable[[dict], float]:
-    return lambda rank: sum(peer[key] for peer in rank["sent"])
+TIMES = tuple(map(_time, NAMES))
 
-
-TIMES = tuple(_time(name) for name in (*BEFORE, *PARTS, *AFTER, "other"))
-
-AMOUNTS = (
-    _amount("masters", lambda rank: rank["counts"].get("masters", 0)),
-    _amount("mirrors", lambda rank: rank["counts"].get("mirrors", 0)),
-    _amount("edges", lambda rank: rank["counts"].get("edges", 0)),
-    _amount("messages sent", _sent("messages")),
-    _amount("bytes sent", _sent("bytes"), size),
-    _amount("peak memory", lambda rank: rank["peak_memory_bytes"], size),
-    _amount("GPU peak memory", lambda rank: rank.get("gpu_memory", {}).get("peak_bytes", 0), size),
-    _amount("GPU planned", lambda rank: rank.get("gpu_memory", {}).get("planned_bytes", 0), size),
-)
+AMOUNTS = tuple(_amount(field) for field in shown_in("text", RANK) if not field.inside)
 
 
 def show(report: dict, file: TextIO | None = None, before: Sequence[str] = ()) -> None:
@@ -152,7 +139,7 @@ def _facts(report: dict) -> Iterator[tuple[str, str]]:
     choices = {choice["what"]: choice for choice in report["choices"]}
     summary = {name: value for name, value in report["outcome"].get("summary", {}).items() if name not in choices}
     if summary:
-        figures = (f"{name} {value if name in NAMES else _value(value)}" for name, value in summary.items())
+        figures = (f"{name} {value if name in IDS else _value(value)}" for name, value in summary.items())
         yield "summary", ", ".join(figures)
     if path := report["outcome"].get("path"):
         yield "path", _path(path)
@@ -168,6 +155,9 @@ def _facts(report: dict) -> Iterator[tuple[str, str]]:
     for what, choice in choices.items():
         if what not in hidden:
             yield what, _choice(choice)
+    for field in shown_in("text", RUN):
+        if (value := read(field, report)) is not None:
+            yield field.name, texts(field, [value])[0]
     for warning in report["warnings"]:
         yield "warning", warning
 
@@ -346,13 +336,9 @@ def rounds(report: dict) -> str:
 
 
 def _rounds(rows: Sequence[dict], marks: dict[int, list[str]]) -> list[str]:
-    named = any("schedule" in row for row in rows)
-    head = ["round", "direction", "frontier", "edges", "time"]
-    times = durations([row["seconds"] for row in rows])
-    lines: list[list[str] | None] = [head + ["schedule"] * named, None]
-    for row, time in zip(rows, times, strict=True):
-        figures = [count(row[name]) for name in ("round", "frontier_vertices", "frontier_edges")]
-        number, vertices, edges = figures
-        lines.append([number, row["direction"], vertices, edges, time, *[row.get("schedule", "-")] * named])
+    columns = [(field, [read(field, row) for row in rows]) for field in shown_in("text", ROUND)]
+    columns = [(field, values) for field, values in columns if field.always or any(v is not None for v in values)]
+    lines: list[list[str] | None] = [[field.name for field, _ in columns], None]
+    lines += map(list, zip(*(texts(field, values) for field, values in columns), strict=True))
     marked = ["", "", *("  " + ", ".join(marks.get(row["round"], ())) for row in rows)]
     return [(line + mark).rstrip() for line, mark in zip(aligned(lines), marked, strict=True)]

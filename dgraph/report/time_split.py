@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dgraph.engine.rounds.record import PARTS, PHASES
+from dgraph.report.fields import FIELDS
 
-BEFORE = tuple(name for name in PHASES[: PHASES.index("solve")])
-AFTER = ("checkpoint", *PHASES[PHASES.index("solve") + 1 :])
-NAMES = (*BEFORE, *PARTS, *AFTER, "other")
+TERMS = tuple(field for field in FIELDS if field.inside)
+PARTS = tuple(field.name for field in TERMS if field.inside == "rounds")
+NAMES = (*(field.name for field in TERMS), "other")
 """Timers in the order in which a run passes through them. ``solve`` appears as its parts."""
+
+BEFORE = NAMES[: NAMES.index(PARTS[0])]
+AFTER = NAMES[NAMES.index(PARTS[-1]) + 1 : -1]
 
 
 def split(rank: dict) -> dict[str, float]:

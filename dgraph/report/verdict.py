@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dgraph.report.style import CONSTRUCTION
 from dgraph.report.tables import short_name
 from dgraph.report.text_lines import duration, size
-from dgraph.report.time_split import in_rounds, mean, means
+from dgraph.report.time_split import PARTS, in_rounds, mean, means
 
 SMALL_MESSAGE = 16 << 10
 """Mean bytes of a message below which latency, not bandwidth, is taken to bound the exchange."""
@@ -63,7 +63,8 @@ def _lines(report: dict, start: str, term: Term, whole: float, of: str) -> list[
 def _phases(report: dict) -> list[Term]:
     """Return the terms outside the rounds."""
     found = means(report)
-    start = {name: found[name] for name in ("compile", "init", "other")}
+    own = ("load", *CONSTRUCTION, *PARTS, "checkpoint", "validate", "output")
+    start = {name: seconds for name, seconds in found.items() if name not in own}
     most = max(start, key=start.__getitem__)
     return [
         Term("start-up", sum(start.values()), f"{most} took {duration(start[most])}"),

@@ -14,7 +14,7 @@ from gpu_ranks import field, run
 import dgraph
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.backend.cpu.threads.team import Team
-from dgraph.backend.cuda.codegen import control_block, message_layout
+from dgraph.backend.cuda.codegen import control_block, exchange_state
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.round_kernels.machine import Machine
@@ -138,7 +138,7 @@ def begun(monkeypatch):
 
     monkeypatch.setattr(Machine, "launch", launched)
     monkeypatch.setattr(Machine, "run_device_rounds", entered)
-    monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
+    monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
@@ -154,7 +154,7 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
     drops all leaves; of a path, only the ends.
     """
     cliques = [nx.complete_graph(size) for size in range(4, 13)]
-    monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
+    monkeypatch.setattr(exchange_state, "WHOLE_MULTI_GPU", 20)
     later = 1 + 30 + 1
     for other, wanted in ((nx.star_graph(300), [2]), (nx.path_graph(60), [2, later + 1 + host_rounds])):
         graph, whole = joined(other, *cliques)
@@ -174,7 +174,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
     The record holds the rounds of one call, or those since the hosts' last allreduce. On the star, level 1 takes three
     rounds: leaves, hub, and one that drops no vertex. Level 2, a bound from the hub, costs one. Each clique takes two.
     """
-    monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
+    monkeypatch.setattr(exchange_state, "WHOLE_MULTI_GPU", 20)
     monkeypatch.setattr(control_block, "RING", 4)
     graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
     (results,) = run(4, graph, [Peel()], policy="hash", options=GpuPlan(host_rounds=host_rounds))
@@ -190,7 +190,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
 def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
     """Check that the first round of a level has a kernel of its own until few vertices remain."""
     graph, whole = joined(*(nx.complete_graph(size) for size in range(4, 13)))
-    monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 15)
+    monkeypatch.setattr(exchange_state, "WHOLE_MULTI_GPU", 15)
     (results,) = run(2, graph, [Peel()], policy="hash", options=GpuPlan(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
     left = np.cumsum(np.arange(12, 3, -1))

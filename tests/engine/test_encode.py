@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dgraph.backend.wire import BITSET, CPU, EVERYTHING, NOTHING, OFFSETS
 from dgraph.engine.sync import bitset_kernels
-from dgraph.engine.sync.encodings import BITSET, EVERYTHING, HEADER, NOTHING, OFFSETS, bound, choose, decode, encode
+from dgraph.engine.sync.encodings import decode, encode
 
 WIDTHS = {"float64": 8, "int32": 4, "uint8": 1}
 
@@ -26,7 +27,7 @@ def size_of(kind, count, total, width):
 def test_no_other_encoding_is_smaller(width, whole):
     for total in (1, 7, 64, 65, 1000):
         for count in range(0, total + 1, max(1, total // 97)):
-            taken = choose(count, total, width, whole)
+            taken = CPU.choose(count, 0, total, width, whole)
             legal = [BITSET, OFFSETS] if count else [NOTHING]
             if count and (whole or count == total):
                 legal.append(EVERYTHING)
@@ -35,13 +36,13 @@ def test_no_other_encoding_is_smaller(width, whole):
 
 def test_crossovers():
     """A bitset of 6,400 positions takes 800 bytes, like 200 offsets."""
-    assert choose(0, 6400, 4, whole=False) == NOTHING
-    assert choose(199, 6400, 4, whole=False) == OFFSETS
-    assert choose(201, 6400, 4, whole=False) == BITSET
-    assert choose(6399, 6400, 4, whole=False) == BITSET
-    assert choose(6400, 6400, 4, whole=False) == EVERYTHING
-    assert choose(6199, 6400, 4, whole=True) == BITSET
-    assert choose(6200, 6400, 4, whole=True) == EVERYTHING
+    assert CPU.choose(0, 0, 6400, 4, whole=False) == NOTHING
+    assert CPU.choose(199, 0, 6400, 4, whole=False) == OFFSETS
+    assert CPU.choose(201, 0, 6400, 4, whole=False) == BITSET
+    assert CPU.choose(6399, 0, 6400, 4, whole=False) == BITSET
+    assert CPU.choose(6400, 0, 6400, 4, whole=False) == EVERYTHING
+    assert CPU.choose(6199, 0, 6400, 4, whole=True) == BITSET
+    assert CPU.choose(6200, 0, 6400, 4, whole=True) == EVERYTHING
 
 
 @settings(max_examples=200, deadline=None)
@@ -50,13 +51,15 @@ def test_what_goes_in_comes_out(data, total, kind):
     some = st.sets(st.integers(0, total - 1), min_size=1)
     positions = np.array(list(data.draw(some)), np.uint32)
     if kind == OFFSETS:
-        most = max(c for c in range(total + 1) if choose(c, total, sum(WIDTHS.values()), False) in (OFFSETS, NOTHING))
+        most = max(
+            c for c in range(total + 1) if CPU.choose(c, 0, total, sum(WIDTHS.values()), False) in (OFFSETS, NOTHING)
+        )
         positions = positions[:most]
     if kind == EVERYTHING:
         positions = np.arange(total, dtype=np.uint32)
     rng = np.random.default_rng(total)
     columns = [rng.integers(0, 100, total).astype(name) for name in WIDTHS]
-    out = np.empty(bound(total, list(WIDTHS.values())), np.uint8)
+    out = np.empty(CPU.bound(total, list(WIDTHS.values())), np.uint8)
     message = encode(out, kind, total, positions, columns)
     assert message.size <= out.size
     got, values = decode(message.copy(), total, [np.dtype(name) for name in WIDTHS])
@@ -67,7 +70,7 @@ def test_what_goes_in_comes_out(data, total, kind):
 
 def test_rows_are_looked_up_by_position():
     column, rows = np.arange(100.0), np.array([50, 7, 99, 3], np.uint32)
-    out = np.empty(bound(4, [8]), np.uint8)
+    out = np.empty(CPU.bound(4, [8]), np.uint8)
     got, (values,) = decode(
         encode(out, OFFSETS, 4, np.array([2, 0], np.uint32), [column], rows), 4, [np.dtype("float64")]
     )
@@ -75,7 +78,7 @@ def test_rows_are_looked_up_by_position():
 
 
 def test_nothing_is_an_empty_message():
-    out = np.empty(bound(10, [8]), np.uint8)
+    out = np.empty(CPU.bound(10, [8]), np.uint8)
     message = encode(out, NOTHING, 10, np.empty(0, np.uint32), [np.zeros(10)])
     assert message.size == 0
     assert decode(message, 10, [np.dtype("float64")])[0] is None
@@ -84,13 +87,13 @@ def test_nothing_is_an_empty_message():
 def test_the_bound_holds_where_every_encoding_is_largest():
     for total in (1, 8, 63, 64, 1000):
         everyone = np.arange(total, dtype=np.uint32)
-        out = np.empty(bound(total, [8]), np.uint8)
+        out = np.empty(CPU.bound(total, [8]), np.uint8)
         for kind in (EVERYTHING, BITSET):
-            assert encode(out, kind, total, everyone, [np.zeros(total)]).size <= bound(total, [8])
-        most = max(c for c in range(total + 1) if choose(c, total, 8, False) in (OFFSETS, NOTHING) or c == 0)
+            assert encode(out, kind, total, everyone, [np.zeros(total)]).size <= CPU.bound(total, [8])
+        most = max(c for c in range(total + 1) if CPU.choose(c, 0, total, 8, False) in (OFFSETS, NOTHING) or c == 0)
         assert encode(out, OFFSETS if most else NOTHING, total, everyone[:most], [np.zeros(total)]).size <= out.size
-    assert bound(0, [8]) == 0
-    assert HEADER == 16
+    assert CPU.bound(0, [8]) == 0
+    assert CPU.header == 16
 
 
 @pytest.mark.parametrize("kind", [EVERYTHING, BITSET, OFFSETS])
@@ -98,7 +101,7 @@ def test_values_that_are_all_the_same_travel_once(kind):
     positions = np.arange(500, dtype=np.uint32) if kind == EVERYTHING else np.arange(0, 500, 2, dtype=np.uint32)
     level, zero = np.full(500, 7, np.int32), np.zeros(500)
     zero[4] = -0.0
-    out = np.empty(bound(500, [4, 8]) + 2000, np.uint8)
+    out = np.empty(CPU.bound(500, [4, 8]) + 2000, np.uint8)
     apart = encode(out, kind, 500, positions, [np.arange(500, dtype=np.int32), zero]).size
     message = encode(out, kind, 500, positions, [level, zero])
     assert message.size == apart - (4 * len(positions) + 7) // 8 * 8 + 8

@@ -2,12 +2,29 @@
 
 import numpy as np
 import pytest
-from row_models import Capped, Folded, Largest, Smallest, capped, edges, folded, hindex, mex, mode
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from row_models import (
+    VALUES,
+    Capped,
+    Folded,
+    Largest,
+    Smallest,
+    Summed,
+    Weighed,
+    capped,
+    edges,
+    folded,
+    hindex,
+    mex,
+    mode,
+    summed,
+)
 
 import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
-from dgraph.program import HINDEX, MIN, MODE, Field, TraceError, trace
+from dgraph.program import ADD, BEST, HINDEX, MAX, MIN, MODE, Field, TraceError, trace
 
 
 @pytest.mark.mpi
@@ -19,6 +36,58 @@ def test_folds(kind, fold):
     result = dgraph.run(kind(), graph.on("iec"))
     with comm.together():
         np.testing.assert_array_equal(result.columns["kept"], folded(fold, n, src, dst)[result.columns["vertex"]])
+
+
+def checked(result, wanted, comm):
+    keys, sums = wanted
+    with comm.together():
+        np.testing.assert_array_equal(result.columns["kept"], keys[result.columns["vertex"]])
+        np.testing.assert_array_equal(result.columns["sum"], sums[result.columns["vertex"]])
+
+
+@pytest.mark.mpi
+def test_best_sums_values_by_key():
+    n, src, dst = edges()
+    comm = world()
+    graph = dgraph.Graph.from_edges(src[comm.rank :: comm.size], dst[comm.rank :: comm.size], n=n, comm=comm)
+    checked(dgraph.run(Summed(), graph.on("iec")), summed(n, src, dst, VALUES[src % 4]), comm)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_best_sums_weights_by_key(dtype):
+    n, src, dst = edges()
+    comm = world()
+    weights = np.random.default_rng(3).integers(-(2**30), 2**30, len(src)).astype(dtype) * (
+        1 if dtype == "int32" else 3
+    )
+    part = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[part], dst[part], weights[part], n=n, comm=comm)
+    checked(dgraph.run(Weighed(), graph.on("iec")), summed(n, src, dst, weights.astype(np.int64)), comm)
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.compiled
+def test_compiled_rounds_sum_values_by_key():
+    n, src, dst = edges()
+    graph = dgraph.Graph.from_edges(src, dst, n=n, comm=SerialComm())
+    for threads in (1, 2):
+        result = dgraph.run(Summed(), graph.on(device=dgraph.Cpu(threads=threads)))
+        checked(result, summed(n, src, dst, VALUES[src % 4]), SerialComm())
+
+
+@pytest.mark.mpi_skip
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), n=st.integers(2, 40))
+def test_best_of_any_weights(data, n):
+    """Compare with the oracle, also where sums are equal, 0 or less, or as large as int64 holds."""
+    pairs = sorted(data.draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), min_size=1)))
+    pairs = [(u, v) for u, v in pairs if u != v] or [(0, 1)]
+    value = st.one_of(st.integers(-2, 2), st.integers(-(2**56), 2**56))
+    weights = np.array(data.draw(st.lists(value, min_size=len(pairs), max_size=len(pairs))), np.int64)
+    src, dst = np.array(pairs).T
+    graph = dgraph.Graph.from_edges(src, dst, weights, n=n, comm=SerialComm())
+    checked(dgraph.run(Weighed(), graph), summed(n, src, dst, weights), SerialComm())
 
 
 @pytest.mark.mpi
@@ -59,5 +128,20 @@ def test_programs_that_cannot_fold_rows_are_refused():
     refused("names an integer field that bounds a field of HINDEX", ceiling="key")
     refused("names an integer field that bounds", found=Field("int64", reduce=HINDEX), ceiling="found")
     refused("not integers", edge=lambda self, u, e, v: {"found": 0.5})
+
+    def also(**values):
+        return lambda self, u, e, v: {"found": u.id, **values}
+
+    best = {"found": Field("int64", reduce=BEST)}
+    total = Field("int64", reduce=ADD)
+    refused("whose values BEST sums by key, and no value beside it; propose the value for one more field", **best)
+    refused("and total, more beside it", **best, total=total, more=total, edge=also(total=1, more=1))
+    refused("field proposed by Folded.edge 'totl'", **best, total=total, edge=also(totl=1))
+    refused("and reduces int64 by MAX; make it", **best, total=Field("int64", reduce=MAX), edge=also(total=1))
+    refused("and reduces float64 by ADD; make it", **best, total=Field("float64", reduce=ADD), edge=also(total=1))
+    refused("sums of floats depend on their order", **best, total=total, edge=also(total=0.5))
+    refused("also adds to it", **best, total=total, edge=lambda self, u, e, v: {"found": u.id, "total": u.total})
     with pytest.raises(UsageError, match="MODE folds keys of 64 bits, got a field of int32; use int64"):
         Field("int32", reduce=MODE)
+    with pytest.raises(UsageError, match="BEST folds keys of 64 bits"):
+        Field("int32", reduce=BEST)

@@ -14,7 +14,7 @@ from simulated import succeed
 import dgraph
 from dgraph import backend as backends
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.device import gpu_assignment, pools
 from dgraph.backend.cuda.device_graph import device_graph, small_graph
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -170,7 +170,7 @@ def test_a_graph_leaves_where_another_wants_its_room(uploads):
 
 @pytest.mark.exhaustive
 def test_the_same_graph_by_another_policy_takes_the_place_of_the_first(uploads, monkeypatch):
-    monkeypatch.setattr(message_layout, "MAILED", 0)
+    monkeypatch.setattr(exchange_state, "MAILED", 0)
 
     def work(comm):
         graph, expected = graph_of(comm)

@@ -19,7 +19,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import ShellLevels
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -179,7 +179,7 @@ def test_what_ranks_share_is_planned(policy):
         arrays = [graph.out.offsets, graph.out.neighbours, graph.original, graph.degree, offsets, slots]
         need = memory_plan.for_rounds(trace(Levels(source=0), None), graph.extent, "push", GpuPlan(), 2)
         biggest = max(side.count for sides in (local.own_mirrors, local.peer_mirrors) for side in sides.values())
-        fair = len(graph.peers) * message_layout.bound(biggest, [4, 1], 1 << 18)
+        fair = len(graph.peers) * exchange_state.bound(biggest, [4, 1], 1 << 18)
         return sum(array.nbytes for array in [*arrays, *graph.lids.values()]), need, fair
 
     for taken, need, fair in simulated.succeed(4, planned):

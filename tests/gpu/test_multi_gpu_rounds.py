@@ -17,7 +17,8 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.backend.cuda.codegen import control_block, message_layout, module_text
+from dgraph.backend import wire
+from dgraph.backend.cuda.codegen import control_block, exchange_state, module_text
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.exchange import exchange
 from dgraph.backend.cuda.exchange.exchange import Exchange
@@ -45,7 +46,7 @@ def calls(monkeypatch):
             seen.append(self.round - first + 1)
 
     monkeypatch.setattr(Machine, "run_device_rounds", counted)
-    monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
+    monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
@@ -132,9 +133,9 @@ def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch)
 
     Messages of more than ``few`` positions have a header, and some are bitsets.
     """
-    monkeypatch.setattr(message_layout, "FEW_ROWS", rows)
+    monkeypatch.setattr(exchange_state, "FEW_ROWS", rows)
     monkeypatch.setattr(exchange, "FEW", few)
-    monkeypatch.setattr(message_layout, "MAILED", mailed)
+    monkeypatch.setattr(exchange_state, "MAILED", mailed)
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
 
@@ -143,7 +144,7 @@ def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch)
 @pytest.mark.parametrize("rows", [0, 1 << 20])
 def test_more_rows_than_threads(rows, monkeypatch):
     """Check more received values per peer than threads, unpacked by one block or by all."""
-    monkeypatch.setattr(message_layout, "FEW_ROWS", rows)
+    monkeypatch.setattr(exchange_state, "FEW_ROWS", rows)
     star = simulated.graph(1501, np.zeros(1500, int), np.arange(1, 1501), directed=False)
     (results,) = run(3, star, [Distances(source=1)], policy="hash", direction="push")
     np.testing.assert_array_equal(field(results, "dist", star.n), np.arange(star.n) > 0)
@@ -164,9 +165,9 @@ def test_wide_offsets(policy, monkeypatch):
     [
         (GpuPlan(), -1),
         (GpuPlan(), 40),
-        (GpuPlan(host_rounds=True), message_layout.MAILED),
-        (GpuPlan(small=-1), message_layout.MAILED),
-        (GpuPlan(schedule="twc"), message_layout.MAILED),
+        (GpuPlan(host_rounds=True), exchange_state.MAILED),
+        (GpuPlan(small=-1), exchange_state.MAILED),
+        (GpuPlan(schedule="twc"), exchange_state.MAILED),
     ],
 )
 def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatch):
@@ -174,7 +175,7 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
 
     Lost neighbours arrive one by one, or several in a message.
     """
-    monkeypatch.setattr(message_layout, "MAILED", mailed)
+    monkeypatch.setattr(exchange_state, "MAILED", mailed)
     drawn, figures = simulated.skewed(300, 1800, directed=False), []
     kept = drawn.src != drawn.dst
     graph = simulated.graph(drawn.n, drawn.src[kept], drawn.dst[kept], directed=False)
@@ -190,11 +191,11 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("program", "mailed", "barriers"),
-    [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)],
+    [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), exchange_state.MAILED, 1)],
 )
 def test_blocks_meet_seldom(program, mailed, barriers, monkeypatch):
     """Check the grid barriers per round: one if edges write proposals directly into messages, else two."""
-    monkeypatch.setattr(message_layout, "MAILED", mailed)
+    monkeypatch.setattr(exchange_state, "MAILED", mailed)
     met, across = [], Machine.run_device_rounds
 
     def counted(self, limit):
@@ -230,8 +231,8 @@ def strictly(policy):
 def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     """Check results and fewer exchanges; under cvc mirrors would need every round, so ranks exchange after each."""
     strict = strictly(policy)
-    monkeypatch.setattr(message_layout, "MOST_LOCAL", most)
-    monkeypatch.setattr(message_layout, "MOST_LOCAL_IN_BUCKET", most)
+    monkeypatch.setattr(exchange_state, "MOST_LOCAL", most)
+    monkeypatch.setattr(exchange_state, "MOST_LOCAL_IN_BUCKET", most)
     ahead = run(3, mesh(), LOCALLY.values(), policy=policy, options=GpuPlan(local_rounds=True))
     check(strict, LOCALLY)
     check(ahead, LOCALLY)
@@ -250,9 +251,9 @@ def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, column, bound
     """
     block, exchanges = PATH // 2, []
     for name in ("MOST_LOCAL", "MOST_LOCAL_IN_BUCKET"):
-        monkeypatch.setattr(message_layout, name, 3 if name != bound else 0)
+        monkeypatch.setattr(exchange_state, name, 3 if name != bound else 0)
     for most in (4, 1000):
-        monkeypatch.setattr(message_layout, bound, most)
+        monkeypatch.setattr(exchange_state, bound, most)
         (results,) = run(2, path(), [program], options=GpuPlan(local_rounds=True))
         np.testing.assert_array_equal(field(results, column, PATH + 1), np.arange(PATH + 1))
         exchanges.append(results[0][1].rounds)
@@ -358,16 +359,14 @@ def test_every_encoding_is_met(monkeypatch):
         launch(self, name, asked)
         if name == "pack":
             heads = (ctypes.c_int64 * 8).from_address
-            kinds.update(
-                heads(self.post.boxes.outbox(p, self.post.number & 1))[message_layout.HEADER_KIND] for p in self.peers
-            )
+            kinds.update(heads(self.post.boxes.outbox(p, self.post.number & 1))[wire.GPU.kind_word] for p in self.peers)
 
     monkeypatch.setattr(Exchange, "_launch", looked)
     graph = simulated.skewed(4000, 9000, directed=False)
     (results,) = run(2, graph, [Labels()], policy="hash", options=GpuPlan(small=-1, host_rounds=True))
     src, dst, _ = graph.arcs()
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
-    assert kinds == {message_layout.NOTHING, message_layout.EVERYTHING, message_layout.BITSET, message_layout.OFFSETS}
+    assert kinds == {wire.NOTHING, wire.EVERYTHING, wire.BITSET, wire.OFFSETS}
 
 
 def test_the_encoding_of_fewest_bytes_is_chosen():
@@ -386,11 +385,11 @@ def test_the_encoding_of_fewest_bytes_is_chosen():
             words[:4] = count, low, high, width
             module.launch("ask", 1, whole)
             size = {
-                message_layout.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
-                message_layout.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
-                message_layout.EVERYTHING: total * width,
+                wire.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
+                wire.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
+                wire.EVERYTHING: total * width,
             }
             if not whole and count < total:
-                del size[message_layout.EVERYTHING]
+                del size[wire.EVERYTHING]
             wanted = {kind for kind, bytes in size.items() if bytes == min(size.values())}
-            assert words[4] in (wanted if count else {message_layout.NOTHING}), (low, high, width, whole, count)
+            assert words[4] in (wanted if count else {wire.NOTHING}), (low, high, width, whole, count)

@@ -12,7 +12,7 @@ from gpu_ranks import field, run
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
-from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.machine import Machine
@@ -239,7 +239,7 @@ def test_a_limit_of_the_program_is_not_overrun():
 
 @pytest.mark.exhaustive
 def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
-    monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", -1)
+    monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", -1)
     for policy in ("oec", "cvc"):
         for directed in (True, False):
             both(3, crowd(directed), policy=policy)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from emulated import COMPILER, needs_compiler
 
-from dgraph.backend.cuda.codegen import control_block, message_layout
+from dgraph.backend.cuda.codegen import control_block, exchange_state
 from dgraph.backend.cuda.codegen.state_struct import struct
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.quick]
 STATES = [
     ("RoundState", control_block.ROUND_STATE, control_block, ""),
-    ("ExchangeState", message_layout.EXCHANGE_STATE, message_layout, "POST_"),
-    ("PeerState", message_layout.PEER_STATE, message_layout, ""),
+    ("ExchangeState", exchange_state.EXCHANGE_STATE, exchange_state, "POST_"),
+    ("PeerState", exchange_state.PEER_STATE, exchange_state, ""),
 ]
 
 
@@ -44,5 +44,5 @@ def test_positions_in_host_arrays_name_the_members(state, layout, prefix):
 
 def test_sums_and_totals_have_their_words():
     assert control_block.ROUND_STATE["sums"].shape == (control_block.MOST_SUMS,)
-    totals = message_layout.TOTAL_SUMS + 8 * control_block.MOST_SUMS
-    assert message_layout.EXCHANGE_STATE["totals"].shape == (totals,)
+    totals = exchange_state.TOTAL_SUMS + 8 * control_block.MOST_SUMS
+    assert exchange_state.EXCHANGE_STATE["totals"].shape == (totals,)

@@ -5,7 +5,22 @@ import numpy as np
 import pytest
 import simulated
 from emulated import needs_compiler
-from row_models import Folded, Largest, Smallest, edges, folded, greedy, hindex, mex, mode, propagated
+from row_models import (
+    VALUES,
+    Folded,
+    Largest,
+    Smallest,
+    Summed,
+    Weighed,
+    edges,
+    folded,
+    greedy,
+    hindex,
+    mex,
+    mode,
+    propagated,
+    summed,
+)
 
 from dgraph.algorithms.cdlp import Labels
 from dgraph.algorithms.color import Greedy
@@ -96,6 +111,77 @@ def test_keys_of_64_bits(mutant, monkeypatch):
     wanted = folded(mode, n + 1, src + 1, dst + 1)[1:]
     wanted[(wanted != -5) & (wanted != 2**63 - 1)] += FAR
     assert np.array_equal(gpu_ranks.field(result, "kept", n), wanted) == (mutant is None)
+
+
+class SummedTwice(Summed):
+    """All vertices fold in each of two rounds, other keys in the second."""
+
+    domain = ALL
+
+    def init(self, v, g):
+        return {"key": (v.id >> 2) - (v.id >> 4), "kept": -5, "sum": -5}
+
+    def apply(self, v, g):
+        return {"kept": v.found, "sum": v.total, "key": v.key >> 1}
+
+    def step(self, g):
+        return {"done": g.round >= 2}
+
+
+def sums_of(ranks, program, weights=None, halved=0, mutant=None):
+    """Run a program with BEST on GPUs; return keys and sums, and those of the oracle."""
+    n, src, dst = edges(*SIZE)
+    graph = simulated.graph(n, src, dst, directed=True)
+    graph.weights = weights
+    (result,) = gpu_ranks.run(ranks, graph, [program], policy="iec", mutant=mutant)
+    values = VALUES[(src + 1) % 4] if weights is None else weights
+    wanted = summed(n + 1, src + 1, dst + 1, values.astype(np.int64), halved)[:, 1:]
+    return np.array([gpu_ranks.field(result, name, n) for name in ("kept", "sum")]), wanted
+
+
+@pytest.mark.parametrize(
+    ("ranks", "limits", "program"),
+    [
+        (1, {}, Summed()),
+        (3, {}, Summed()),
+        *(
+            pytest.param(ranks, limits, program, marks=pytest.mark.exhaustive)
+            for ranks in (1, 2, 3)
+            for limits in ({}, {"FOLD_LONG": 32, "FOLD_CHUNK": 64}, {"FOLD_ALONE": 2})
+            for program in (Summed(), Weighed())
+        ),
+    ],
+)
+def test_values_are_summed_by_key(ranks, limits, program, monkeypatch):
+    """A thread, a warp, and several warps sum the values of a row."""
+    limit(monkeypatch, limits)
+    draw = np.random.default_rng(5)
+    arcs = edges(*SIZE)[1].size
+    weights = draw.integers(-(2**50), 2**50, arcs) if isinstance(program, Weighed) else None
+    seen, wanted = sums_of(ranks, program, weights)
+    np.testing.assert_array_equal(seen, wanted)
+
+
+@pytest.mark.parametrize("mutant", [
+    None,
+    ("other.sum > best.sum ||", "other.sum >= best.sum ||"),
+    *(pytest.param(mutant, marks=pytest.mark.exhaustive) for mutant in (
+        ("env.fold_counts[at] = 0;", "if (!KNOWN(&env.control->round)) env.fold_counts[at] = 0;"),
+        ("other.key < best.key)) best", "other.key > best.key)) best"),
+        ("if (best.key == LEFT_OUT || other.sum", "if (other.sum"),
+        ("(u64)mine.sum", "(u64)1"),
+        ("if (mine.key == LEFT_OUT) continue;", ""),
+        ("if (lane_id() == 0) put_sum(table.v, best.sum);", ""),
+        ("if (lane_id() == 0) put_sum(row.v, best.sum);", ""),
+        ("put_sum(row.v, best.sum);\n    return best.key;\n}\n\n// Add", "return best.key;\n}\n\n// Add"),
+    )),
+])  # fmt: skip
+def test_mutants_of_sums_fail(mutant):
+    """Sums of the second of two rounds; each mutant of the text fails."""
+    seen, wanted = sums_of(1, SummedTwice(), halved=1, mutant=mutant)
+    n, _, dst = edges(*SIZE)
+    entered = np.bincount(dst, minlength=n) > 0
+    assert np.array_equal(seen[:, entered], wanted[:, entered]) == (mutant is None)
 
 
 FULL_TABLES = "env.fold_counts[at] = 0;", "if (!KNOWN(&env.control->round)) env.fold_counts[at] = 0;"

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 from colored import splitmix
 
-from dgraph.program import HINDEX, INF, MEX, MODE, Field, Program, where
+from dgraph.program import ADD, BEST, HINDEX, INF, MEX, MODE, Field, Program, where
 
 
 class Folded(Program):
@@ -47,6 +47,53 @@ class Capped(Largest):
 
 class Smallest(Folded):
     found = Field("int64", reduce=MEX)
+
+
+VALUES = np.array([0, 1, -3, 4])
+
+
+class Summed(Folded):
+    """``VALUES`` by the last two bits of the source, summed by key; the sum is kept beside the key."""
+
+    found = Field("int64", reduce=BEST)
+    total = Field("int64", reduce=ADD)
+    sum = Field("int64")
+
+    def init(self, v, g):
+        return {"key": (v.id >> 2) - (v.id >> 4), "kept": -5, "sum": -5, "active": True}
+
+    def edge(self, u, e, v):
+        odd, second = u.id - (u.id >> 1) - (u.id >> 1) == 1, (u.id >> 1) - (u.id >> 2) - (u.id >> 2) == 1
+        value = where(odd, where(second, 4, 1), where(second, -3, 0))
+        return {"total": value, **super().edge(u, e, v)}
+
+    def apply(self, v, g):
+        return {"kept": v.found, "sum": v.total, "active": False}
+
+
+class Weighed(Summed):
+    """Weights of edges summed by key."""
+
+    def edge(self, u, e, v):
+        return {**super().edge(u, e, v), "total": e.weight}
+
+
+def best(pairs):
+    """Return the key of the largest sum of values, the smallest of equal ones, and the sum."""
+    sums = Counter()
+    for key, value in pairs:
+        sums[key] += value
+    return min(sums.items(), key=lambda item: (-item[1], item[0])) if sums else (2**63 - 1, 0)
+
+
+def summed(n, src, dst, values, halved=0):
+    """Return the best key of each vertex by the values of edges, and its sum; -5 for vertices without in-edges."""
+    key = [(v >> 2) - (v >> 4) >> halved for v in range(n)]
+    rows = [[] for _ in range(n)]
+    for u, v, value in zip(src.tolist(), dst.tolist(), values.tolist(), strict=True):
+        rows[v].append((None if u >> 5 & 1 else key[u] + v % 2, value))
+    pairs = [best([pair for pair in row if pair[0] is not None]) if row else (-5, -5) for row in rows]
+    return np.array(pairs, np.int64).reshape(-1, 2).T
 
 
 def mode(keys):

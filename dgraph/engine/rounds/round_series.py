@@ -67,20 +67,24 @@ class RoundSeries:
         """Edges by thread, where they are counted."""
         return self._read()._loads
 
-    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats] | Callable = ()) -> None:
+    def extend(
+        self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats] | Callable = (), **fields: Sequence
+    ) -> None:
         """Append rounds that ended.
 
         Args:
             figures: frontier vertices, frontier edges, and 1 for a pull or 0 for a push; int64 (rounds, 3).
             seconds: time of each round.
             notes: GPU statistics of all these rounds in order, or empty; or a function that returns them later.
+            fields: further fields of ``rounds.kept``, by name: a value of each round.
         """
         rounds = len(figures)
         if not rounds:
             return
         start = time.perf_counter() - self._began - seconds * rounds
         spent = list(map(self._timers.get, self._given))
-        self._pending.append((figures.copy(), seconds, notes, spent, start))
+        lists = {name: np.asarray(values).tolist() for name, values in fields.items()}
+        self._pending.append((figures.copy(), seconds, notes, spent, start, lists))
         self._unread += rounds
         counted = not callable(notes) and any(note.edges for note in notes)  # arrays by thread, which are large
         if counted or self._unread >= KEPT_ROUNDS:
@@ -89,14 +93,15 @@ class RoundSeries:
     def _read(self) -> RoundSeries:
         """Add the rounds that wait: few of them until a report is read."""
         waiting, self._pending, self._unread = self._pending, [], 0
-        for figures, seconds, notes, spent, start in waiting:
+        for figures, seconds, notes, spent, start, fields in waiting:
             parts = self._parts(len(figures), seconds, spent)
-            self._add(figures, seconds, notes() if callable(notes) else notes, parts, start)
+            self._add(figures, seconds, notes() if callable(notes) else notes, parts, start, fields)
         return self
 
     def _add(
-        self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats], parts: list[float], start: float
-    ) -> None:
+        self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats], parts: list[float], start: float,
+        fields: Mapping[str, Sequence],
+    ) -> None:  # fmt: skip
         vertices, edges, pulled = figures.sum(axis=0).tolist()
         for direction, rounds in (("push", len(figures) - pulled), ("pull", pulled)):
             if rounds:
@@ -111,7 +116,9 @@ class RoundSeries:
         rows = []
         for place, (v, e, pull), one in zip(places, figures[places].tolist(), stats, strict=True):
             direction = "pull" if pull else "push"
-            rows.append((self.count + place + 1, direction, v, e, seconds, start + place * seconds, *parts, one))
+            more = {name: values[place] for name, values in fields.items()}
+            row = (self.count + place + 1, direction, v, e, seconds, start + place * seconds, *parts, one, more)
+            rows.append(row)
         self._kept += rows[:-2]
         if not self._heaviest or rows[-2][3] > self._heaviest[3]:
             self._heaviest = rows[-2]
@@ -169,13 +176,13 @@ class RoundSeries:
         Where edges were counted, also the max and mean edges of a thread block.
         """
         names = ("start", *PARTS, HIDDEN)
-        table = np.array([row[5:-1] for row in self.kept]).reshape(-1, len(names))
+        table = np.array([row[5:-2] for row in self.kept]).reshape(-1, len(names))
         columns = dict(zip(names, np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
         if not any(columns[HIDDEN]):
             del columns[HIDDEN]
-        if any(row[-1][1] for row in self.kept):
-            columns["fullest_block"] = [row[-1][1] for row in self.kept]
-            columns["mean_block"] = [round(row[-1][2], 3) for row in self.kept]
+        if any(row[-2][1] for row in self.kept):
+            columns["fullest_block"] = [row[-2][1] for row in self.kept]
+            columns["mean_block"] = [round(row[-2][2], 3) for row in self.kept]
         return columns
 
 
@@ -189,6 +196,6 @@ def _row(row: tuple) -> dict:
         "frontier_edges": edges,
         "seconds": seconds,
     }
-    if schedule := row[-1][0]:
+    if schedule := row[-2][0]:
         found["schedule"] = schedule
-    return found
+    return found | row[-1]

@@ -100,15 +100,26 @@ def set_bits(words, positions):
 
 @njit(**OPTIONS)
 def positions_of(words, out):
-    """Write the positions of the set bits, ascending, and return their number."""
+    """Write the positions of the set bits, ascending, and return their number; one more than fit ends the search."""
     count = 0
     for i in range(len(words)):
         word = words[i]
         while word != np.uint64(0):
+            if count == len(out):
+                return count + 1
             out[count] = (i << 6) + trailing_zeros(word)
             count += 1
             word &= word - np.uint64(1)
     return count
+
+
+@njit(**OPTIONS)
+def largest(positions):
+    """Return the largest of one or more positions."""
+    most = np.uint32(0)
+    for i in range(len(positions)):
+        most = max(most, load(positions, i))
+    return most
 
 
 @njit(**OPTIONS)
@@ -148,6 +159,7 @@ def load_kernels(*dtypes: str) -> None:
     positions_in(empty, empty, mask, empty)
     set_bits(words, empty)
     positions_of(words, empty)
+    largest(empty)
     gather(empty, empty, empty)
     for dtype in dtypes:
         values = np.empty(0, bits_of(np.dtype(dtype)))

@@ -1,8 +1,7 @@
-"""Message format: the changed positions of a list that both ranks know, and their values, in the fewest bytes.
+"""Messages of CPU ranks: write and read the changed positions of a list that both ranks know, and their values.
 
-A message is empty, or a 16-byte header (encoding, count), the set of positions, and one column per field, each part
-padded to 8 bytes. A column of equal values, such as BFS levels, is one value. Positions index a span of
-:class:`~dgraph.graph.local.Mirrors`, so no vertex ids are sent.
+:mod:`dgraph.backend.wire` describes the format. A column of equal values, such as BFS levels, is one value. Positions
+index a span of :class:`~dgraph.graph.local.Mirrors`, so no vertex ids are sent.
 """
 
 from __future__ import annotations
@@ -11,35 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dgraph.backend.wire import BITSET, CPU, EVERYTHING, KIND_BITS, NOTHING, OFFSET, OFFSETS, padded
 from dgraph.engine.sync import bitset_kernels
+from dgraph.errors import InternalError
 
-NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
-HEADER = 16
-KINDS = 8
-"""Bits of the header's first word that hold the encoding. Bit i of the others is set if column i is one value."""
-
-
-def choose(count: int, total: int, width: int, whole: bool) -> int:
-    """Return the smallest encoding; each is one message, so fewer bytes also mean less time.
-
-    Args:
-        count: positions that changed.
-        total: positions in the span.
-        width: bytes of values per position.
-        whole: True if unchanged positions may be sent too.
-    """
-    if count == 0:
-        return NOTHING
-    bitset, offsets = _pad((total + 7) // 8) + count * width, _pad(4 * count) + count * width
-    best, size = (BITSET, bitset) if bitset < offsets else (OFFSETS, offsets)
-    return EVERYTHING if count == total or (whole and total * width <= size) else best
-
-
-def bound(total: int, widths: Sequence[int]) -> int:
-    """Return the maximum bytes of a message over ``total`` positions in the encoding that :func:`choose` returns."""
-    if total == 0:
-        return 0
-    return HEADER + _pad((total + 7) // 8) + sum(_pad(total * width) for width in widths) + 8
+HEADER, KINDS = CPU.header, (1 << KIND_BITS) - 1
 
 
 def encode(
@@ -53,7 +28,7 @@ def encode(
     """Write one message and return the part of ``out`` that holds it.
 
     Args:
-        out: send buffer, uint8, :func:`bound` bytes.
+        out: send buffer, uint8, ``CPU.bound`` bytes.
         kind: encoding.
         total: positions in the span.
         positions: changed positions (uint32), each once, in any order.
@@ -66,15 +41,15 @@ def encode(
     if kind == EVERYTHING:
         count = total
     elif kind == BITSET:
-        words = out[at : at + 8 * _words(total)].view(np.uint64)
+        words = out[at : at + CPU.bitset(CPU.chunks(0, total))].view(np.uint64)
         bitset_kernels.set_bits(words, positions)
         if columns:
             where = np.empty(count, np.uint32)
             bitset_kernels.positions_of(words, where)
         at += words.nbytes
     else:
-        out[at : at + 4 * count].view(np.uint32)[:] = positions
-        at += _pad(4 * count)
+        out[at : at + OFFSET * count].view(np.uint32)[:] = positions
+        at += padded(OFFSET * count)
     which = None if kind == EVERYTHING else where
     if rows is not None and columns:
         which = rows[:total] if which is None else bitset_kernels.gathered(rows, which)
@@ -92,43 +67,62 @@ def encode(
         else:
             bitset_kernels.gather(raw, which[: room.size], room)
         uniform |= single << i
-        at += _pad(size)
+        at += padded(size)
     header = out[:HEADER].view(np.int64)
-    header[0], header[1] = kind | uniform << KINDS, count
+    header[CPU.kind_word], header[CPU.count_word] = kind | uniform << KIND_BITS, count
     return out[:at]
 
 
 def decode(
     message: np.ndarray, total: int, dtypes: Sequence[np.dtype]
 ) -> tuple[np.ndarray | None, tuple[np.ndarray, ...]]:
-    """Return the positions (uint32) and one column per dtype; (None, ()) for an empty message."""
+    """Return the positions (uint32) and one column per dtype; (None, ()) for an empty message.
+
+    Raises:
+        InternalError: the message does not have the format, or not of a span of ``total`` positions.
+    """
     if message.size == 0:
         return None, ()
-    first, count = message[:HEADER].view(np.int64).tolist()
-    kind, uniform, at = first & ((1 << KINDS) - 1), first >> KINDS, HEADER
-    if kind == BITSET:
-        size = 8 * _words(total)
-        positions = np.empty(count, np.uint32)
-        bitset_kernels.positions_of(message[at : at + size].view(np.uint64), positions)
-        at += size
-    elif kind == OFFSETS:
-        positions = message[at : at + 4 * count].view(np.uint32)
-        at += _pad(4 * count)
-    else:
-        positions = np.arange(total, dtype=np.uint32)
-    columns = []
-    for i, dtype in enumerate(dtypes):
-        single = uniform >> i & 1
-        size = dtype.itemsize * (1 if single else count)
-        values = message[at : at + size].view(dtype)
-        columns.append(np.full(count, values[0]) if single else values)
-        at += _pad(size)
+    if message.size < HEADER:
+        raise _malformed(message, total, f"it is shorter than its header of {HEADER} bytes")
+    word, count = message[:HEADER].view(np.int64).tolist()
+    kind, uniform, place = word & KINDS, word >> KIND_BITS, HEADER
+    if not (NOTHING < kind <= OFFSETS and 0 <= uniform < 1 << len(dtypes)):
+        raise _malformed(message, total, f"its kind is {kind} and its columns of one value are {uniform:#b}")
+    if not 0 < count <= total or (kind == EVERYTHING and count != total):
+        raise _malformed(message, total, f"it has {count} positions")
+    last, bits, columns = 0, count, []
+    try:
+        if kind == OFFSETS:
+            positions = message[place : place + OFFSET * count].view(np.uint32)
+            place += padded(OFFSET * count)
+            last = bitset_kernels.largest(positions)
+        elif kind == BITSET:
+            size = CPU.bitset(CPU.chunks(0, total))
+            positions = np.empty(count, np.uint32)
+            bits = bitset_kernels.positions_of(message[place : place + size].view(np.uint64), positions)
+            place, last = place + size, int(positions[-1]) if bits == count else 0
+        else:
+            positions = np.arange(total, dtype=np.uint32)
+        for i, dtype in enumerate(dtypes):
+            single = uniform >> i & 1
+            size = dtype.itemsize * (1 if single else count)
+            values = message[place : place + size].view(dtype)
+            columns.append(np.full(count, values[0]) if single else values)
+            place += padded(size)
+    except (ValueError, IndexError):  # a part ends early
+        place = -1
+    if place != message.size:
+        raise _malformed(message, total, f"{count} positions of kind {kind} and their values do not take these bytes")
+    if bits != count:
+        raise _malformed(message, total, f"it has {count} positions and {bits} bits or more")
+    if last >= total:
+        raise _malformed(message, total, f"it names position {last}")
     return positions, tuple(columns)
 
 
-def _words(total: int) -> int:
-    return (total + 63) >> 6
-
-
-def _pad(size: int) -> int:
-    return (size + 7) & ~7
+def _malformed(message: np.ndarray, total: int, reason: str) -> InternalError:
+    return InternalError(
+        f"a message of {message.size} bytes about {total} positions of mirrors cannot be read: {reason}; run all ranks "
+        "with one version of dgraph on one graph, and report this if they are"
+    )

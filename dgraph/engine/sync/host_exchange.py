@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph.backend.wire import BITSET, CPU, OFFSETS
 from dgraph.comm import Comm
 from dgraph.engine.sync.bitset_kernels import count_by_span, load_kernels, positions_by_span, positions_in
-from dgraph.engine.sync.encodings import BITSET, OFFSETS, bound, choose, decode, encode
+from dgraph.engine.sync.encodings import decode, encode
 from dgraph.engine.sync.sync_plan import SyncPlan
 from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.program import Traced
@@ -59,7 +60,7 @@ class HostExchange:
         sides = (self.local.own_mirrors.get(peer), self.local.peer_mirrors.get(peer))
         total = max(side.count for side in sides if side is not None)
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
-        return max(bound(total, each) for each in widths)
+        return max(CPU.bound(total, each) for each in widths)
 
     def account(self) -> None:
         """Do nothing: seconds and bytes are recorded as they arise."""
@@ -89,7 +90,7 @@ class HostExchange:
             ends = np.array([mirrors.first + high for _, mirrors, _, high in senders], np.int64)
             count_by_span(touched, starts, ends, counts)
             kinds = [
-                choose(high - low if dense and not failed else found, high - low, width, whole)
+                CPU.choose(high - low if dense and not failed else found, low, high, width, whole)
                 for (_, _, low, high), found in zip(senders, counts.tolist(), strict=True)
             ]
             if not {BITSET, OFFSETS}.isdisjoint(kinds):
@@ -99,7 +100,7 @@ class HostExchange:
                 positions, end, total = self._positions[end : end + found], end + found, high - low
                 columns = [machine.state[k][start : start + total] for k in fields]
                 message = encode(self._outbox[peer], kind, total, positions, columns)
-                sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
+                sends[peer] = message, CPU.bound(total, [d.itemsize for d in dtypes])
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
         received = self._exchange(sends, receivers, dtypes)
@@ -137,9 +138,9 @@ class HostExchange:
             for peer, mirrors, low, high in senders:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
                 found = self._dirty_positions(dirty, mirrors, low, high)
-                kind = choose(0 if failed else total if dense else len(found), total, width, dense)
+                kind = CPU.choose(0 if failed else total if dense else len(found), low, high, width, dense)
                 message = encode(self._outbox[peer], kind, total, found, columns, lids)
-                sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
+                sends[peer] = message, CPU.bound(total, [d.itemsize for d in dtypes])
         received = self._exchange(sends, receivers, dtypes)
         with self.record("unpack"):
             for peer, mirrors, low, high in receivers:
@@ -168,7 +169,7 @@ class HostExchange:
 
     def _exchange(self, sends, receivers: list[Span], dtypes) -> dict[int, int]:
         widths = [d.itemsize for d in dtypes]
-        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in receivers}
+        inboxes = {p: self._inbox[p][: CPU.bound(high - low, widths)] for p, _, low, high in receivers}
         with self.record("exchange"):
             received = self.comm.exchange(sends, inboxes)
         for peer, (message, _) in sends.items():

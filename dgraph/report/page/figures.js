@@ -217,7 +217,7 @@ function rounds(series) {
       i = Math.floor(((event.clientX - box.left) / box.width * width - left) / w);
     if (!(i >= 0 && i < n)) return "";
     const schedule = series.schedule && series.schedule[i] ? `, ${series.schedule[i]}` : "";
-    return `round ${count(series.round[i])}: ${series.direction[i]}${schedule}\n${time(series.seconds[i])}\n${count(series.vertices[i])} vertices, ${count(series.edges[i])} edges`;
+    return `round ${count(series.round[i])}: ${series.direction[i]}${schedule}\n${time(series.seconds[i])}\n${count(series.vertices[i])} vertices, ${count(series.edges[i])} edges${series.lines ? `\n${series.lines[i]}` : ""}`;
   });
 }
 

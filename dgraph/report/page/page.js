@@ -2,6 +2,11 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("page");
 
+// unit of a column → text of a value; the columns come from the table dgraph/report/fields.py
+const WRITTEN = { "s": time, "B": size, "": count, ratio: value => figures(value, 3),
+  share: value => `${figures(100 * value, 3)} %` };
+const cells = (columns, i) => columns.map(column => WRITTEN[column.unit](column.values[i]));
+
 function show(run) {
   const card = (value, name, bad) => make("div", { class: bad ? "card bad" : "card" }, make("b", {}, value), make(
     "span", {}, name));
@@ -67,13 +72,8 @@ function show(run) {
     "Peak of the arrays; the stroke is the plan made before the first allocation.",
     bars({ memory: run.gpu.peak }, ["memory"], size, run.gpu.planned, 480)));
   nodes.push(pair);
-  const columns = Object.entries(run.counts),
-    parts = PARTS.map(name => [name, run.parts[name]]);
-  nodes.push(section("Figures", "", table(["rank", "host", ...columns.map(([name]) => name), ...parts.map(([
-      name]) => name), "wall", "peak memory"],
-    run.walls.slice(0, 256).map((wall, r) => [String(r), run.hosts[r], ...columns.map(([, c]) => count(c[r])),
-      ...parts.map(([, c]) => time(c[r])), time(wall), size(run.memory[r])
-    ]))));
+  nodes.push(section("Figures", "", table(["rank", "host", ...run.columns.map(column => column.name)],
+    run.hosts.slice(0, 256).map((host, r) => [String(r), host, ...cells(run.columns, r)]))));
   return nodes;
 }
 
@@ -95,7 +95,7 @@ function loads(load, ranks) {
     table(["edges by", "min", "mean", "max", "deviation", "max/mean"], rows));
 }
 
-function compared(rows) {
+function compared(rows, columns) {
   const several = new Set(rows.map(row => row.group)).size > 1;
   const note =
     "Time from a graph in memory to the answer, without compilation, on the slowest rank. Dashed: ideal scaling. " +
@@ -104,11 +104,8 @@ function compared(rows) {
   return [make("h1", {}, `${rows.length} runs`), section("Strong scaling", note, scaling(rows)),
     section("Figures",
       "Speed-up and efficiency are relative to the run of fewest ranks on the same problem. Rest is time − max compute: communication that nothing overlaps.",
-      table(["run", "ranks", "seconds", "compute", "rest", "imbalance", "bytes sent", "peak memory", "speed-up", "efficiency"],
-        rows.map((row, i) => [`${i + 1}  ${row.label}`, count(row.ranks), time(row.seconds), time(row.compute),
-          time(Math.max(row.seconds - row.compute, 0)), figures(row.imbalance, 3), size(row.bytes), size(row
-            .memory), figures(row.speedup, 3), `${figures(100 * row.efficiency, 3)} %`
-        ])))
+      table(["run", ...columns.map(column => column.name)],
+        rows.map((row, i) => [`${i + 1}  ${row.label}`, ...cells(columns, i)])))
   ];
 }
 
@@ -123,7 +120,7 @@ function open(chosen) {
     main.append(make("nav", {}, button("compare", -1), ...data.runs.map((run, i) => button(
       `${i + 1}: ${run.walls.length} ranks`, i))));
   }
-  main.append(...(chosen < 0 ? compared(data.rows) : show(data.runs[chosen])));
+  main.append(...(chosen < 0 ? compared(data.rows, data.columns) : show(data.runs[chosen])));
 }
 open(data.runs.length > 1 ? -1 : 0);
 document.documentElement.dataset.drawn = "yes";

@@ -17,12 +17,12 @@ from dataclasses import asdict
 from html import escape
 from importlib.resources import files
 
-from dgraph.engine.rounds.record import PARTS
-from dgraph.report.comparison import compare
+from dgraph.report.comparison import columns, compare
+from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, Field, read, shown_in, texts
 from dgraph.report.report_file import replacing
 from dgraph.report.tables import facts, headline
 from dgraph.report.text_lines import printable
-from dgraph.report.time_split import NAMES, rounds_time, split
+from dgraph.report.time_split import NAMES, PARTS, rounds_time, split
 from dgraph.report.verdict import verdict
 
 MOST_CELLS = 128
@@ -49,7 +49,9 @@ def write_page(reports: Sequence[dict], path: str | os.PathLike) -> None:
 
 def page(reports: Sequence[dict]) -> str:
     """Return the HTML of the page."""
-    data = {"runs": [figures(report) for report in reports], "rows": [asdict(row) for row in compare(reports)]}
+    rows = compare(reports)
+    data = {"runs": [figures(report) for report in reports], "rows": [asdict(row) for row in rows]}
+    data["columns"] = [column._asdict() for column in columns(rows)]
     title = data["runs"][0]["title"] if len(reports) == 1 else f"{len(reports)} runs"
     return filled(title, data, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
 
@@ -92,7 +94,10 @@ def figures(report: dict) -> dict:
         "walls": [_short(rank["seconds"]["wall"]) for rank in ranks],
         "memory": [rank["peak_memory_bytes"] for rank in ranks],
         "planned": [rank.get("planned_memory_bytes") for rank in ranks],
-        "counts": {name: [rank["counts"].get(name, 0) for rank in ranks] for name in ("masters", "mirrors", "edges")},
+        "columns": [
+            {"name": field.name, "unit": field.unit, "values": [_figure(field, rank) for rank in ranks]}
+            for field in shown_in("page", RANK)
+        ],
         "pairs": _pairs(ranks),
         "series": _series(report["rounds"]),
         "map": _map(report),
@@ -119,17 +124,16 @@ def _series(rounds: dict) -> dict:
     kept = rounds["kept"]
     group = math.ceil(len(kept) / MOST_ROUNDS) or 1
     shown = [max(kept[i : i + group], key=lambda row: row["seconds"]) for i in range(0, len(kept), group)]
-    columns = {
-        name: [row.get(key) for row in shown]
-        for name, key in (
-            ("round", "round"), ("direction", "direction"), ("schedule", "schedule"),
-            ("vertices", "frontier_vertices"), ("edges", "frontier_edges"),
-        )
-    }  # fmt: skip
-    columns["seconds"] = [_short(row["seconds"]) for row in shown]
-    if not any(columns["schedule"]):
-        del columns["schedule"]
-    return {"of": rounds["count"], **columns}
+    series: dict = {"of": rounds["count"]}
+    for field in shown_in("drawn", ROUND):
+        values = [_figure(field, row) for row in shown]
+        if field.always or any(values):
+            series[field.place.removeprefix("frontier_")] = values
+    if others := shown_in("page", ROUND):
+        cells = [texts(field, [read(field, row) for row in shown]) for field in others]
+        names = [field.name for field in others]
+        series["lines"] = ["\n".join(map(" ".join, zip(names, row, strict=True))) for row in zip(*cells, strict=True)]
+    return series
 
 
 def _map(report: dict) -> dict | None:
@@ -193,6 +197,11 @@ def _gpu(ranks: list[dict]) -> dict | None:
         return None
     known = [rank.get("gpu_memory", {}) for rank in ranks]
     return {key: [one.get(f"{key}_bytes", 0) for one in known] for key in ("peak", "planned")}
+
+
+def _figure(field: Field, entry: dict):
+    value = read(field, entry)
+    return _short(value or 0.0) if field.unit == SECONDS else 0 if value is None and field.unit != TEXT else value
 
 
 def _short(seconds: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend import wire
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
@@ -83,7 +83,7 @@ def on_gpu(
         directed=shape.directed,
         masters=masters,
         peers=ranks - 1,
-        chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
+        chunks=(mirrors >> wire.GPU.chunk_bits) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
         renumbered=shape.skewed,

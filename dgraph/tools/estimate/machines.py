@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS, Algorithm
-from dgraph.backend import backend
+from dgraph.backend import backend, wire
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.threads.team import Team
@@ -25,7 +25,6 @@ from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record
-from dgraph.engine.sync.encodings import bound
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.local import Csr, LocalGraph
@@ -74,7 +73,7 @@ class Needs:
         """Return the bytes of message buffers, for this rank's mirrors and as many mirrors of its masters."""
         if not peers:
             return 0.0
-        return 2 * peers * bound(int(mirrors / peers) + 1, self.widths) + masters
+        return 2 * peers * wire.CPU.bound(int(mirrors / peers) + 1, self.widths) + masters
 
 
 class _Solved(Exception):

@@ -34,7 +34,7 @@ ATOMICS = "dgraph.backend.cpu.threads.atomics"
 
 SOURCES = (
     "threads/atomics", "round/state", "round/work_arrays", "round/slots", "round/phases", "round/push", "round/rounds",
-    "round/row_folds", "codegen/constant_folding",
+    "round/best_fold", "round/row_folds", "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
 
@@ -77,10 +77,19 @@ def text_of(traced: Traced, pulls: bool = True, source: str = ATOMICS, kernel: b
         folded(slots, values),
         folded(phases, values),
         *pushes,
-        *[folded(_source("round/row_folds"), values) + f"fold_row = fold_{values['FOLDS']}"] * bool(values["FOLDS"]),
+        *_row_folds(traced, values),
         folded(rounds, values),
     ]
     return "\n\n".join([HEADER.format(name=name, source=source) + named, operators(traced), *skeleton])
+
+
+def _row_folds(traced: Traced, values: dict[str, Any]) -> list[str]:
+    reducer = traced.row_reducer
+    if reducer is None:
+        return []
+    parts = ["round/best_fold"] * reducer.sums + ["round/row_folds"]
+    text = "\n\n".join(folded(_source(part), values | {"SUMS": reducer.sums}) for part in parts)
+    return [f"{text}fold_row = fold_{reducer.name}"]
 
 
 def edge_kernel(traced: Traced) -> str:

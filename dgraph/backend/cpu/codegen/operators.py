@@ -180,7 +180,8 @@ def _commit(s: NumbaScope) -> list[str]:
     if t.row_reducer:
         ceiling = t.program.ceiling
         value = f"min(a[0], {s.leaf('v', ceiling)})" if ceiling else "a[0]"
-        return [f"store(F[{s.F[t.proposes[0]]}], v, {value})", "changed = True"]
+        sums = [f"store(F[{s.F[key]}], v, a[1])" for key in t.proposes[1:]]
+        return [f"store(F[{s.F[t.proposes[0]]}], v, {value})", *sums, "changed = True"]
     lines = ["changed = False"]
     for i, key in enumerate(t.proposes):
         field, array = t.fields[key], f"F[{s.F[key]}]"

@@ -110,7 +110,10 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                     while e < end:
                         u = np.int64(load(neighbours, e))
                         w = load(weights, e) if WEIGHTED else np.int64(1)
-                        key = propose(F, P, G, at_source(F, P, G, u), w, v)[0]
+                        if SUMS:
+                            key, value = propose(F, P, G, at_source(F, P, G, u), w, v)
+                        else:
+                            key = propose(F, P, G, at_source(F, P, G, u), w, v)[0]
                         if WAITS:
                             if key < 0:
                                 hit = False
@@ -119,10 +122,15 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                                 hit = is_set(bits, u)
                         if key != LEFT_OUT:
                             store(keys, count, key)
+                            if SUMS:
+                                store(keys, end - begin + count, value)
                             count += 1
                         e += 1
                     if hit:
-                        commit(F, v, (fold_row(keys, count),))
+                        if SUMS:
+                            commit(F, v, fold_row(keys, count, end - begin))
+                        else:
+                            commit(F, v, (fold_row(keys, count),))
                         word |= np.uint64(1) << np.uint64(v & 63)
                         awake += 1
             if not ALL:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.backend.compile_flags import constants
-from dgraph.backend.cuda.codegen import control_block, message_layout
+from dgraph.backend.cuda.codegen import control_block, exchange_state, message_columns
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -232,7 +232,7 @@ def edge_filter(t: Traced, variant: Variant) -> str:
 
 
 def _exchange_text(t: Traced) -> list[str]:
-    return [message_layout.constants(), message_layout.operators(t), common("messages"), common("pack")]
+    return [exchange_state.constants(), message_columns.operators(t), common("messages"), common("pack")]
 
 
 def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, walks: bool = True) -> str:

@@ -49,6 +49,7 @@ def operators(t: Traced) -> str:
             _function("bool succeeded(const Proposal& p, const Claim& c)", proposals.succeeded(s)),
             _function("i64 fold_ceiling(u32 v)", proposals.fold_ceiling(s)),
             _function("void put_ceiling(u32 v, i64 value)", proposals.put_ceiling(s)),
+            *([_function("void put_sum(u32 v, i64 sum)", proposals.put_sum(s))] if _sums(t) else []),
             _function("bool commit(u32 v, const Proposal& a)", proposals.commit(s)),
             _function("void reset(u32 v)", proposals.reset(s)),
             _function("bool is_set(u32 v)", proposals.is_set(s)),
@@ -62,6 +63,10 @@ def operators(t: Traced) -> str:
             _function("void with_floats(Globals& G, const Floats& a)", _with(s, t.float_sums, "a.s[{}]", 1)),
         ]
     ) + "\n"  # fmt: skip
+
+
+def _sums(t: Traced) -> bool:
+    return t.row_reducer is not None and t.row_reducer.sums
 
 
 def _structs(s: CudaScope) -> list[str]:

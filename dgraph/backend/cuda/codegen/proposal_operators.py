@@ -194,6 +194,11 @@ def put_ceiling(s: CudaScope) -> list[str]:
     return [f"env.f_{ceiling}[v] = {to_stored(s, ceiling, 'value')};"] if ceiling else []
 
 
+def put_sum(s: CudaScope) -> list[str]:
+    """Return the body that stores the sum of the key that a row reducer chose; ``commit`` stores the key."""
+    return [f"env.f_{s.traced.proposes[1]}[v] = sum;"]
+
+
 def is_set(s: CudaScope) -> list[str]:
     """Return the test whether v has a value that an edge proposed."""
     tests = (f"env.f_{k}[v] != {s.store(s.traced.fields[k].dtype, s.identity(k))}" for k in s.traced.proposes)

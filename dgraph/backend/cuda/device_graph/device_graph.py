@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
@@ -394,5 +394,5 @@ class DeviceGraph(RowClasses, IdPlaces):
             for first in range(0, len(lids), SOME):
                 order, where = self._taken(lids[first : first + SOME], free)
                 slots[where] = order + (base + first)
-            base += chunks_of(len(lids)) << CHUNK_BITS
+            base += chunks_of(len(lids)) << wire.GPU.chunk_bits
         return offsets.astype(np.uint32), slots

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend import wire
 from dgraph.graph.local import LocalGraph, Mirrors
 
 WIDE = 2**31
@@ -111,7 +111,7 @@ def sharing(local: LocalGraph) -> dict[str, int]:
 
 def chunks_of(count: int) -> int:
     """Return the chunks of ``count`` positions."""
-    return (count + (1 << CHUNK_BITS) - 1) >> CHUNK_BITS
+    return (count + (1 << wire.GPU.chunk_bits) - 1) >> wire.GPU.chunk_bits
 
 
 def _chunks(side: Mapping[int, Mirrors]) -> int:

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen import message_layout as layout
+from dgraph.backend.cuda.codegen import exchange_state as state
 from dgraph.backend.cuda.exchange.mailbox_session import PATIENCE, patience, post_of
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import Comm
@@ -71,7 +72,7 @@ class Exchange:
         sides = (self.graph.local.own_mirrors.get(peer), self.graph.local.peer_mirrors.get(peer))
         total = max(side.count for side in sides if side is not None)
         phases = {fields for now in plans for fields in now.message_fields}
-        return max(layout.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
+        return max(state.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
 
     @property
     def _few(self) -> int:
@@ -86,12 +87,12 @@ class Exchange:
             self.post.table = device.put(np.array([self._pack_peer(peer) for peer in others], np.uint64).view(np.int64))
         offsets, slots = graph.mirror_slots
         words = np.zeros(post.size, np.int64)
-        words[layout.POST_NUMBER], words[layout.POST_STAMP] = self.post.number, self.post.stamp
-        words[layout.POST_PATIENCE] = int(1e9 * patience(self.comm))
-        words[layout.POST_OFFSET_LIMIT], words[layout.POST_SMALL_LIMIT] = self._few, self.most
-        self.pushed = words[layout.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
+        words[state.POST_NUMBER], words[state.POST_STAMP] = self.post.number, self.post.stamp
+        words[state.POST_PATIENCE] = int(1e9 * patience(self.comm))
+        words[state.POST_OFFSET_LIMIT], words[state.POST_SMALL_LIMIT] = self._few, self.most
+        self.pushed = words[state.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
-        self.broadcasts = words[layout.POST_BROADCAST] = self._exchange_word(
+        self.broadcasts = words[state.POST_BROADCAST] = self._exchange_word(
             push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier
         )
         pull = plans["pull"]
@@ -99,7 +100,7 @@ class Exchange:
             (0, push.reduce_role, True), (1, push.broadcast_role, False), (2, pull.reduce_role, True),
             (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a reached mirror scans no in-edges
         ):  # fmt: skip
-            words[layout.POST_BFS + word] = self._exchange_word((), role, reduces=reduces)
+            words[state.POST_BFS + word] = self._exchange_word((), role, reduces=reduces)
         device.write(post, words)
         self._seen = words
         self.machine.kernels.set_members(
@@ -172,7 +173,7 @@ class Exchange:
         return (
             self.runs_multi_gpu
             and small
-            and looks <= layout.WHOLE_MULTI_GPU * self.comm.size
+            and looks <= state.WHOLE_MULTI_GPU * self.comm.size
             and machine.direction == "push"
         )
 
@@ -189,11 +190,11 @@ class Exchange:
         if not self._role_sizes[role]:
             return 0
         flags = (
-            (layout.ARG_REDUCES, reduces), (layout.ARG_DENSE, dense), (layout.ARG_WHOLE, whole),
-            (layout.ARG_MARKED, marked), (layout.ARG_JOINS, joins), (layout.ARG_FAILED, failed),
-            (layout.ARG_DIRECT, self.direct),
+            (state.ARG_REDUCES, reduces), (state.ARG_DENSE, dense), (state.ARG_WHOLE, whole),
+            (state.ARG_MARKED, marked), (state.ARG_JOINS, joins), (state.ARG_FAILED, failed),
+            (state.ARG_DIRECT, self.direct),
         )  # fmt: skip
-        asked = sum(self._bit[name] for name in fields) | layout.ROLES[role] << layout.ARG_ROLE
+        asked = sum(self._bit[name] for name in fields) | state.ROLES[role] << state.ARG_ROLE
         return asked | sum(1 << bit for bit, wanted in flags if wanted)
 
     def _exchange(self, asked: int) -> bool:
@@ -219,7 +220,7 @@ class Exchange:
             arrays = self.machine.arrays
             words = self.device.read(arrays.read)[arrays.post_at : arrays.ring_at].copy()
         with record("exchange"):
-            sizes = {p: int(words[_peer_word(i, layout.BYTES)]) for i, p in enumerate(self.peers)}
+            sizes = {p: int(words[_peer_word(i, state.BYTES)]) for i, p in enumerate(self.peers)}
             if boxes.links.any_p2p:
                 self.comm.barrier()
             boxes.deliver(self.post.number & 1, {p: s for p, s in sizes.items() if boxes.chosen[p] != "p2p"}, after)
@@ -238,9 +239,9 @@ class Exchange:
                 watchdog's limit, the watchdog ends the job instead.
         """
         words = self._words()
-        if words[layout.POST_STALLED]:
+        if words[state.POST_STALLED]:
             self.post.broken = True
-            peer, gave_up = divmod(int(words[layout.POST_STALLED]) - 2, 2)
+            peer, gave_up = divmod(int(words[state.POST_STALLED]) - 2, 2)
             waited, watchdog = patience(self.comm), self.comm.watchdog
             if not gave_up and waited == watchdog.seconds:
                 watchdog.expire([peer], self.machine.round + 1)
@@ -249,7 +250,7 @@ class Exchange:
                 + (", which gave up" if gave_up else f" for more than {waited:g} s ({PATIENCE})")
                 + "; that rank has ended or hangs, its own message says more"
             )
-        self.post.number, self.post.stamp = int(words[layout.POST_NUMBER]), int(words[layout.POST_STAMP])
+        self.post.number, self.post.stamp = int(words[state.POST_NUMBER]), int(words[state.POST_STAMP])
 
     def _words(self) -> np.ndarray:
         return self.machine.all_words[self.machine.arrays.post_at : self.machine.arrays.ring_at]
@@ -260,16 +261,16 @@ class Exchange:
         new = (words - self._seen).tolist()
         self._seen = words.copy()
         if self.direct:
-            if new[layout.POST_BESIDE]:
-                self.record.add("hidden", new[layout.POST_BESIDE] * 1e-9)
+            if new[state.POST_BESIDE]:
+                self.record.add("hidden", new[state.POST_BESIDE] * 1e-9)
             for name, word in (
-                ("exchange", layout.POST_WAITING), ("unpack", layout.POST_UNPACKING), ("pack", layout.POST_PACKING)
+                ("exchange", state.POST_WAITING), ("unpack", state.POST_UNPACKING), ("pack", state.POST_PACKING),
             ):  # fmt: skip
                 self.record.add(name, new[word] * 1e-9)
                 self.record.add("compute", new[word] * -1e-9)
         for i, peer in enumerate(self.peers):
-            if new[_peer_word(i, layout.SENT_MESSAGES)]:
-                self.record.message(peer, new[_peer_word(i, layout.SENT)], new[_peer_word(i, layout.SENT_MESSAGES)])
+            if new[_peer_word(i, state.SENT_MESSAGES)]:
+                self.record.message(peer, new[_peer_word(i, state.SENT)], new[_peer_word(i, state.SENT_MESSAGES)])
 
 
 def _either(a: str, b: str) -> str:
@@ -283,7 +284,7 @@ def _times(small: int, ranks: int) -> int:
 
 
 def _peer_word(i: int, word: int) -> int:
-    return layout.POST_PEERS + layout.POST_PEER * i + word
+    return state.POST_PEERS + state.POST_PEER * i + word
 
 
 def _side(sides: Mapping[int, Mirrors], peer: int, peers: list[int]) -> list[int]:
@@ -291,6 +292,6 @@ def _side(sides: Mapping[int, Mirrors], peer: int, peers: list[int]) -> list[int
     if peer not in sides:
         return [0, 0, 0, 0]
     before = (sides[other].count for other in peers[: peers.index(peer)] if other in sides)
-    chunk = sum((count + (1 << layout.CHUNK_BITS) - 1) >> layout.CHUNK_BITS for count in before)
+    chunk = sum((count + (1 << wire.GPU.chunk_bits) - 1) >> wire.GPU.chunk_bits for count in before)
     side = sides[peer]
     return [side.count, side.span("column")[1], side.span("row")[0], chunk]

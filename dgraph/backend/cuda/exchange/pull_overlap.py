@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.codegen.message_layout import HEADER
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -64,7 +64,7 @@ class PullOverlap:
         for peer in sorted(mine, key=lambda peer: (peer - comm.rank) % comm.size):
             low, high = mine[peer].span(self._role)
             for parity in (0, 1) if low < high else ():
-                to = boxes.outbox(peer, parity) + HEADER
+                to = boxes.outbox(peer, parity) + wire.GPU.header
                 pieces[parity].append((to, start + (mine[peer].first + low) * width, (high - low) * width))
         return pieces
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.codegen.message_layout import bound
+from dgraph.backend.cuda.codegen.exchange_state import bound
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
 from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceGraph, Rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize

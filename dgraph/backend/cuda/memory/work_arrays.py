@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.codegen.module_text import own_arrays
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
@@ -20,7 +21,7 @@ from dgraph.backend.cuda.device_graph.propagation_blocking import most_pieces
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
 from dgraph.errors import OutOfMemory
-from dgraph.program import MODE, Traced
+from dgraph.program import BEST, MODE, Traced
 from dgraph.program.analysis import falls_below_ceiling
 
 MOST_RESIDENT = 2048 // control.BLOCK
@@ -194,7 +195,7 @@ def wanted(
     scratch = row.scratch(sizes) if row else (0, 0, 0)
     sifted = options.filters_edges(t, extent, pulls)
     words = (extent.edges + 31) // 32 if sifted else 0
-    post = message_layout.POST_PEERS + message_layout.POST_PEER * extent.peers
+    post = exchange_state.POST_PEERS + exchange_state.POST_PEER * extent.peers
     tiled = options.bins_edges(t, extent, pulls)
     searches = t.once and extent.mirrored and options.persistent_bfs_blocks(extent) > 0
     cut = most_pieces(extent.size, extent.edges, processors)[1] if tiled else 0
@@ -210,7 +211,7 @@ def wanted(
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
         "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
-        "marks": (extent.chunks << message_layout.CHUNK_BITS >> 5, np.uint32),
+        "marks": (extent.chunks << wire.GPU.chunk_bits >> 5, np.uint32),
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
@@ -238,7 +239,8 @@ def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
     """Return the arrays in which rows of a row reducer are folded in chunks, and those that say which rows to fold."""
     if not t.row_reducer:
         return {}
-    slots = getattr(control, f"{t.row_reducer.name.upper()}_SLOTS") * chunks
+    own = {BEST: 8 * at.FOLD_CHUNK}  # not a constant of all kernels: ``fold_best.cuh`` has it
+    slots = (own.get(t.row_reducer) or getattr(control, f"{t.row_reducer.name.upper()}_SLOTS")) * chunks
     keys = slots if t.row_reducer is MODE else 0
     counted = size if falls_below_ceiling(t) and not mirrored else 0
     return {

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.exchange.pull_overlap import PullOverlap
 from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD
@@ -25,14 +25,14 @@ from dgraph.backend.interface import DeviceRounds, Exchanges
 SHRINK_FACTOR = 8
 """Multiple of the small rounds' edge limit from which on a frontier is expected to stay large for one more round."""
 
-HOST_CHECK_TIME = message_layout.HOST_CHECK_TIME / 1e9
+HOST_CHECK_TIME = exchange_state.HOST_CHECK_TIME / 1e9
 """Seconds of rounds after which a rank returns to the host."""
 
 
 def concluded_by_device(machine: Machine) -> bool:
     """Return True if GPUs reduce the totals of this program's rounds without the host."""
     links, sums = machine.graph.links, len(machine.traced.sums)
-    fits = sums <= message_layout.TOTALS_WORDS - message_layout.TOTAL_LIGHT - 1 - message_layout.TOTAL_SUMS
+    fits = sums <= exchange_state.TOTALS_WORDS - exchange_state.TOTAL_LIGHT - 1 - exchange_state.TOTAL_SUMS
     wanted = not (machine.options.host_rounds or machine.options.record)
     return wanted and fits and links is not None and links.direct
 

@@ -1,30 +1,14 @@
-"""Layout of messages between GPUs: headers, signals, the words of an exchange, and a program's columns as C++.
+"""State of the exchange between GPUs, its signals and arguments, and limits of rounds without the host.
 
-Python and kernels share these constants; :func:`operators` gives the text that packs and unpacks a program's fields.
+Python and kernels share these constants; :func:`constants` gives their text. The messages' layout is left to
+:mod:`dgraph.backend.wire`, a program's columns to :mod:`message_columns`.
 """
 
 from __future__ import annotations
 
+from dgraph.backend import wire
 from dgraph.backend.cuda.codegen.control_block import MOST_SUMS
-from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
-from dgraph.backend.cuda.codegen.proposal_operators import to_stored
 from dgraph.backend.cuda.codegen.state_struct import record, slots, struct
-from dgraph.errors import UsageError
-from dgraph.program import Traced
-
-NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
-"""Encodings of positions in a message, as in ``engine/sync/encodings.py``.
-
-One difference: the values of a bitset lie chunk by chunk in the order in which warps ended, at each chunk's base.
-"""
-
-CHUNK_BITS = 10
-"""Log2 of a warp's share of a list: 1,024 positions, a 32-bit word of the bitmap a lane."""
-
-HEADER = 64
-"""Bytes of a message's header."""
-HEADER_NUMBER, HEADER_KIND, HEADER_COUNT, HEADER_STRIDE = range(4)
-"""Words of a header: number of the exchange, encoding, number of positions, capacity of a column in rows."""
 
 TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_LIVES, TOTAL_SUMS = range(7)
 """Totals of a round over all ranks.
@@ -130,16 +114,11 @@ MOST_FIELDS = ARG_ROLE
 
 
 def constants() -> str:
-    """Return these names as C++ macros, but words of the exchange's state as structs."""
+    """Return these names and the layout of messages as C++ macros, but words of the exchange's state as structs."""
     known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
     known = {name: value for name, value in known.items() if not (name.startswith("POST_") or name in ("MOST_SUMS",))}
     macros = "".join(f"#define {name} {value}\n" for name, value in known.items() if name.lower() not in _PEER_WORDS)
-    return macros + struct("ExchangeState", EXCHANGE_STATE) + struct("PeerState", PEER_STATE)
-
-
-def padded(size: int) -> int:
-    """Return a size in bytes rounded up to 8."""
-    return (size + 7) & ~7
+    return wire.macros() + macros + struct("ExchangeState", EXCHANGE_STATE) + struct("PeerState", PEER_STATE)
 
 
 def bound(total: int, widths: list[int], most: int) -> int:
@@ -151,65 +130,4 @@ def bound(total: int, widths: list[int], most: int) -> int:
         most: most positions that may be sent as offsets without being counted; MAILED proposals are allowed too, and
             may name a position more than once.
     """
-    if total == 0:
-        return HEADER
-    chunks = (total >> CHUNK_BITS) + 2
-    bits = padded(4 * chunks) + (chunks << CHUNK_BITS) // 8 + sum(padded(total * width) for width in widths)
-    few = max(min(total, most), MAILED)
-    return HEADER + max(bits, padded(4 * few) + sum(padded(few * width) for width in widths))
-
-
-def operators(t: Traced) -> str:
-    """Return the C++ functions that pack and unpack a program's columns.
-
-    Raises:
-        UsageError: the program has more than MOST_FIELDS fields.
-    """
-    if len(t.fields) > MOST_FIELDS:
-        raise UsageError(
-            f"{len(t.fields)} fields in one program, and messages between GPUs hold {MOST_FIELDS}; use fewer"
-        )
-    scope = CudaScope(t)
-    fields = list(enumerate((name, TYPES[field.dtype]) for name, field in t.fields.items()))
-    places, widths, members, loads, puts, reads, takes, given = [], [], [], [], [], [], [], []
-    for i, (name, kind) in fields:
-        asked = f"if (fields >> {i} & 1)"
-        places.append(f"{asked} c.at[{i}] = at, at += padded(stride * (i64)sizeof({kind}));")
-        widths.append(f"{asked} width += sizeof({kind});")
-        members.append(f"{kind} f{i};")
-        loads.append(f"{asked} r.f{i} = LOAD(env.f_{name} + v);")
-        puts.append(f"{asked} (({kind}*)c.at[{i}])[row] = r.f{i};")
-        reads.append(f"{asked} r.f{i} = FRESH(({kind}*)c.at[{i}] + row);")
-        takes.append(f"{asked} env.f_{name}[v] = r.f{i};")
-        if name in t.proposes:
-            proposal = to_stored(scope, name, f"p.p{t.proposes.index(name)}")
-            given.append(f"{asked} (({kind}*)c.at[{i}])[row] = {proposal};")
-    number = {name: (i, kind) for i, (name, kind) in fields}
-    proposed = ", ".join(
-        f"({WIDE['int' if kind not in ('float', 'double') else 'f32' if kind == 'float' else 'f64']})"
-        f"FRESH(({kind}*)c.at[{i}] + row)"
-        for i, kind in (number[name] for name in t.proposes)
-    )
-    return "\n\n".join(
-        [
-            f"struct Columns {{ char* at[{len(fields) + 1}]; }};",
-            _function("i64 padded(i64 size)", ["return (size + 7) & ~7ll;"]),
-            _function("i64 width_of(i64 fields, bool marked)", ["i64 width = marked;", *widths, "return width;"]),
-            "// One column a field, of ``stride`` rows each, then one of bytes: 1 if the vertex is active.",
-            _function("Columns columns(char* at, i64 fields, i64 stride)", [
-                "Columns c;", *places, f"c.at[{len(fields)}] = at;", "return c;"]),
-            _function("u8* marks_of(const Columns& c)", [f"return (u8*)c.at[{len(fields)}];"]),
-            "// A row in registers: several are loaded before the first is stored, so that loads overlap.",
-            f"struct Row {{ {' '.join(members)} }};",
-            _function("Row row_of(i64 fields, u32 v)", ["Row r;", *loads, "return r;"]),
-            _function("void put_row(const Columns& c, i64 fields, i64 row, const Row& r)", puts),
-            _function("Row row_in(const Columns& c, i64 fields, i64 row)", ["Row r;", *reads, "return r;"]),
-            _function("void put_proposal(const Columns& c, i64 fields, i64 row, const Proposal& p)", given),
-            _function("void take_row(i64 fields, u32 v, const Row& r)", takes),
-            _function("Proposal proposal_in(const Columns& c, i64 row)", [f"return {{{proposed}}};"]),
-        ]
-    ) + "\n"  # fmt: skip
-
-
-def _function(signature: str, lines: list[str]) -> str:
-    return "\n".join([f"DEVICE {signature} {{", *(f"    {line}" for line in lines), "}"])
+    return wire.GPU.bound(total, widths, max(min(total, most), MAILED))

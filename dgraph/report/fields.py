@@ -1,0 +1,167 @@
+"""Table of the fields of a report from which all outputs take their columns.
+
+A new field is the line that measures it and a row of :data:`FIELDS`. A rank measures by ``record.count(name, n)``,
+``with record(name):`` and ``record.describe("outcome", name=value)``, a round by ``rounds.extend(…, name=values)``.
+The text, the page, the Chrome trace and the comparison show the field as ``shown`` says. Lists and structures, such as
+``kernels`` and ``load``, are not in the table. ``tests/support/report_fields.py`` writes the rows into ``schema.json``
+and docs/guide/reports.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from dgraph.report.text_lines import count, durations, size
+
+SECONDS, BYTES, COUNT, TEXT = "s", "B", "", "text"
+"""Units."""
+
+RUN, RANK, ROUND, RANK_ROUND = "run", "rank", "round", "rank and round"
+"""One value for each of these. Its place in the report lies in the report itself, in an entry of ``ranks``, in an entry
+of ``rounds.kept``, and in ``rounds`` of an entry of ``ranks``."""
+
+SHOWN = {
+    RUN: ("text", "trace", "comparison", "drawn"),
+    RANK: ("text", "page", "trace", "comparison", "drawn"),
+    ROUND: ("text", "page", "trace", "drawn"),
+    RANK_ROUND: ("trace", "drawn"),
+}
+"""Outputs that can show a field. ``text`` is a line of facts (run; the page has these lines, too) or a column of the
+tables; ``page`` a column of its figures (rank) or a line where the pointer is (round); ``trace`` an argument of a span;
+``comparison`` a column; ``drawn`` a place with code of its own, such as the headline or a bar chart."""
+
+
+class Field(NamedTuple):
+    """One field.
+
+    Attributes:
+        name: heading of its columns.
+        unit: ``SECONDS``, ``BYTES``, ``COUNT`` or ``TEXT``.
+        per: ``RUN``, ``RANK``, ``ROUND`` or ``RANK_ROUND``.
+        place: keys that lead to it, separated by dots; of a list, its entries are summed.
+        made_by: file below ``dgraph`` that measures it.
+        meaning: phrase for the guide and the schema.
+        shown: outputs that show it, of ``SHOWN``.
+        inside: of a timer, ``run`` or ``rounds``: it is one of the terms that add up to this time, in the order of
+            the table. Empty: it overlaps others.
+        over_ranks: ``max`` or ``sum``: the value of a run in a comparison.
+        always: every report has it.
+    """
+
+    name: str
+    unit: str
+    per: str
+    place: str
+    made_by: str
+    meaning: str
+    shown: tuple[str, ...] = ()
+    inside: str = ""
+    over_ranks: str = "max"
+    always: bool = False
+
+
+def _phase(name: str, made_by: str, meaning: str, always: bool = True) -> Field:
+    return Field(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, ("text", "drawn"), "run", always=always)
+
+
+def _part(name: str, made_by: str, meaning: str, *shown: str) -> Field:
+    shown = ("text", "page", "drawn", *shown)
+    return Field(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, shown, "rounds", always=True)
+
+
+DRIVER, CONTEXT, PLACEMENT = "engine/rounds/driver.py", "engine/rounds/context.py", "engine/placement.py"
+RECORD, SERIES = "engine/rounds/record.py", "engine/rounds/round_series.py"
+HOST_EXCHANGE, GPU_FIGURES = "engine/sync/host_exchange.py", "backend/cuda/memory/memory_figures.py"
+
+FIELDS = (
+    Field("wall time", SECONDS, RUN, "wall_seconds", RECORD, "of the slowest rank, from its start to the report",
+          ("drawn",), always=True),
+    Field("rounds", COUNT, RUN, "rounds.count", SERIES, "number of rounds", ("drawn",), always=True),
+    Field("frontier", COUNT, RUN, "rounds.frontier_vertices", SERIES, "sum over all rounds", always=True),
+    Field("edges", COUNT, RUN, "rounds.frontier_edges", SERIES, "sum over all rounds", ("drawn",), always=True),
+    Field("masters", COUNT, RANK, "counts.masters", PLACEMENT, "vertices that the rank owns", ("text", "page")),
+    Field("mirrors", COUNT, RANK, "counts.mirrors", PLACEMENT, "copies of other ranks' vertices", ("text", "page")),
+    Field("edges", COUNT, RANK, "counts.edges", PLACEMENT, "local arcs", ("text", "page")),
+    _phase("load", PLACEMENT, "read or generated the graph"),
+    _phase("partition", PLACEMENT, "ran the policy"),
+    _phase("build", PLACEMENT, "built its part of the graph"),
+    _phase("prepare", CONTEXT, "uploaded to a GPU, built in-edges, allocated for a program", always=False),
+    _phase("compile", CONTEXT, "compiled or loaded machine code"),
+    _phase("init", DRIVER, "initialised programs"),
+    _part("compute", DRIVER, "worked on vertices and edges", "comparison"),
+    _part("pack", HOST_EXCHANGE, "wrote messages"),
+    _part("exchange", HOST_EXCHANGE, "only communicated; communication that computation hides is not counted"),
+    _part("unpack", HOST_EXCHANGE, "read messages"),
+    _part("idle", DRIVER, "waited for the slowest rank of the round"),
+    _phase("checkpoint", DRIVER, "wrote checkpoints", always=False),
+    _phase("validate", "run.py", "checked the answer", always=False),
+    _phase("output", "cli/solve.py", "wrote the answer"),
+    Field("solve", SECONDS, RANK, "seconds.solve", "run.py", "rounds, prepare, compile, init and checkpoint",
+          always=True),
+    Field("wall", SECONDS, RANK, "seconds.wall", RECORD, "the whole run", ("page", "drawn"), always=True),
+    Field("messages sent", COUNT, RANK, "sent.messages", HOST_EXCHANGE, "messages to a peer", ("text", "drawn"),
+          over_ranks="sum", always=True),
+    Field("bytes sent", BYTES, RANK, "sent.bytes", HOST_EXCHANGE, "bytes to a peer", ("text", "drawn", "comparison"),
+          over_ranks="sum", always=True),
+    Field("peak memory", BYTES, RANK, "peak_memory_bytes", RECORD, "largest resident size of the process",
+          ("text", "page", "drawn", "comparison"), always=True),
+    Field("planned memory", BYTES, RANK, "planned_memory_bytes", "cli/report.py",
+          "peak memory as planned; present with report --plan", ("drawn",)),
+    Field("GPU peak memory", BYTES, RANK, "gpu_memory.peak_bytes", GPU_FIGURES, "peak of the arrays",
+          ("text", "drawn")),
+    Field("GPU planned", BYTES, RANK, "gpu_memory.planned_bytes", GPU_FIGURES,
+          "peak_bytes as planned before the first allocation", ("text", "drawn")),
+    Field("round", COUNT, ROUND, "round", SERIES, "number of the round, from 1", ("text", "drawn"), always=True),
+    Field("direction", TEXT, ROUND, "direction", SERIES, "push or pull", ("text", "drawn", "trace"), always=True),
+    Field("frontier", COUNT, ROUND, "frontier_vertices", SERIES, "active vertices at the start of the round",
+          ("text", "drawn", "trace"), always=True),
+    Field("edges", COUNT, ROUND, "frontier_edges", SERIES, "out-edges of the active vertices",
+          ("text", "drawn", "trace"), always=True),
+    Field("time", SECONDS, ROUND, "seconds", SERIES, "on rank 0", ("text", "drawn"), always=True),
+    Field("schedule", TEXT, ROUND, "schedule", SERIES, "schedule of edges on the GPU of rank 0; absent without a GPU",
+          ("text", "drawn")),
+    Field("start", SECONDS, RANK_ROUND, "start", SERIES, "start of the round since the rank's start", ("drawn",),
+          always=True),
+    *(Field(name, SECONDS, RANK_ROUND, name, SERIES, "this part of the round", ("drawn",), always=True)
+      for name in ("compute", "pack", "exchange", "unpack", "idle")),
+    Field("hidden", SECONDS, RANK_ROUND, "hidden", SERIES, "communication that overlaps computing", ("drawn",)),
+    Field("fullest block", COUNT, RANK_ROUND, "fullest_block", SERIES,
+          "most edges of a thread block, with --record load", ("drawn",)),
+    Field("mean block", COUNT, RANK_ROUND, "mean_block", SERIES, "mean edges of a thread block, with --record load",
+          ("drawn",)),
+)  # fmt: skip
+
+
+def shown_in(output: str, per: str) -> list[Field]:
+    """Return the fields of a run, rank or round that ``output`` shows, in the order of the table."""
+    return [field for field in FIELDS if field.per == per and output in field.shown]
+
+
+def read(field: Field, entry: dict):
+    """Return a field of a run, rank or round; None where the report lacks it, such as one of an earlier version."""
+    value: Any = entry
+    for key in field.place.split("."):
+        if isinstance(value, list):
+            return sum(part.get(key, 0) for part in value)
+        value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            return None
+    return value
+
+
+def folded(field: Field, ranks: Sequence[dict]) -> float:
+    """Return the max or the sum of a field over ranks; a rank that lacks it has 0."""
+    values = [read(field, rank) or 0 for rank in ranks]
+    return sum(values) if field.over_ranks == "sum" else max(values)
+
+
+def texts(field: Field, values: Sequence) -> list[str]:
+    """Return values of a field as cells of one column; ``-`` for None."""
+    known = [0.0 if value is None else value for value in values]
+    if field.unit == SECONDS:
+        cells = durations(known)
+    else:
+        writers: dict[str, Callable[[Any], str]] = {BYTES: size, COUNT: count, TEXT: str}
+        cells = [writers[field.unit](value) for value in known]
+    return ["-" if value is None else cell for value, cell in zip(values, cells, strict=True)]
