@@ -235,7 +235,7 @@ def test_no_two_models_alike():
         name: np.concatenate([model(d, 5, 64, **model_options(MAPPED.get(name, {}))) for d in rounds])
         for name, model in MODELS.items()
     }
-    assert counts_of_models.keys() == SCHEDULES.keys()
+    assert counts_of_models.keys() == SCHEDULES.keys(), "write a model in tests/support/schedule_models"
     for name, one in counts_of_models.items():
         assert one.sum() == sum(d.sum() for d in rounds)
         for other, counts in counts_of_models.items():
