@@ -239,7 +239,7 @@ def _tables(t: Traced, chunks: int, size: int, mirrored: bool) -> Wanted:
     """Return the arrays in which rows of a row reducer are folded in chunks, and those that say which rows to fold."""
     if not t.row_reducer:
         return {}
-    own = {BEST: 8 * at.FOLD_CHUNK}  # not a constant of all kernels: ``fold_best.cuh`` has it
+    own = {BEST: 8 * control.FOLD_CHUNK}  # not a constant of all kernels: ``fold_best.cuh`` has it
     slots = (own.get(t.row_reducer) or getattr(control, f"{t.row_reducer.name.upper()}_SLOTS")) * chunks
     keys = slots if t.row_reducer is MODE else 0
     counted = size if falls_below_ceiling(t) and not mirrored else 0
