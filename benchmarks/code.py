@@ -36,12 +36,12 @@ SIGNATURE = re.compile(
 
 def measure(commits: str | None, folder: Path) -> None:
     """Count each of ``commits``, separated by commas, or the working tree, and write ``code.json`` and ``code.md``."""
-    rows = [{"commit": _short(commit)} | count(at(commit)) for commit in commits.split(",")] if commits else []
+    rows = [{"commit": _short(commit)} | count(files_at(commit)) for commit in commits.split(",")] if commits else []
     rows = rows or [{"commit": "working tree"} | count(here())]
     record.write(folder, "code", {"circumstances": record.circumstances(), "rows": rows}, _table(rows))
 
 
-def at(commit: str) -> dict[str, str]:
+def files_at(commit: str) -> dict[str, str]:
     """Return path → text of the files at a commit."""
     packed = subprocess.run(["git", "archive", commit], capture_output=True, cwd=ROOT, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -67,7 +67,7 @@ def count(all_files: dict[str, str]) -> dict[str, object]:
     files = product(all_files)
     lines = {name: code_lines(name, text) for name, text in files.items()}
     functions = {ending: [*_functions(files, ending)] for ending in (".py", ".cuh")}
-    python, cuda = (max(found, default=(0, "")) for found in functions.values())
+    python, cuda = (max(sizes, default=(0, "")) for sizes in functions.values())
     kernels = {name: text for name, text in files.items() if name.endswith(".cuh")}
     set_here = flags(files)
     ends = [name for name, text in files.items() if _ends_round(text)]
@@ -129,34 +129,34 @@ def _lines_of_python(text: str) -> set[int]:
     }
     skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found = {line for t in tokens if t.type not in skipped for line in range(t.start[0], t.end[0] + 1)}
-    return found - alone
+    coded = {line for t in tokens if t.type not in skipped for line in range(t.start[0], t.end[0] + 1)}
+    return coded - alone
 
 
 def flags(files: dict[str, str]) -> set[str]:
     """Return the macros that the generator of CUDA text sets for a program or a variant of a module."""
-    found: set[str] = set()
+    names: set[str] = set()
     for name, text in files.items():
         if not name.startswith(BACKEND) or not name.endswith(GENERATORS + PROPERTIES):
             continue
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Dict):
                 keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
-                found |= {key for key in keys if isinstance(key, str) and re.fullmatch(r"[A-Z][A-Z_]+", key)}
+                names |= {key for key in keys if isinstance(key, str) and re.fullmatch(r"[A-Z][A-Z_]+", key)}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= set(re.findall(r"#define ([A-Z][A-Z_]+)", node.value))
+                names |= set(re.findall(r"#define ([A-Z][A-Z_]+)", node.value))
     used = "\n".join(text for name, text in files.items() if name.endswith(".cuh"))
-    return {name for name in found if not BOUND.match(name) and re.search(rf"\b{name}\b", used)}
+    return {name for name in names if not BOUND.match(name) and re.search(rf"\b{name}\b", used)}
 
 
 def derived(kernels: dict[str, str], set_here: set[str]) -> set[str]:
     """Return the macros without arguments that kernels define by flags, directly or through another."""
     defined = [pair for text in kernels.values() for pair in re.findall(r"^#define (\w+) (.+)$", text, re.MULTILINE)]
-    known, found = set(set_here), set[str]()
-    while new := {name for name, value in defined if name not in known and known & set(re.findall(r"\w+", value))}:
-        known |= new
-        found |= new
-    return found
+    bases, macros = set(set_here), set[str]()
+    while new := {name for name, value in defined if name not in bases and bases & set(re.findall(r"\w+", value))}:
+        bases |= new
+        macros |= new
+    return macros
 
 
 def _ends_round(text: str) -> bool:
@@ -181,13 +181,13 @@ def _functions(files: dict[str, str], ending: str) -> Iterator[tuple[int, str]]:
             yield code_lines(name, body), f"{name}:{named[1] if named else '?'}"
 
 
-def _closed(text: str, at: int) -> int:
-    """Return the position behind the brace that closes the one before ``at``."""
+def _closed(text: str, position: int) -> int:
+    """Return the position behind the brace that closes the one before ``position``."""
     depth = 1
-    while depth and at < len(text):
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        at += 1
-    return at
+    while depth and position < len(text):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        position += 1
+    return position
 
 
 def _is_read(name: str) -> bool:

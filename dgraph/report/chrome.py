@@ -52,26 +52,26 @@ def events(report: dict) -> Iterator[dict]:
         hidden = columns.get(HIDDEN, ())
         if hidden:
             yield {"ph": "M", "name": "thread_name", "pid": number, "tid": 1, "args": {"name": "hidden exchange"}}
-        for at, (row, start) in enumerate(zip(kept, columns["start"], strict=False)):
-            parts = [(name, columns[name][at]) for name in PARTS]
-            facts = _facts(row, ROUND) | _facts({name: column[at] for name, column in columns.items()}, RANK_ROUND)
+        for i, (row, start) in enumerate(zip(kept, columns["start"], strict=False)):
+            parts = [(name, columns[name][i]) for name in PARTS]
+            facts = _facts(row, ROUND) | _facts({name: column[i] for name, column in columns.items()}, RANK_ROUND)
             whole = sum(seconds for _, seconds in parts)
             schedule = f" {row['schedule']}" if "schedule" in row else ""
             yield _span(number, f"round {row['round']} {row['direction']}{schedule}", shift + start, whole, facts)
-            if columns.get("mean_block", (0,) * len(kept))[at]:
-                uneven = {"max/mean": round(columns["fullest_block"][at] / columns["mean_block"][at], 3)}
-                moment = round((shift + columns["start"][at]) * 1e6, 3)
+            if columns.get("mean_block", (0,) * len(kept))[i]:
+                uneven = {"max/mean": round(columns["fullest_block"][i] / columns["mean_block"][i], 3)}
+                moment = round((shift + columns["start"][i]) * 1e6, 3)
                 yield {"ph": "C", "name": "thread blocks", "pid": number, "ts": moment, "args": uneven}
-            if hidden and hidden[at]:
-                beside = min(hidden[at], columns["compute"][at])
-                yield _span(number, HIDDEN, shift + start + columns["compute"][at] - beside, beside, {}, track=1)
+            if hidden and hidden[i]:
+                beside = min(hidden[i], columns["compute"][i])
+                yield _span(number, HIDDEN, shift + start + columns["compute"][i] - beside, beside, {}, track=1)
             for name, seconds in parts:
                 if seconds:
                     yield _span(number, name, shift + start, seconds, {})
                     start += seconds
             if number == 0:
                 shown = {"vertices": row["frontier_vertices"]}
-                moment = round((shift + columns["start"][at]) * 1e6, 3)
+                moment = round((shift + columns["start"][i]) * 1e6, 3)
                 yield {"ph": "C", "name": "frontier", "pid": 0, "ts": moment, "args": shown}
 
 

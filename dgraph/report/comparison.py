@@ -74,7 +74,7 @@ def compare(reports: Sequence[dict]) -> list[Row]:
     rows = []
     for report, problem in zip(reports, problems, strict=True):
         first = min(
-            (other for other, known in zip(reports, problems, strict=True) if known == problem),
+            (other for other, other_problem in zip(reports, problems, strict=True) if other_problem == problem),
             key=lambda other: (len(other["ranks"]), solving(other)),
         )
         ranks, seconds = len(report["ranks"]), solving(report)

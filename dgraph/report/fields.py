@@ -158,10 +158,10 @@ def folded(field: Field, ranks: Sequence[dict]) -> float:
 
 def texts(field: Field, values: Sequence) -> list[str]:
     """Return values of a field as cells of one column; ``-`` for None."""
-    known = [0.0 if value is None else value for value in values]
+    numbers = [0.0 if value is None else value for value in values]
     if field.unit == SECONDS:
-        cells = durations(known)
+        cells = durations(numbers)
     else:
         writers: dict[str, Callable[[Any], str]] = {BYTES: size, COUNT: count, TEXT: str}
-        cells = [writers[field.unit](value) for value in known]
+        cells = [writers[field.unit](value) for value in numbers]
     return ["-" if value is None else cell for value, cell in zip(values, cells, strict=True)]

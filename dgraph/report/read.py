@@ -35,14 +35,14 @@ def read(path: str | os.PathLike, note: Callable[[str], None] | None = None) -> 
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not a report: it is not text") from error
     try:
-        found = [(1, json.loads(text))]
+        numbered = [(1, json.loads(text))]
     except json.JSONDecodeError:
-        found = [
+        numbered = [
             (number, _line(path, number, line)) for number, line in enumerate(text.splitlines(), 1) if line.strip()
         ]
-    if not found:
+    if not numbered:
         raise DataError(f"{path} is empty; give a file that --report wrote")
-    return [_checked(f"{path}:{number}", value, note) for number, value in found]
+    return [_checked(f"{path}:{number}", value, note) for number, value in numbered]
 
 
 def _line(path: Path, number: int, line: str):

@@ -19,7 +19,7 @@ def write(report: dict, path: str | os.PathLike) -> None:
     Raises:
         OutputError: the file cannot be written; no partial file remains.
     """
-    text = COLUMN.sub(lambda found: "".join(found[0].split()), json.dumps(report, indent=1))
+    text = COLUMN.sub(lambda match: "".join(match[0].split()), json.dumps(report, indent=1))
     replacing(path, f"{text}\n".encode(), "--report")
 
 

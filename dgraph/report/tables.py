@@ -176,8 +176,8 @@ def _machine(report: dict, choices: dict[str, dict]) -> Iterator[tuple[str, str]
         yield "backend", _choice(backend | {"taken": backend["taken"] + kind})
     if "gpus" in choices and len(ranks) > 1:
         yield "gpus", _choice(choices["gpus"])
-    each = " each" if len(ranks) > 1 else ""
-    work = f", {threads['taken']} thread{'s'[: threads['taken'] != '1']}{each}" if threads and not on_gpus else ""
+    suffix = " each" if len(ranks) > 1 else ""
+    work = f", {threads['taken']} thread{'s'[: threads['taken'] != '1']}{suffix}" if threads and not on_gpus else ""
     if len(hosts) == 1:
         place = f"{hosts[0]['host']} ({_cores(hosts[0])})"
         yield "ranks", f"{len(ranks)} on {place}{work}; peak memory {size(hosts[0]['peak_memory_bytes'])}"
@@ -207,9 +207,9 @@ def _named(ranks: Sequence[int]) -> str:
 
 def _time_line(report: dict) -> str:
     """Return the wall time and its phases, averaged over ranks; the largest with its share."""
-    found = means(report)
-    shown = {name: found[name] for name in BEFORE} | {"rounds": sum(found[name] for name in PARTS)}
-    shown |= {name: found[name] for name in (*AFTER, "other")}
+    spent = means(report)
+    shown = {name: spent[name] for name in BEFORE} | {"rounds": sum(spent[name] for name in PARTS)}
+    shown |= {name: spent[name] for name in (*AFTER, "other")}
     whole, largest = sum(shown.values()), max(shown, key=shown.__getitem__)
     phases = [
         f"{name} {duration(seconds)}" + (f" ({seconds / whole:.0%})" if name == largest and whole else "")

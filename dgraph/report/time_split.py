@@ -18,8 +18,8 @@ def split(rank: dict) -> dict[str, float]:
 
     ``other`` is the time that no timer saw.
     """
-    found = {name: rank["seconds"].get(name, 0.0) for name in NAMES[:-1]}
-    return found | {"other": max(rank["seconds"]["wall"] - sum(found.values()), 0.0)}
+    spent = {name: rank["seconds"].get(name, 0.0) for name in NAMES[:-1]}
+    return spent | {"other": max(rank["seconds"]["wall"] - sum(spent.values()), 0.0)}
 
 
 def in_rounds(rank: dict) -> float:

@@ -62,33 +62,33 @@ def _lines(report: dict, start: str, term: Term, whole: float, of: str) -> list[
 
 def _phases(report: dict) -> list[Term]:
     """Return the terms outside the rounds."""
-    found = means(report)
+    spent = means(report)
     own = ("load", *CONSTRUCTION, *PARTS, "checkpoint", "validate", "output")
-    start = {name: seconds for name, seconds in found.items() if name not in own}
+    start = {name: seconds for name, seconds in spent.items() if name not in own}
     most = max(start, key=start.__getitem__)
     return [
         Term("start-up", sum(start.values()), f"{most} took {duration(start[most])}"),
-        Term("load", found["load"]),
-        Term("graph construction", sum(found[name] for name in CONSTRUCTION), _listed(found, CONSTRUCTION)),
-        Term("checkpoints", found["checkpoint"]),
-        Term("validation", found["validate"]),
-        Term("output", found["output"]),
+        Term("load", spent["load"]),
+        Term("graph construction", sum(spent[name] for name in CONSTRUCTION), _listed(spent, CONSTRUCTION)),
+        Term("checkpoints", spent["checkpoint"]),
+        Term("validation", spent["validate"]),
+        Term("output", spent["output"]),
     ]
 
 
 def _rounds(report: dict) -> list[Term]:
     """Return compute, imbalance, exchange and idle; their sum is the mean time in rounds."""
     ranks = report["ranks"]
-    total, found = mean([in_rounds(rank) for rank in ranks]), means(report)
-    excess = min(_excess(ranks, found["compute"]), total - found["compute"])
-    idle = max(found["idle"] - excess, 0.0)
+    total, spent = mean([in_rounds(rank) for rank in ranks]), means(report)
+    excess = min(_excess(ranks, spent["compute"]), total - spent["compute"])
+    idle = max(spent["idle"] - excess, 0.0)
     count = max(report["rounds"]["count"], 1)
     edges = report["rounds"]["frontier_edges"]
-    pace = f"{_rate(edges / found['compute'])} edges/s" if found["compute"] and edges else ""
+    pace = f"{_rate(edges / spent['compute'])} edges/s" if spent["compute"] and edges else ""
     return [
-        Term("compute", found["compute"], pace),
+        Term("compute", spent["compute"], pace),
         Term("imbalance", excess, _uneven(ranks)),
-        Term("exchange", max(total - found["compute"] - excess - idle, 0.0), _messages(ranks)),
+        Term("exchange", max(total - spent["compute"] - excess - idle, 0.0), _messages(ranks)),
         Term("idle", idle, f"{report['rounds']['count']:,} rounds of {duration(total / count)}"),
     ]
 
@@ -127,8 +127,8 @@ def _messages(ranks: list[dict]) -> str:
     return f"{messages:,} messages of {size(volume / messages)} on average" if messages else ""
 
 
-def _listed(found: dict[str, float], names: tuple[str, ...]) -> str:
-    return ", ".join(f"{name} {duration(found[name])}" for name in names if found[name])
+def _listed(spent: dict[str, float], names: tuple[str, ...]) -> str:
+    return ", ".join(f"{name} {duration(spent[name])}" for name in names if spent[name])
 
 
 def _choice(report: dict, what: str) -> str:
@@ -154,8 +154,8 @@ def _shared_cores(report: dict) -> str:
 
 def _starting(report: dict) -> str:
     name = report["algorithm"].get("name", "")
-    found = means(report)
-    if found["compile"] >= max(found["init"], found["other"]):
+    spent = means(report)
+    if spent["compile"] >= max(spent["init"], spent["other"]):
         from dgraph.algorithms import ALGORITHMS  # imported late: --help imports this module
 
         words = f"python -m dgraph warmup {name if name in ALGORITHMS else ''}".rstrip()

@@ -39,16 +39,16 @@ def test_docstrings_comments_and_blank_lines_are_no_code():
 def test_figures_of_a_small_backend():
     folder = "dgraph/backend/cuda"
     files = {f"{folder}/codegen/module_text.py": GENERATOR, f"{folder}/a.cuh": KERNELS, "partitioning/b.py": PYTHON}
-    found = code.count(files)
+    figures = code.count(files)
     assert code.flags(files) == {"FLAG", "OTHER"}
-    assert found["flags of the CUDA text"] == 2
-    assert found["macros derived from flags"] == 2
-    assert found["code lines of the backend"] + 4 == found["code lines of the whole"]
-    assert found["files that end a round on GPUs"] == 1
-    assert found["uses of the round's state by position"] == 1
-    assert found["longest function in CUDA"] == f"6 ({folder}/a.cuh:rounds)"
-    assert found["longest function in Python"] == "4 (partitioning/b.py:f)"
-    assert found["files above 400 lines"] == 0
+    assert figures["flags of the CUDA text"] == 2
+    assert figures["macros derived from flags"] == 2
+    assert figures["code lines of the backend"] + 4 == figures["code lines of the whole"]
+    assert figures["files that end a round on GPUs"] == 1
+    assert figures["uses of the round's state by position"] == 1
+    assert figures["longest function in CUDA"] == f"6 ({folder}/a.cuh:rounds)"
+    assert figures["longest function in Python"] == "4 (partitioning/b.py:f)"
+    assert figures["files above 400 lines"] == 0
 
 
 SETTINGS = """

@@ -74,7 +74,7 @@ def name(path):
     return str(path.relative_to(ROOT))
 
 
-def found(pattern, paths=TEXTS):
+def uses(pattern, paths=TEXTS):
     return [pytest.param(hit, id=f"{path.stem}: {hit}") for path in paths for hit in pattern.findall(path.read_text())]
 
 
@@ -89,7 +89,7 @@ def anchors(path):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("line", [param for param in found(COMMAND) if not re.search("…|NAME|MODULE", param.values[0])])
+@pytest.mark.parametrize("line", [param for param in uses(COMMAND) if not re.search("…|NAME|MODULE", param.values[0])])
 def test_command_lines_parse(line, tmp_path, monkeypatch):
     """Check that options and names are known; files may be missing."""
     monkeypatch.chdir(tmp_path)
@@ -103,7 +103,7 @@ def test_command_lines_parse(line, tmp_path, monkeypatch):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("line", [param for param in found(PARTITIONING) if not re.search("…|GRAPH", param.values[0])])
+@pytest.mark.parametrize("line", [param for param in uses(PARTITIONING) if not re.search("…|GRAPH", param.values[0])])
 def test_partitioning_command_lines_parse(line):
     partitioning_command._parser().parsed(shlex.split(line))
 
@@ -206,8 +206,8 @@ def test_a_page_says_for_whom_it_is(path):
 
 
 def public(cls):
-    names = {each for base in cls.__mro__ if base is not object for each in vars(base)}
-    return {each for each in names if not each.startswith("_")}
+    names = {member for base in cls.__mro__ if base is not object for member in vars(base)}
+    return {member for member in names if not member.startswith("_")}
 
 
 def variants(algorithm):
@@ -283,9 +283,9 @@ def unknown_files(text, home, tree):
     files, folders, names = places(tuple(tree))
     beside = names.get(home, set())
     named = set(MENTION.findall(text)) - beside - PLACEHOLDERS
-    wrong = [each for each in named if sum(file.endswith(f"/{each.removeprefix('../')}") for file in files) != 1]
-    named = {each.rstrip("/") for each in FOLDER.findall(text)}
-    wrong += [each for each in named if not any(folder.endswith(f"/{each}") for folder in folders)]
+    wrong = [path for path in named if sum(file.endswith(f"/{path.removeprefix('../')}") for file in files) != 1]
+    named = {folder.rstrip("/") for folder in FOLDER.findall(text)}
+    wrong += [path for path in named if not any(folder.endswith(f"/{path}") for folder in folders)]
     return sorted(wrong)
 
 
@@ -304,8 +304,8 @@ def _folders(names):
 
 def checkout():
     tops = ("dgraph", "partitioning", "launch", "tests", "benchmarks", "examples", "docs", "docker")
-    found = (path for top in tops for path in (ROOT / top).rglob("*") if path.is_file())
-    return [path.relative_to(ROOT) for path in found if "__pycache__" not in path.parts]
+    paths = (path for top in tops for path in (ROOT / top).rglob("*") if path.is_file())
+    return [path.relative_to(ROOT) for path in paths if "__pycache__" not in path.parts]
 
 
 def sources():
@@ -395,7 +395,7 @@ def test_nothing_installs_another_projects_distribution():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "refused"),
     [
         ("pip install '{}[cuda13]'", True),
         ("pip install {} into this environment", True),
@@ -406,5 +406,5 @@ def test_nothing_installs_another_projects_distribution():
         ("pip install . && python -m {}", False),
     ],
 )
-def test_another_projects_distribution_is_found(text, found):
-    assert bool(ANOTHERS.search(text.format("dgraph"))) == found
+def test_another_projects_distribution_is_found(text, refused):
+    assert bool(ANOTHERS.search(text.format("dgraph"))) == refused

@@ -23,8 +23,8 @@ FOUND_BY_FOLDER = {"__init__.py", "__main__.py", "base.py", "register.py"}
 
 def files(root, *names):
     """Return the files of packages, without caches."""
-    found = (path for top in names for path in sorted((root / top).rglob("*")) if path.is_file())
-    return [path for path in found if "__pycache__" not in path.parts]
+    paths = (path for top in names for path in sorted((root / top).rglob("*")) if path.is_file())
+    return [path for path in paths if "__pycache__" not in path.parts]
 
 
 def by_folder(root, *names):
@@ -37,17 +37,17 @@ def by_folder(root, *names):
 
 def modules(root, *names):
     """Return dotted name → file of every module."""
-    found = {}
+    by_name = {}
     for top in names:
         for path in (root / top).rglob("*.py"):
             parts = path.relative_to(root).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            by_name[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return by_name
 
 
-def imports(name, known):
+def imports(name, by_name):
     """Return the known modules that a module imports, anywhere in its file."""
-    path = known[name]
+    path = by_name[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     dotted = []
     for node in ast.walk(ast.parse(path.read_text())):
@@ -63,29 +63,29 @@ def imports(name, known):
                 args=[ast.Constant(value=str(target)), *_],
             ):
                 dotted.append(package + target if target.startswith(".") else target)
-    return {module for each in dotted if (module := nearest(each, known))} - {name}
+    return {module for imported in dotted if (module := nearest(imported, by_name))} - {name}
 
 
-def nearest(dotted, known):
+def nearest(dotted, names):
     """Return the known module that a dotted name names or lies in, or ""."""
-    while dotted and dotted not in known:
+    while dotted and dotted not in names:
         dotted = dotted.rpartition(".")[0]
     return dotted
 
 
 def graph_of_imports(root, *names):
-    known = modules(root, *names)
-    return {name: imports(name, known) for name in known}
+    by_name = modules(root, *names)
+    return {name: imports(name, by_name) for name in by_name}
 
 
 def reachable(graph, start):
     """Return the modules that ``start`` imports directly or indirectly; itself only if it is on a cycle."""
-    found, waiting = set(), [start]
+    reached, waiting = set(), [start]
     while waiting:
-        for module in graph[waiting.pop()] - found:
-            found.add(module)
+        for module in graph[waiting.pop()] - reached:
+            reached.add(module)
             waiting.append(module)
-    return found
+    return reached
 
 
 def cycles(graph):

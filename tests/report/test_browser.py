@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from test_page import made, recorded, timed
+from test_page import recorded, run_report, timed
 
 from dgraph.engine.rounds.round_series import PARTS
 from dgraph.report import write_page
@@ -78,7 +78,7 @@ PART_COLOURS = {"compute": "#4477aa", "pack": "#66ccee", "exchange": "#ee6677", 
 
 @pytest.mark.starts_children
 def test_a_browser_draws_every_figure(browser, tmp_path):
-    report = made(4, 30, name="rmat:16")
+    report = run_report(4, 30, name="rmat:16")
     write_page([report], tmp_path / "run.html")
     document, picture = browser(tmp_path / "run.html")
     assert 'data-drawn="yes"' in document
@@ -104,7 +104,7 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
 @pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
-    write_page([recorded(made(2, 9))], tmp_path / "gpu.html")
+    write_page([recorded(run_report(2, 9))], tmp_path / "gpu.html")
     document, picture = browser(tmp_path / "gpu.html", height=2600)
     for title in ("Load by thread block", "GPU kernels, by rank", "GPU peak memory, by rank"):
         assert f"<h2>{title}</h2>" in document
@@ -125,7 +125,7 @@ def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
     assert "Strong scaling" in document
     assert document.count("<circle") == 3
     assert "1: 1 ranks" in document
-    write_page([made(64, 1000)], tmp_path / "many.html")
+    write_page([run_report(64, 1000)], tmp_path / "many.html")
     document, _ = browser(tmp_path / "many.html")
     assert 'data-drawn="yes"' in document
     assert document.count("<rect") > 1000

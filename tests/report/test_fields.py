@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import report_fields
 from report_schema import SCHEMA, violations
-from test_page import made, recorded
+from test_page import recorded, run_report
 
 import dgraph
 from dgraph.engine.rounds import round_series
@@ -52,7 +52,7 @@ def test_a_row_is_possible_measured_and_in_the_report(field):
     }
     last = field.place.rpartition(".")[2]
     assert last in words | {"bytes", "messages"} | set(PARTS), f"{field.made_by} does not name {last}"
-    for report in (made(), recorded(made())):
+    for report in (run_report(), recorded(run_report())):
         values = [read(field, entry) for entry in entries(report, field.per)]
         assert not field.always or None not in values
         assert len(texts(field, values)) == len(values)
@@ -74,7 +74,7 @@ def test_the_schema_and_the_guide_are_those_of_the_table():
 
 def test_a_report_without_a_field_is_still_read():
     """An earlier version of dgraph did not measure it."""
-    report = made()
+    report = run_report()
     for rank in report["ranks"]:
         rank["counts"] = {}
     (field,) = (field for field in FIELDS if field.place == "counts.masters")

@@ -34,7 +34,7 @@ from dgraph.report.page.page import profile
 MEGABYTE = 1 << 20
 
 
-def made(ranks=4, rounds=6, seed=1, **graph):
+def run_report(ranks=4, rounds=6, seed=1, **graph):
     """Return a made-up report of several ranks with different figures and every key."""
     draw = np.random.default_rng(seed)
     report = sample(SerialComm()).collect()
@@ -96,8 +96,8 @@ def recorded(report, blocks=1056, seed=3):
 
 
 def test_what_is_put_together_fits_the_schema():
-    assert list(violations(made(), SCHEMA)) == []
-    assert list(violations(recorded(made()), SCHEMA)) == []
+    assert list(violations(run_report(), SCHEMA)) == []
+    assert list(violations(recorded(run_report()), SCHEMA)) == []
 
 
 # rounds on each rank
@@ -144,7 +144,7 @@ def test_of_many_ranks_fewer_rounds_are_kept():
 
 
 def test_a_report_is_read_as_it_was_written(tmp_path, capsys):
-    reports = [made(seed=seed) for seed in (1, 2)]
+    reports = [run_report(seed=seed) for seed in (1, 2)]
     write(reports[0], tmp_path / "run.json")
     assert read(tmp_path / "run.json") == reports[:1]
     (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, reports)))
@@ -152,7 +152,7 @@ def test_a_report_is_read_as_it_was_written(tmp_path, capsys):
 
 
 def test_columns_of_numbers_stand_on_one_line_and_nothing_else_changes(tmp_path):
-    report = made() | {"command": ["[1, 2]", "a\n[3,\n 4]"]}
+    report = run_report() | {"command": ["[1, 2]", "a\n[3,\n 4]"]}
     write(report, tmp_path / "run.json")
     text = (tmp_path / "run.json").read_text()
     assert json.loads(text) == report
@@ -189,27 +189,27 @@ def first_version(report):
 
 
 def test_a_report_of_version_1_is_upgraded_with_a_note(tmp_path, capsys):
-    report = made()
+    report = run_report()
     report["imbalance"] = {"idle": report["imbalance"]["idle"]}
     write(first_version(report), tmp_path / "old.json")
     notes = []
-    (found,) = read(tmp_path / "old.json", notes.append)
+    (upgraded,) = read(tmp_path / "old.json", notes.append)
     for name in ("heaviest", "last"):
         del report["rounds"][name]
-    assert found == report
-    assert list(violations(found, SCHEMA)) == []
+    assert upgraded == report
+    assert list(violations(upgraded, SCHEMA)) == []
     (note,) = notes
     assert "old.json:1: a report of version 1 was read as version 2: its timer agree is idle" in note
     assert read(tmp_path / "old.json") == [report], "without a note"
     assert main(["report", str(tmp_path / "old.json")]) == 0
     assert "version 1 was read as version 2" in capsys.readouterr().err
-    write(made(), tmp_path / "new.json")
+    write(run_report(), tmp_path / "new.json")
     assert read(tmp_path / "new.json", notes.append)
     assert len(notes) == 1
 
 
 def test_a_report_without_ranks_or_file_is_refused(tmp_path):
-    write(made() | {"ranks": []}, tmp_path / "bad.json")
+    write(run_report() | {"ranks": []}, tmp_path / "bad.json")
     with pytest.raises(DataError, match="no ranks"):
         read(tmp_path / "bad.json")
     with pytest.raises(OutputError, match=r"none\.json cannot be read: No such file"):
@@ -220,7 +220,7 @@ def test_a_report_without_ranks_or_file_is_refused(tmp_path):
 
 
 def timed(ranks, seconds, compute, **graph):
-    report = made(ranks, **graph)
+    report = run_report(ranks, **graph)
     for rank in report["ranks"]:
         rank["seconds"] |= {"solve": seconds + 0.5, "compile": 0.5, "compute": compute * (1 + rank["rank"] % 2) / 2}
     return report
@@ -242,7 +242,7 @@ def test_speedup_is_against_the_fewest_ranks_on_the_same_problem():
 
 
 def test_other_parameters_are_another_problem():
-    runs = [made(), made()]
+    runs = [run_report(), run_report()]
     runs[1]["algorithm"] = runs[1]["algorithm"] | {"parameters": {"source": 4}}
     assert [row.group for row in compare(runs)] == [0, 1]
 
@@ -252,8 +252,8 @@ def test_other_parameters_are_another_problem():
 
 @pytest.mark.parametrize(("ranks", "rounds"), [(64, 1000), (1, 1024), (300, 256)])
 def test_the_page_stays_below_a_megabyte(ranks, rounds):
-    assert len(page([made(ranks, rounds)]).encode()) < MEGABYTE
-    assert len(page([recorded(made(ranks, rounds))]).encode()) < MEGABYTE
+    assert len(page([run_report(ranks, rounds)]).encode()) < MEGABYTE
+    assert len(page([recorded(run_report(ranks, rounds))]).encode()) < MEGABYTE
 
 
 def test_of_many_thread_blocks_the_fullest_of_neighbours_is_drawn():
@@ -266,7 +266,7 @@ def test_of_many_thread_blocks_the_fullest_of_neighbours_is_drawn():
 
 
 def test_the_page_holds_the_verdict_and_the_headline():
-    report = made()
+    report = run_report()
     data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page([report])).group(1))
     (run,) = data["runs"]
     assert run["verdict"] == verdict(report)
@@ -288,7 +288,7 @@ def test_parts_have_one_name_in_python_and_on_the_page(script):
 
 
 def test_the_page_asks_the_network_for_nothing():
-    text = page([made()])
+    text = page([run_report()])
     assert "default-src 'none'" in text
     outside = [word for word in re.findall(r"\b(?:https?:)?//[\w.]+", text) if word != "http://www.w3.org"]
     assert outside == []
@@ -296,7 +296,7 @@ def test_the_page_asks_the_network_for_nothing():
 
 
 def test_names_cannot_leave_their_place():
-    report = made(name="</script><script>document.title='broken'</script>{{SCRIPT}}")
+    report = run_report(name="</script><script>document.title='broken'</script>{{SCRIPT}}")
     text = page([report])
     assert text.count("<script") == 2
     assert "script&gt;{{SCRIPT}}" in re.search(r"<title>(.*?)</title>", text).group(1)
@@ -304,11 +304,11 @@ def test_names_cannot_leave_their_place():
 
 def test_a_page_that_cannot_be_written_says_so(tmp_path):
     with pytest.raises(OutputError, match=r"cannot be written: No such file.*choose another --html"):
-        write_page([made()], tmp_path / "none" / "page.html")
+        write_page([run_report()], tmp_path / "none" / "page.html")
 
 
 def test_a_trace_has_every_rank_and_its_spans_nest(tmp_path):
-    report = made(3, 5)
+    report = run_report(3, 5)
     write_trace(report, tmp_path / "run.json.gz")
     events = json.loads(gzip.decompress((tmp_path / "run.json.gz").read_bytes()))["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
@@ -335,7 +335,7 @@ def test_a_trace_has_every_rank_and_its_spans_nest(tmp_path):
 
 
 def test_a_trace_says_the_schedule_and_how_even_blocks_were(tmp_path):
-    report = recorded(made(2, 5))
+    report = recorded(run_report(2, 5))
     write_trace(report, tmp_path / "run.json")
     events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
     assert any(event["name"] == "round 3 push alb" for event in events)
@@ -346,7 +346,7 @@ def test_a_trace_says_the_schedule_and_how_even_blocks_were(tmp_path):
 
 
 def test_a_trace_shows_messages_beside_the_edges_that_hide_them(tmp_path):
-    report = made(2, 3)
+    report = run_report(2, 3)
     columns = report["ranks"][1]["rounds"]
     hidden = [seconds / 2 for seconds in columns["compute"]]
     columns["hidden"] = [hidden[0], 0.0, hidden[2]]
@@ -365,7 +365,7 @@ def test_a_trace_shows_messages_beside_the_edges_that_hide_them(tmp_path):
 
 def test_the_command_writes_all_faces(tmp_path, capsys):
     for seed in (1, 2):
-        write(made(seed, seed=seed), tmp_path / f"{seed}.json")
+        write(run_report(seed, seed=seed), tmp_path / f"{seed}.json")
     one, two = (str(tmp_path / f"{seed}.json") for seed in (1, 2))
     html, trace = tmp_path / "page.html", tmp_path / "trace.json"
     assert main(["report", one, "--html", str(html), "--trace", str(trace)]) == 0

@@ -47,9 +47,9 @@ def test_edges_of_every_round_are_counted_once():
     assert load["rounds"][0]["edges"] == 300
     columns = rank["rounds"]
     for row in load["rounds"]:
-        at = [one["round"] for one in kept].index(row["round"])
-        assert columns["fullest_block"][at] == row["block"]["max"]
-        assert columns["mean_block"][at] * load["blocks"] == pytest.approx(row["edges"], abs=0.01)
+        i = [one["round"] for one in kept].index(row["round"])
+        assert columns["fullest_block"][i] == row["block"]["max"]
+        assert columns["mean_block"][i] * load["blocks"] == pytest.approx(row["edges"], abs=0.01)
     # a vertex of 300 edges is large: one block of 64 threads walks all of them, every thread 4 or 5
     first = load["rounds"][0]
     assert sorted(first["by_block"]["edges"]) == [0, 300]
@@ -124,9 +124,9 @@ def test_machine_code_is_the_same_where_nothing_is_recorded():
 
 @needs_compiler
 def test_ranges_nest_and_name_phases_and_rounds():
-    made = backend(schedule="alb", ranges=True)
-    flat_run("bfs", hub(), source=0, backend=made, direction="push")
-    names, depth = made.device.ranges, 0
+    engine = backend(schedule="alb", ranges=True)
+    flat_run("bfs", hub(), source=0, backend=engine, direction="push")
+    names, depth = engine.device.ranges, 0
     assert {"solve", "compute", "from round 1"} <= set(names)
     for name in names:
         depth += 1 if name else -1

@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.mpi, needs_compiler]
 
 def test_every_rank_counts_its_own_edges():
     graph = Graph.load("rmat:8")
-    made = backend(schedule="twc", record=True, timed=True)
+    engine = backend(schedule="twc", record=True, timed=True)
     report = flat_run(
-        "bfs", graph, source=graph.hub(), backend=made, direction="push", return_predecessors=False,
+        "bfs", graph, source=graph.hub(), backend=engine, direction="push", return_predecessors=False,
         allow_gpu_sharing=True,
     ).report  # fmt: skip
     assert list(violations(report, SCHEMA)) == []

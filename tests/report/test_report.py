@@ -111,17 +111,17 @@ def test_the_headline_is_one_line_and_facts_follow_in_order(capsys):
         "sssp on rmat:16 (65,536 vertices, 1,048,576 edges): NOT CONVERGED (max_iter 2) after 2 rounds in "
         f"{durations([sum(report['ranks'][0]['seconds'][part] for part in round_series.PARTS)])[0]} on 1 rank"
     )
-    known = facts(report)
-    labels = [label for label, _ in known]
+    rows = facts(report)
+    labels = [label for label, _ in rows]
     assert labels == ["summary", "ranks", "time", "graph", "direction", "warning"], "policy: no choice on one rank"
-    found = dict(known)
-    assert found["summary"] == "reached 45,001, sum 1.5"
-    assert found["ranks"].startswith(f"1 on {report['hosts'][0]['host']} ({os.cpu_count()} core")
-    assert found["graph"] == "directed; weights int32 (used); fingerprint 0123456789abcdef"
-    assert found["direction"] == "1 push, 1 pull"
-    assert found["warning"] == "threads were clamped"
+    by_label = dict(rows)
+    assert by_label["summary"] == "reached 45,001, sum 1.5"
+    assert by_label["ranks"].startswith(f"1 on {report['hosts'][0]['host']} ({os.cpu_count()} core")
+    assert by_label["graph"] == "directed; weights int32 (used); fingerprint 0123456789abcdef"
+    assert by_label["direction"] == "1 push, 1 pull"
+    assert by_label["warning"] == "threads were clamped"
     show(report)
-    text = "\n".join([*wrapped(headline(report), 100, other="  "), *labelled(known, 100)])
+    text = "\n".join([*wrapped(headline(report), 100, other="  "), *labelled(rows, 100)])
     assert capsys.readouterr().out == f"{text}\n\n{rounds(report)}\n"
 
 
@@ -209,9 +209,9 @@ def test_it_says_whether_weights_were_used():
     works = {name: (name, name in used) for name in ALGORITHMS}
     works |= {"narrowest": (Narrowest(), True), "entered": (Entered(), False)}
     for name, (work, reads) in works.items():
-        given = {"source": 0} if name in ("bfs", "sssp") else {}
+        parameters = {"source": 0} if name in ("bfs", "sssp") else {}
         for rule, graph in graphs.items():
-            report = flat_run(work, graph, **given).report
+            report = flat_run(work, graph, **parameters).report
             weighted = rule != "unit"
             assert report["algorithm"]["weights"] == ("none" if not weighted else "used" if reads else "not used")
             assert report["graph"]["weight_type"] == ("int32" if weighted else None)
@@ -224,11 +224,11 @@ def test_it_says_whether_weights_were_used():
 @pytest.mark.mpi_skip
 def test_the_command_line_says_it_too(capsys, tmp_path):
     (tmp_path / "graph.wel").write_text("0 1 5\n1 2 7\n0 2 1\n2 0 4\n")
-    found = {}
+    weights = {}
     for words in (["pagerank"], ["bfs", "--source", "0"], ["pagerank", "--weights", "unit"]):
         assert main([words[0], str(tmp_path / "graph.wel"), *words[1:]]) == 0
-        found[" ".join(words)] = re.findall(r"weights [^;\n]*", capsys.readouterr().out)
-    assert found == {
+        weights[" ".join(words)] = re.findall(r"weights [^;\n]*", capsys.readouterr().out)
+    assert weights == {
         "pagerank": ["weights int32 (used)"],
         "bfs --source 0": ["weights int32 (not used by bfs)"],
         "pagerank --weights unit": [],
@@ -237,6 +237,6 @@ def test_the_command_line_says_it_too(capsys, tmp_path):
     assert "weight" not in capsys.readouterr().out
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    weighted = [name for name, each in ALGORITHMS.items() if each.weighted]
+    weighted = [name for name, algorithm in ALGORITHMS.items() if algorithm.weighted]
     assert [line.split()[0] for line in lines if line.endswith("Uses edge weights.")] == weighted
     assert {"hits", "pagerank", "sssp"} <= set(weighted)

@@ -181,10 +181,10 @@ def profile(title: str, load: dict) -> dict:
 def _kernels(ranks: list[dict]) -> dict[str, list[float]] | None:
     """Return seconds of every rank by kernel; the smallest kernels are merged."""
     sums: dict[str, list[float]] = {}
-    for at, rank in enumerate(ranks):
+    for position, rank in enumerate(ranks):
         for row in rank.get("kernels", ()):
             name = f"{row['schedule']} {row['kernel']}".strip()
-            sums.setdefault(name, [0.0] * len(ranks))[at] += row["seconds"]
+            sums.setdefault(name, [0.0] * len(ranks))[position] += row["seconds"]
     names = sorted(sums, key=lambda name: -sum(sums[name]))
     for name in names[MOST_KERNELS:]:
         rest = sums.setdefault("others", [0.0] * len(ranks))
@@ -195,8 +195,8 @@ def _kernels(ranks: list[dict]) -> dict[str, list[float]] | None:
 def _gpu(ranks: list[dict]) -> dict | None:
     if not any("gpu_memory" in rank for rank in ranks):
         return None
-    known = [rank.get("gpu_memory", {}) for rank in ranks]
-    return {key: [one.get(f"{key}_bytes", 0) for one in known] for key in ("peak", "planned")}
+    memories = [rank.get("gpu_memory", {}) for rank in ranks]
+    return {key: [one.get(f"{key}_bytes", 0) for one in memories] for key in ("peak", "planned")}
 
 
 def _figure(field: Field, entry: dict):
