@@ -66,26 +66,26 @@ def _parser() -> Parser:
 
 def _command(words: list[str], comm: Comm) -> int:
     try:
-        given = _parser().parsed(words)
+        args = _parser().parsed(words)
     except HelpRequested as help_text:
         if comm.rank == 0:
             print(help_text)
         return 0
-    parts = given.get("parts", comm.size)
+    parts = args.get("parts", comm.size)
     with comm.together():
-        _check(given, parts)
+        _check(args, parts)
     began = time.perf_counter()
-    compared = [name for name in POLICIES if name != "auto"] if "compare" in given else []
-    names = list(dict.fromkeys([given["policy"], *compared] if "policy" in given else compared or ["auto"]))
-    with progress_for(comm.rank, "quiet" in given, began) as progress:
-        progress.phase("load", given["graph"])
-        graph = Graph.load(given["graph"], comm=comm, **load_options(given))
+    compared = [name for name in POLICIES if name != "auto"] if "compare" in args else []
+    names = list(dict.fromkeys([args["policy"], *compared] if "policy" in args else compared or ["auto"]))
+    with progress_for(comm.rank, "quiet" in args, began) as progress:
+        progress.phase("load", args["graph"])
+        graph = Graph.load(args["graph"], comm=comm, **load_options(args))
         show_warnings(graph)
         progress.line(describe(graph))
         rows, placements = [], {}
         for name in names:
             progress.phase("partition", f"{name} into {parts}")
-            row, placement = _row(name, graph, parts, refuse="compare" not in given)
+            row, placement = _measure_policy(name, graph, parts, refuse="compare" not in args)
             rows.append(row)
             placements[row["policy"]] = placement
         report: dict[str, Any] = {
@@ -93,32 +93,32 @@ def _command(words: list[str], comm: Comm) -> int:
                       "edges": graph.m, "arcs": graph.arcs, "directed": graph.directed},
             "parts": parts, "ranks": comm.size, "policies": rows,
         }  # fmt: skip
-        if "compare" in given:
+        if "compare" in args:
             report["recommended"] = dict(zip(("policy", "reason"), recommended(rows), strict=True))
-        if "output" in given:
+        if "output" in args:
             taken = next(row for row in rows if row["policy"] == report.get("recommended", rows[0])["policy"])
-            progress.phase("write", f"{given['output']}: {taken['policy']}")
-            report["store"] = _write(given, graph, placements[taken["policy"]], taken)
+            progress.phase("write", f"{args['output']}: {taken['policy']}")
+            report["store"] = _write(args, graph, placements[taken["policy"]], taken)
     peak = comm.allgather(np.array([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10], np.int64))
     report |= {"seconds": time.perf_counter() - began, "peak_memory_bytes": peak[:, 0].tolist()}
     if comm.rank == 0:
-        print(json.dumps(report, indent=1) if "json" in given else _text(report))
+        print(json.dumps(report, indent=1) if "json" in args else _format_report(report))
     return 0
 
 
-def _check(given: dict[str, Any], parts: int) -> None:
+def _check(args: dict[str, Any], parts: int) -> None:
     if parts < 1:
         raise UsageError(f"got -n {parts}, but a graph has 1 part or more")
     try:
-        choose(given.get("policy", "auto"))
-        if "output" in given:
-            chunks_a_part(given.get("chunks"), parts)
-            check_writable(given["output"], "overwrite" in given)
+        choose(args.get("policy", "auto"))
+        if "output" in args:
+            chunks_a_part(args.get("chunks"), parts)
+            check_writable(args["output"], "overwrite" in args)
     except PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
 
 
-def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, Any], Placement | None]:
+def _measure_policy(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, Any], Placement | None]:
     """Return a policy's figures and its placement; with several policies a refusal is a row, too."""
     try:
         if name == "metis" and not refuse and graph.n + graph.arcs > MOST:
@@ -135,16 +135,16 @@ def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, A
     }, placement  # fmt: skip
 
 
-def _write(given: dict[str, Any], graph: Graph, placement: Placement | None, row: dict[str, Any]) -> dict[str, Any]:
+def _write(args: dict[str, Any], graph: Graph, placement: Placement | None, row: dict[str, Any]) -> dict[str, Any]:
     if placement is None:
         raise UsageError(f"nothing to write: {row['policy']}: {row['refused']}")
     began = time.perf_counter()
     figures = {name: row[name] for name in row if name not in ("policy", "kind", "reason", "warning")}
     write(
-        given["output"], graph.block, placement, graph.comm,
-        fingerprint=graph.fingerprint(), quality=figures, chunks=given.get("chunks"), overwrite="overwrite" in given,
+        args["output"], graph.block, placement, graph.comm,
+        fingerprint=graph.fingerprint(), quality=figures, chunks=args.get("chunks"), overwrite="overwrite" in args,
     )  # fmt: skip
-    return {"path": str(given["output"]), "policy": row["policy"], "seconds": time.perf_counter() - began}
+    return {"path": str(args["output"]), "policy": row["policy"], "seconds": time.perf_counter() - began}
 
 
 def _placed(name: str, graph: Graph, parts: int) -> tuple[Placement, float]:
@@ -153,7 +153,7 @@ def _placed(name: str, graph: Graph, parts: int) -> tuple[Placement, float]:
     return placement, graph.comm.largest(int(1e6 * (time.perf_counter() - began))) / 1e6
 
 
-def _text(report: dict[str, Any]) -> str:
+def _format_report(report: dict[str, Any]) -> str:
     graph, rows = report["graph"], report["policies"]
     lines = [
         f"{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs in {report['parts']} parts", "",
