@@ -170,7 +170,7 @@ WHAT = {
         ),
     ),
     "code": (
-        "lines of code, flags of the CUDA text, copies of the end of a round, longest functions; of any commits",
+        "lines of code, flags of the CUDA text, vague names, imports upwards, longest functions; of any commits",
         lambda asked: code.measure(asked.at, asked.results),
     ),
     "merge": (

@@ -1,6 +1,7 @@
 """Size and shape of the code at one or more commits: counts from the text alone, nothing is run.
 
-Code lines leave out docstrings, comments and blank lines. The whole is ``dgraph``, ``partitioning`` and ``launch``.
+Code lines leave out docstrings, comments and blank lines. The whole is ``dgraph``, ``partitioning`` and ``launch``;
+vague names are counted in tests, benchmarks and examples, too. ``code_ceilings.py`` limits some of the counts.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import subprocess
 import tarfile
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-from benchmarks import record
+from benchmarks import code_structure, record
 
 ROOT = Path(__file__).parent.parent
 WHOLE = ("dgraph/", "partitioning/", "launch/")
+SETTINGS = "pyproject.toml"
 BACKEND, CPU = "dgraph/backend/", "dgraph/backend/cpu/"
 GENERATORS = ("codegen/module_text.py", "cuda/text.py")
 """Ends of the names, over the history, of the file that sets the flags of a module of CUDA text."""
@@ -39,10 +42,10 @@ def measure(commits: str | None, folder: Path) -> None:
 
 
 def at(commit: str) -> dict[str, str]:
-    """Return path → text of the product's files at a commit."""
+    """Return path → text of the files at a commit."""
     packed = subprocess.run(["git", "archive", commit], capture_output=True, cwd=ROOT, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        names = [each.name for each in archive if each.isfile() and _counts(each.name)]
+        names = [member.name for member in archive if member.isfile() and _is_read(member.name)]
         return {name: archive.extractfile(name).read().decode() for name in names}  # type: ignore[union-attr]
 
 
@@ -53,14 +56,15 @@ def _short(commit: str) -> str:
 
 
 def here() -> dict[str, str]:
-    """Return path → text of the product's files in the working tree."""
+    """Return path → text of the files in the working tree."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, capture_output=True, text=True, cwd=ROOT, check=True).stdout.split("\n")
-    return {name: (ROOT / name).read_text() for name in names if _counts(name) and (ROOT / name).exists()}
+    return {name: (ROOT / name).read_text() for name in names if _is_read(name) and (ROOT / name).exists()}
 
 
-def count(files: dict[str, str]) -> dict[str, object]:
+def count(all_files: dict[str, str]) -> dict[str, object]:
     """Return name → figure, of files by path."""
+    files = product(all_files)
     lines = {name: code_lines(name, text) for name, text in files.items()}
     functions = {ending: [*_functions(files, ending)] for ending in (".py", ".cuh")}
     python, cuda = (max(found, default=(0, "")) for found in functions.values())
@@ -80,17 +84,41 @@ def count(files: dict[str, str]) -> dict[str, object]:
         "longest function in Python": f"{python[0]} ({python[1]})",
         "longest function in CUDA": f"{cuda[0]} ({cuda[1]})",
         f"files above {MOST_LINES} lines": sum(text.count("\n") > MOST_LINES for text in files.values()),
+        "code lines of algorithms with cuda/gathered": sum(
+            n for name, n in lines.items() if name.startswith(("dgraph/algorithms/", f"{BACKEND}cuda/gathered/"))
+        ),
+        "code lines of the bc family": sum(n for name, n in lines.items() if "algorithms/many_sources/" in name),
+        "files": len(files),
+        "stand-ins for estimate": code_structure.stand_ins(files),
+        "lazy loaders": code_structure.loaders(files),
+        **_contracts(files, all_files.get(SETTINGS, "")),
+        **code_structure.classes_of_names(all_files),
+    }
+
+
+def product(files: dict[str, str]) -> dict[str, str]:
+    """Return the files of the product."""
+    return {name: text for name, text in files.items() if name.startswith(WHOLE)}
+
+
+def _contracts(files: dict[str, str], settings: str) -> dict[str, object]:
+    if "importlinter" not in settings:
+        return {}
+    return {
+        "imports upwards between packages": len(code_structure.imports_upwards(files, settings)),
+        "contracts with exceptions": code_structure.contracts_with_exceptions(settings),
     }
 
 
 def code_lines(name: str, text: str) -> int:
     """Return the number of lines with code."""
-    if not name.endswith(".py"):
-        bare = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    if not name.endswith((".py", ".pyi")):
+        bare = re.sub(r"/\*.*?\*/|<!--.*?-->|//[^\n]*", "", text, flags=re.DOTALL)
         return sum(bool(line.strip()) for line in bare.split("\n"))
     return len(_lines_of_python(text))
 
 
+@cache
 def _lines_of_python(text: str) -> set[int]:
     """Return the numbers of lines that hold a token of code; a string alone in a statement is a docstring."""
     alone = {
@@ -162,13 +190,15 @@ def _closed(text: str, at: int) -> int:
     return at
 
 
-def _counts(name: str) -> bool:
-    return name.startswith(WHOLE) and name.endswith((".py", ".cuh", ".cpp", ".h"))
+def _is_read(name: str) -> bool:
+    kinds = (".py", ".pyi", ".cuh", ".cpp", ".h", ".js", ".css", ".html") if name.startswith(WHOLE) else (".py",)
+    tops = tuple(f"{top}/" for top in code_structure.TOPS)
+    return name == SETTINGS or (name.startswith(tops) and name.endswith(kinds))
 
 
 def _table(rows: list[dict]) -> str:
     head = ["| | " + " | ".join(str(row["commit"]) for row in rows) + " |", "|-" * (len(rows) + 1) + "|"]
-    body = [f"| {key} | {' | '.join(_cell(row[key]) for row in rows)} |" for key in rows[0] if key != "commit"]
+    body = [f"| {key} | {' | '.join(_cell(row.get(key, '')) for row in rows)} |" for key in rows[0] if key != "commit"]
     return "\n".join([*head, *body]) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import code
+from benchmarks import code, code_structure
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.quick]
 
@@ -49,3 +49,66 @@ def test_figures_of_a_small_backend():
     assert found["longest function in CUDA"] == f"6 ({folder}/a.cuh:rounds)"
     assert found["longest function in Python"] == "4 (partitioning/b.py:f)"
     assert found["files above 400 lines"] == 0
+
+
+SETTINGS = """
+[[tool.importlinter.contracts]]
+containers = ["dgraph"]
+layers = ["cli", "algorithms | other", "graph", "comm"]
+[[tool.importlinter.contracts]]
+ignore_imports = ["a -> b"]
+"""
+
+
+def test_imports_upwards():
+    files = {
+        "dgraph/__init__.py": "from dgraph.cli import a",
+        "dgraph/cli/__init__.py": "import json\nfrom partitioning import plan",
+        "dgraph/algorithms/bc.py": "def f():\n    from dgraph.graph import x",
+        "dgraph/graph/__init__.py": "from ..algorithms.bc import Bc\nimport partitioning",
+        "dgraph/comm/__init__.py": "import dgraph.graph.none\nimport dgraph",
+        "partitioning/__init__.py": "from dgraph.graph import y\nfrom dgraph.comm import z",
+    }
+    assert code_structure.imports_upwards(files, SETTINGS) == [
+        ("dgraph.comm", "dgraph"),
+        ("dgraph.comm", "dgraph.graph"),
+        ("dgraph.graph", "dgraph.algorithms.bc"),
+        ("partitioning", "dgraph.graph"),
+    ]
+    assert code_structure.contracts_with_exceptions(SETTINGS) == 1
+
+
+KERNELS_OF_ROWS = """
+def _one():
+    from a import One
+
+    return One
+
+def _two(x):
+    from a import One
+
+    return One
+
+ROWS["a"] = RowKernel(cpu=_one, planned=lambda: NoRows)
+ROWS["b"] = RowKernel(cpu=_one)
+other(planned=3)
+"""
+
+
+def test_stand_ins_and_loaders():
+    files = {"dgraph/algorithms/kernels/__init__.py": KERNELS_OF_ROWS, "dgraph/graph/a.py": KERNELS_OF_ROWS}
+    assert code_structure.stand_ins(files) == 1
+    assert code_structure.loaders(files) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("a.pyi", '"""Module."""\n\nclass A:\n    """Docstring."""\n    def f(self) -> int: ...  # one\n', 2),
+        ("a.js", "// one\nfunction f() {\n  /* two\n  */\n\n  return 1;\n}\n", 3),
+        ("a.css", "/* one */\na { color: red }\n", 1),
+        ("a.html", "<!-- one\n two -->\n<p>\n", 1),
+    ],
+)
+def test_code_lines_of_other_languages(name, text, lines):
+    assert code.code_lines(name, text) == lines
