@@ -4,8 +4,8 @@ The package depends on arrays and a communicator, not on dgraph. :func:`plan` is
 ``docs/internals/partitioning.md`` describes the policies, ``docs/guide/write-a-policy.md`` how to add one.
 """
 
+from partitioning import policies as _policies  # noqa: F401 - its modules register
 from partitioning.placement import Placement, PolicyError
-from partitioning.policies import automatic, cvc, edge_cut, hashed, hvc, metis, streaming  # noqa: F401 - they register
 from partitioning.policy_register import POLICIES, Chosen, Option, Policy, choose, plan, policy
 from partitioning.quality import quality
 

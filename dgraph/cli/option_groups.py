@@ -17,7 +17,8 @@ from dgraph.comm.watchdog import LIMIT, OFF
 from dgraph.engine.checkpoint import RESUME
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
-from dgraph.graph.load_options import DECIMALS, EDGE_DATA, FILE_FORMATS, IDS, MERGES, ORDERS
+from dgraph.graph.file_formats import FILE_FORMATS
+from dgraph.graph.load_options import DECIMALS, EDGE_DATA, IDS, MERGES, ORDERS
 from dgraph.report import STYLES
 from dgraph.testing import Options
 from launch.once import Once, Switch

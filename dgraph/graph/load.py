@@ -21,12 +21,13 @@ from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.order import by_degree
 from dgraph.graph.build.rows_from_file import RawRows, build_from_rows, check_mirrored
+from dgraph.graph.file_formats import FILE_FORMATS
 from dgraph.graph.formats import FORMATS, NAMING, suffix_of
 from dgraph.graph.formats.foreign import advice_on_suffix, advice_on_url
 from dgraph.graph.formats.sniff import name_of
 from dgraph.graph.formats.spooled import spooled
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.load_options import FILE_FORMATS, LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 LISTS = 1.5
 """Peak memory of a load in lists of both ends of all edges: one list, and the rows built from it."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from dgraph._support.arguments import choice, flag, integer, is_integer, text
 from dgraph.errors import UsageError, shown, unknown
+from dgraph.graph.file_formats import FILE_FORMATS
 
 IDS = ("integer", "string")
 ORDERS = ("original", "degree")
@@ -18,11 +19,6 @@ FLAGS = ("keep_loops", "keep_parallel", "sparse_ids", "lenient", "verify")
 TEXTS = ("weights", "separator", "comment", "columns")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 DECIMALS = (".", ",")
-FILE_FORMATS = (
-    "arrow", "cedge", "col", "csv", "edges", "el", "feather", "g500", "g500w", "gr", "graph", "mtx", "npz", "parquet",
-    "sg", "snap", "tsv", "txt", "wel", "wsg",
-)  # fmt: skip
-"""Formats of single files: their suffixes without the dot (``formats/``)."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class LoadOptions:
             numbers from 1, such as ``"2,3"``, or a list of either; None: lines have two or three columns, in this
             order.
         format: format of a file whose suffix does not say it, such as "txt" for KONECT's ``out.NAME`` and for pipes:
-            one of :data:`FILE_FORMATS`.
+            one of ``file_formats.FILE_FORMATS``.
         edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
         verify: check a store against its checksums.
 

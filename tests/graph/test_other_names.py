@@ -13,9 +13,9 @@ from loading import figures, loaded, written
 
 import dgraph
 from dgraph.errors import DataError, UsageError
+from dgraph.graph.file_formats import FILE_FORMATS
 from dgraph.graph.formats import FORMATS, NAMING
 from dgraph.graph.formats.ldbc import read_ldbc
-from dgraph.graph.load_options import FILE_FORMATS
 
 EDGES = "% asym unweighted\n1 2\n2 3\n"
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from format_cases import rows
 from fuzz_inputs import BYTES, ODD, broken, ldbc, packed_as, valid
 from loading import agreed, cleaned, figures, joined, share
 from plain_lists import plain_fixed, plain_integers, plain_named
@@ -34,13 +35,11 @@ from dgraph.errors import DgraphError, InternalError
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
 
-TEXT = {
+TEXT = rows("PLAIN") | {
     "a.txt": plain_integers,
     "a.csv": plain_integers,
     "a.el": lambda content, passed: plain_fixed(content, passed, 2),
     "a.wel": lambda content, passed: plain_fixed(content, passed, 3),
-    "a.gr": plain_dimacs,
-    "a.col": lambda content, passed: plain_dimacs(content, passed, ("edge", "col"), "e", 2),
     "a.cedge": plain_cedge,
     "a.mtx": plain_mtx,
     "a.graph": lambda content, passed: plain_metis(content),

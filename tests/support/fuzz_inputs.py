@@ -9,6 +9,7 @@ import struct
 import zipfile
 
 import numpy as np
+from format_cases import rows
 from models import both_ways, galois, gapbs, metis, packed, wide
 from plain_tables import zstd
 
@@ -29,6 +30,8 @@ BYTES = [
     b"\x80",
     b"\x01\x00\x00\x00",
 ]
+
+CASES = rows("VALID")
 
 
 def edges_of(rng: random.Random, top: int = 6) -> list:
@@ -61,13 +64,6 @@ def valid(name: str, rng: random.Random) -> bytes:
         "a.csv": lambda: first.replace(" ", mark) + "".join(f"{u}{mark}{v}{mark}{spell(w)}\n" for u, v, w in edges),
         "a.el": lambda: first + "".join(f"{u} {v}\n" for u, v, _ in edges),
         "a.wel": lambda: first + "".join(f"{u} {v} {spell(w)}\n" for u, v, w in edges),
-        "a.gr": lambda: (
-            f"c x\np sp {n} {len(edges)}\n" + "".join(f"a {u + 1} {v + 1} {spell(w)}\n" for u, v, w in edges)
-        ),
-        "a.col": lambda: (
-            f"c x\np {rng.choice(['edge', 'col'])} {n} {len(edges)}\n"
-            + "".join(f"e {u + 1} {v + 1}\n" for u, v, _ in edges)
-        ),
         "a.cedge": lambda: first + "".join(f"{at} {u} {v} {spell(w)}\n" for at, (u, v, w) in enumerate(edges)),
         "a.mtx": lambda: (
             f"%%MatrixMarket matrix coordinate {rng.choice(['real', 'integer'])} "
@@ -83,6 +79,8 @@ def valid(name: str, rng: random.Random) -> bytes:
     }
     if name in lines:
         return lines[name]().encode()
+    if name in CASES:
+        return CASES[name](n, edges, spell, rng).encode()
     directed = rng.random() < 0.5
     return {
         "a.sg": lambda: gapbs(n, edges if directed else both_ways(edges), directed, False),

@@ -1,48 +1,37 @@
 """Readers of graph files, found by the file's suffix in :data:`FORMATS`.
 
 A reader is ``read(path, comm, options)`` and returns ``RawEdges``, or ``RawRows`` if the file lists rows. It is
-collective, and each rank gets its own share of the edges.
+collective, and each rank gets its own share of the edges. ``dgraph/graph/file_formats.py`` names the readers.
 """
 
-from dgraph.graph.formats.dimacs import read_col, read_gr
-from dgraph.graph.formats.edge_list import read_cedge, read_edge_list, read_el, read_wel
-from dgraph.graph.formats.gapbs import read_sg, read_wsg
-from dgraph.graph.formats.graph500 import read_packed, read_wide
-from dgraph.graph.formats.ldbc import read_ldbc
-from dgraph.graph.formats.matrix_market import read_mtx
-from dgraph.graph.formats.metis_graph import read_metis
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from dgraph.graph.file_formats import ROWS
 from dgraph.graph.formats.packed import suffix_of as suffix_of
-from dgraph.graph.formats.parquet import read_arrow, read_parquet
-from dgraph.graph.formats.scipy_npz import read_npz
 
-FORMATS = {
-    ".arrow": read_arrow,
-    ".cedge": read_cedge,
-    ".col": read_col,
-    ".csv": read_edge_list,
-    ".e": read_ldbc,
-    ".edges": read_edge_list,
-    ".el": read_el,
-    ".feather": read_arrow,
-    ".g500": read_packed,
-    ".g500w": read_wide,
-    ".gr": read_gr,
-    ".graph": read_metis,
-    ".mtx": read_mtx,
-    ".npz": read_npz,
-    ".parquet": read_parquet,
-    ".properties": read_ldbc,
-    ".sg": read_sg,
-    ".snap": read_edge_list,
-    ".tsv": read_edge_list,
-    ".txt": read_edge_list,
-    ".v": read_ldbc,
-    ".wel": read_wel,
-    ".wsg": read_wsg,
-}
+if TYPE_CHECKING:
+    from dgraph.comm.base import Comm
+    from dgraph.graph.build.clean import RawEdges
+    from dgraph.graph.build.rows_from_file import RawRows
+    from dgraph.graph.load_options import LoadOptions
 
-TABLES = (read_parquet, read_arrow)
+    Reader = Callable[[str, Comm, LoadOptions], RawEdges | RawRows]
+
+
+def _reader(name: str) -> Reader:
+    """Return the reader that a row names."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"{__name__}.{module}"), function)
+
+
+FORMATS = {suffix: _reader(row.reader) for suffix, row in ROWS.items()}
+
+TABLES = {FORMATS[suffix] for suffix, row in ROWS.items() if row.names == "file"}
 """Readers of tables, whose columns may hold names without being asked for them."""
 
-NAMING = (read_edge_list, *TABLES)
+NAMING = {FORMATS[suffix] for suffix, row in ROWS.items() if row.names != "never"}
 """Readers that read names of vertices."""
