@@ -235,7 +235,7 @@ def test_no_two_models_alike():
         name: np.concatenate([model(d, 5, 64, **model_options(MAPPED.get(name, {}))) for d in rounds])
         for name, model in MODELS.items()
     }
-    assert made.keys() == SCHEDULES.keys()
+    assert made.keys() == SCHEDULES.keys(), "write a model in tests/support/schedule_models"
     for name, one in made.items():
         assert one.sum() == sum(d.sum() for d in rounds)
         for other, counts in made.items():

@@ -1,8 +1,4 @@
-"""Models of the schedules: edges per thread by the papers' mappings, in plain NumPy, without the schedules' source.
-
-A model gets the degrees of the frontier's vertices in list order, and the grid: ``blocks`` blocks of ``threads``
-threads. It returns edges by thread, block after block: int64 (blocks · threads,).
-"""
+"""Models of the papers' mappings, see ``__init__.py``."""
 
 from __future__ import annotations
 
