@@ -18,7 +18,7 @@ from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes, host_share, lacking, plan_passes
-from dgraph.graph.halo import GidRows, NumberedRows
+from dgraph.graph.halo import GidRows
 
 FEW_BATCHES = 4
 """Number of batches from which on a batch by weights has more than one source."""
@@ -127,13 +127,13 @@ class HopSearch(LaneSearch):
     Attributes:
         batch: sources of a batch.
         state: bytes of a search for each vertex and thread.
-        rows: rows of the vertices that this rank searches.
+        rows: rows of the vertices that this rank searches; without a replica those with ghosts.
         lids: masters of the sources; -1: another rank has it.
     """
 
     batch: int
     state: int
-    rows: GidRows | NumberedRows
+    rows: GidRows
     lids: np.ndarray
 
     def plan_passes(self) -> Plan:
