@@ -54,7 +54,7 @@ def test_what_goes_in_comes_out(data, total, kind):
         most = max(
             c for c in range(total + 1) if CPU.choose(c, 0, total, sum(WIDTHS.values()), False) in (OFFSETS, NOTHING)
         )
-        positions = positions[:most]
+        positions = positions[: max(most, 1)]
     if kind == EVERYTHING:
         positions = np.arange(total, dtype=np.uint32)
     rng = np.random.default_rng(total)
