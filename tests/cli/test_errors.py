@@ -41,9 +41,7 @@ MISTAKES = {
         "bsf path:9", 2, ["unknown algorithm or command 'bsf'", "did you mean 'bfs'", "cc", "sssp"]
     ),
     "unknown option": Mistake("bfs path:9 --polciy oec", 2, ["unknown option --polciy", "did you mean --policy"]),
-    "unknown policy": Mistake(
-        "bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "known are auto, cvc, fennel, hash, hvc, iec, ldg"]
-    ),
+    "unknown policy": Mistake("bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "known are auto, "]),
     "unknown generator": Mistake("bfs pth:9", 2, ["unknown generator 'pth'", "did you mean 'path'", "rmat"]),
     "unknown format": Mistake("bfs a.xyz", 2, ["a.xyz", "unknown", "--format txt", "gr", "mtx"], {"a.xyz": "0 1\n"}),
     "unknown output": Mistake("bfs path:9 -o a.xyz", 2, ["unknown output format '.xyz'", ".npz", ".txt"]),
