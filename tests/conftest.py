@@ -225,9 +225,10 @@ def go_on(ahead):
 
 @pytest.fixture(autouse=True)
 def compiles(request, monkeypatch):
-    """Compile the rounds of a test that is marked so, also where the session interprets those of other tests."""
-    if "compiled" in request.keywords:
-        monkeypatch.setenv("DGRAPH_COMPILE", "always")
+    """Compile or interpret the rounds of a test that is marked so, whatever the session does in other tests."""
+    for mark, when in (("compiled", "always"), ("interpreted", "never")):
+        if mark in request.keywords:
+            monkeypatch.setenv("DGRAPH_COMPILE", when)
 
 
 @pytest.fixture(scope="module", autouse=True)

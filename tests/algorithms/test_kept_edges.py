@@ -11,6 +11,8 @@ import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import SerialComm, world
 
+pytestmark = pytest.mark.interpreted
+
 POLICIES = ("oec", "iec", "cvc", "hvc,threshold=2", "metis")
 GRAPHS = [Kept(directed, kept, weighted) for kept in KEPT for directed in (True, False) for weighted in (True, False)]
 RUNS = [(graph, name, parameters, None) for name, parameters in FREE for graph in GRAPHS]

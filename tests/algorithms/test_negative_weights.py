@@ -16,6 +16,8 @@ from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 from dgraph.validate import validate
 
+pytestmark = pytest.mark.interpreted
+
 VARIANTS = ("workfront", "bellman-ford", "bellman-ford-topology")
 FAR = np.iinfo(np.int64).max
 

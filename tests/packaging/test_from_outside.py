@@ -59,7 +59,7 @@ def tree(tmp_path_factory):
         text = (copy / name).read_text()
         assert text.count(place) == 1, (name, place)
         (copy / name).write_text(text.replace(place, place + row if place.endswith("\n") else row + place))
-    started(copy, "tests/support/typed_functions.py")
+    started(copy, "-m", "dgraph.tools.typed_functions")
     return copy
 
 
