@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -107,24 +107,6 @@ class Mirrors:
         return np.concatenate(parts).astype(np.uint32) if parts else np.empty(0, np.uint32)
 
 
-class Replicas(Protocol):
-    """Ranks that each hold the same whole graph.
-
-    Attributes:
-        number, count: number of this one, from 0, and of all.
-        masters, place: positions in the whole graph of this one's masters, in the order of its part of the graph, and
-            the place of each lid in that order; None: that of lids.
-    """
-
-    number: int
-    count: int
-    masters: Any
-    place: Any
-
-    def spread(self, array: Any) -> None:
-        """Bring each rank's part of an array, one of ``count`` equal ones by number, to all; collective."""
-
-
 @dataclass
 class LocalGraph:
     """One rank's partition.
@@ -144,7 +126,6 @@ class LocalGraph:
         in_degree: the in-degrees of masters and mirrors, cached by ``in_degrees``.
         incoming_from: makes ``incoming`` from the in-edges before a change of the graph; None: ``out`` is transposed.
         turned: the reversed partition, cached by ``reversed_graph``.
-        replicas: ranks that hold the same whole graph, and solve it together; None: there are none.
     """
 
     n: int
@@ -163,7 +144,6 @@ class LocalGraph:
     in_degree: np.ndarray | None = None
     incoming_from: Callable[[], Csr] | None = None
     turned: LocalGraph | None = None
-    replicas: Replicas | None = None
 
     @property
     def size(self) -> int:

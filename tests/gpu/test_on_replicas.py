@@ -120,7 +120,7 @@ def test_shares_are_decided_before_what_is_left(small_shares, monkeypatch):
 def test_an_error_before_a_shared_pass_is_raised_on_all(rank, monkeypatch):
     def run(ctx):
         def failing(self):
-            if self.graph.local.replicas.number == rank:
+            if self.graph.replicas.number == rank:
                 raise UsageError("no room")
             solve(self)
 
@@ -175,12 +175,12 @@ def test_ranks_that_share_a_gpu_share_its_memory(shared, monkeypatch):
 def test_the_graph_is_gathered_once(monkeypatch):
     gathered = []
 
-    class Counted(gathered_graph.GatheredGraph):
-        def __init__(self, part, numbering):
-            gathered.append(numbering.moves.comm.rank)
-            super().__init__(part, numbering)
+    def counted(part, numbering):
+        gathered.append(numbering.moves.comm.rank)
+        return gather(part, numbering)
 
-    monkeypatch.setattr(gathered_graph, "GatheredGraph", Counted)
+    gather = gathered_graph.gathered_graph
+    monkeypatch.setattr(gathered_graph, "gathered_graph", counted)
 
     def run(ctx):
         return [solved(ALGORITHMS[name](), ctx).summary for name in ("color", "mis", "triangles", "scc", "color")]
@@ -212,7 +212,7 @@ def test_rows_of_two_ranks_are_joined(arcs):
 
 
 def test_an_error_of_the_gpu_with_the_graph_is_raised_on_all(monkeypatch):
-    def failing(self):
+    def failing(*_):
         raise UsageError("no rows")
 
     def run(ctx):
@@ -220,7 +220,7 @@ def test_an_error_of_the_gpu_with_the_graph_is_raised_on_all(monkeypatch):
             solved(ALGORITHMS["mis"](), ctx)
         return True
 
-    monkeypatch.setattr(gathered_graph.Assembly, "finished", failing)
+    monkeypatch.setattr(gathered_graph, "GatheredLocal", failing)
     assert contexts(2, graph_of(False), run) == [True, True]
 
 

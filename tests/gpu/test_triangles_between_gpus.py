@@ -1,6 +1,7 @@
 """Triangles between emulated GPUs: oriented rows of all ranks, against a dense count and NetworkX."""
 
 import tracemalloc
+from dataclasses import replace
 from functools import partial
 
 import networkx
@@ -19,7 +20,7 @@ from dgraph.algorithms.kernels.wedges import wedges_memory, wedges_search
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
-from dgraph.backend.cuda.gathered import row_assembly
+from dgraph.backend.cuda.gathered import gathered_rows, numbering, row_assembly
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.comm import SerialComm
@@ -71,7 +72,7 @@ def pieces(monkeypatch):
     """Make pieces and the bitmap small."""
     monkeypatch.setattr(bulk_moves, "PIECE", 256)
     monkeypatch.setattr(row_assembly, "PIECE", 50)
-    monkeypatch.setattr(between, "PLACED", 32)
+    monkeypatch.setattr(numbering, "PLACED", 32)
     monkeypatch.setattr(wedges_memory, "MOST_HUBS", 12)
 
 
@@ -300,15 +301,18 @@ def test_mutants_give_other_counts(name, monkeypatch, pieces):
         [agree(graph, way) for way in WAYS[:4]]
 
 
-@pytest.mark.parametrize("function", ["sort_rows", "_places"])
-def test_unsorted_rows_and_another_order_on_each_rank_give_other_counts(function, monkeypatch, pieces):
+@pytest.mark.parametrize("broken", ["rows", "order"])
+def test_unsorted_rows_and_another_order_on_each_rank_give_other_counts(broken, monkeypatch, pieces):
     monkeypatch.setattr(wedges_memory, "MOST_HUBS", 0)  # bits of wrong targets may not be in the bitmap
-    real = getattr(between, function)
+    by_degree = numbering.Numbering.by_degree
 
-    def other(part, numbering):
-        place, vertices = real(part, numbering)
-        return (vertices - 1 - place if numbering.moves.comm.rank else place), vertices
+    def other(self):
+        order = by_degree(self)
+        return replace(order, numbers=order.ending - 1 - order.numbers) if self.moves.comm.rank else order
 
-    monkeypatch.setattr(between, function, other if function == "_places" else lambda *_: None)
+    if broken == "order":
+        monkeypatch.setattr(numbering.Numbering, "by_degree", other)
+    else:
+        monkeypatch.setattr(gathered_rows, "sort_rows", lambda *_: None)
     with pytest.raises(AssertionError):
         agree(graph_of(900, skewed=False), (3, "cvc", "p2p"))

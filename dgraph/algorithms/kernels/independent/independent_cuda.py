@@ -36,7 +36,7 @@ class IndependentSingle(SingleMachine):
     def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: GpuPlan):
         super().__init__(traced, graph, device, options)
         kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
-        n, xp, replicas = max(graph.local.size, 1), device.xp, graph.local.replicas
+        n, xp, replicas = max(graph.local.size, 1), device.xp, graph.replicas
         names = ("independent",) if replicas is None else ("independent", "independent_shares")
         self.module = device.module(text(names, *kind, f"#define PIECE {PIECE // 4}"), names[-1])
         self.status, self.inside = xp.empty((n + 3) // 4 * 4, np.uint8), xp.empty(n, np.int32)
@@ -47,7 +47,7 @@ class IndependentSingle(SingleMachine):
 
     def solve(self) -> None:
         """Decide all vertices."""
-        graph, replicas = self.graph, self.graph.local.replicas
+        graph, replicas = self.graph, self.graph.replicas
         arrays = graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.status, self.inside
         least_to = graph.degree_bounds[1] if graph.largest > SHORT else None
         numbers = graph.local.size, self.traced.program.parameters["random_state"], control_block.DEGREES_BITS

@@ -183,7 +183,7 @@ class Search:
 
     def _answer(self) -> tuple[FieldColumn, int, int]:
         """Name the components and count them; on a replica of the graph, name those of this rank's vertices."""
-        xp, replicas, place = self.device.xp, self.graph.local.replicas, self.graph.place
+        xp, replicas, place = self.device.xp, self.graph.replicas, self.graph.place
         self.arrays |= dict.fromkeys(("into", "out_of", "number", "from", "to", "from_left", "to_left"))
         if replicas is not None:
             self.arrays["labelled"], place = replicas.masters, replicas.place

@@ -17,31 +17,26 @@ from dgraph.algorithms.kernels.wedges.gpu_counts import GpuCounts
 from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words, hubs_of
 from dgraph.algorithms.kernels.wedges.wedges_search import Search, Wedges
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
-from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, bytes_to_fill, fill, sort_rows
+from dgraph.backend.cuda.gathered.gathered_rows import GatheredRows, gathered_rows
+from dgraph.backend.cuda.gathered.numbering import lacking, numbering_bytes, numbering_of
+from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, sort_rows
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 
-NO_DEGREE = np.uint64((2**32 - 1) << 32)
-"""Least key of a vertex without arcs in the order of vertices."""
-
-PLACED = 1 << 24
-"""Places that are written at a time."""
-
 
 @dataclass
-class Replica:
+class OrientedRows:
     """Oriented rows of the whole graph, as one rank keeps them.
 
     Attributes:
-        wedges: rows of the vertices with arcs, by place, and an empty row for all others.
-        mine: row of each master by position, uint32.
+        rows: of the vertices with arcs, hubs first, and an empty row for all others.
+        wedges: the same rows, for the search.
         degrees: distinct neighbours of each master, uint32.
     """
 
+    rows: GatheredRows
     wedges: Wedges
-    mine: Any
     degrees: Any
 
 
@@ -62,24 +57,23 @@ class WedgesBetweenGpus(RowSolver):
                 part.oriented = None
                 part.oriented = _gathered(ctx, part, need)
                 return part.oriented is not None
-            return not _lacks(ctx, part, need + _bytes_to_count(len(part.oriented.wedges.starts), local.masters))
+            return not _lacks(ctx, part, need + _bytes_to_count(len(part.oriented.rows.offsets), local.masters))
 
     def solve(self, ctx: Context) -> GpuCounts:
         """Return this rank's columns, and the sums over all ranks; collective."""
         comm, device, part = ctx.comm, self.backend.device, self.backend.graph_of(ctx.local)
-        replica: Replica = part.oriented
+        oriented: OrientedRows = part.oriented
         with comm.together():
             search = Search(part, device)
         with ctx.record("prepare"), comm.watchdog.paused():
             numbering = numbering_of(part, comm)
         ctx.record.choose("placement", "every GPU", "each has all oriented rows and counts the triangles of a share")
         with comm.together(), ctx.record("compute"):
-            counts = search.triangles(replica.wedges, len(replica.wedges.starts) - 2, comm.rank, comm.size)
+            counts = search.triangles(oriented.wedges, len(oriented.rows.offsets) - 2, comm.rank, comm.size)
         with ctx.record("exchange"):
-            numbering.moves.allreduce(counts, device.xp.add)
+            triangles = oriented.rows.returned(numbering.moves, counts, device.xp.add)
         with comm.together(), ctx.record("compute"):
-            triangles = counts[replica.mine]
-            counted = GpuCounts.of(part, triangles, search.shares(triangles, replica.degrees))
+            counted = GpuCounts.of(part, triangles, search.shares(triangles, oriented.degrees))
         return replace(counted, corners=comm.total(counted.corners), share=ctx.total(counted.share))
 
 
@@ -91,7 +85,7 @@ def _lacks(ctx: Context, part: DeviceGraph, need: int) -> bool:
     return bool(missing)
 
 
-def _gathered(ctx: Context, part: DeviceGraph, before: int) -> Replica | None:
+def _gathered(ctx: Context, part: DeviceGraph, before: int) -> OrientedRows | None:
     """Return the oriented rows of all ranks; None, on all ranks alike, if they do not fit on every GPU; collective.
 
     Args:
@@ -103,12 +97,14 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> Replica | None:
     if _lacks(ctx, part, before + _bytes_to_orient(part)):
         return None
     numbering = numbering_of(part, comm)
-    place, vertices = _places(part, numbering)
+    order = numbering.by_degree()
+    places, vertices = order.numbers, order.ending
+    del order
     with comm.together():
-        search = Search(part, device, place)
+        search = Search(part, device, places)
         starts, degrees = search.oriented()
         rows = xp.flatnonzero(degrees)
-        own = [int(each) for each in device.get(starts[[masters, part.local.size]])]
+        own = device.get(starts[[masters, part.local.size]]).tolist()
     sizes: list[list[int]] = comm.allgather_json([*own, len(rows)])
     if _lacks(ctx, part, _bytes_to_gather(part, vertices, sizes, comm.rank)):
         return None
@@ -117,57 +113,14 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> Replica | None:
         targets = search.targets(starts)
         if not spread:
             sort_rows(device, starts, targets)
-        lists = place[rows], (starts[rows + 1] - starts[rows]).astype(np.uint32), degrees[rows]
-        mine = xp.minimum(place[:masters], np.uint32(vertices))
-        del search, starts, degrees, rows, place
-    places, lengths, distinct = (numbering.collected(np.uint32, each) for each in lists)
-    del lists
+        lengths, distinct = (starts[rows + 1] - starts[rows]).astype(np.uint32), degrees[rows]
+        mine, numbers, arcs = xp.minimum(places[:masters], np.uint32(vertices)), places[rows], Leaving.of(targets)
+        del search, starts, degrees, rows, places, targets
+    gathered = gathered_rows(numbering, mine, vertices + 1, numbers, lengths, arcs, distinct, ordered=not spread)
     with comm.together():
-        degrees, sums = xp.zeros(vertices + 1, np.uint32), xp.zeros(vertices + 1, np.int64)
-        for peer, of_peer in places.items():
-            degrees[of_peer] += distinct.pop(peer)
-            sums[of_peer] += lengths[peer]
-        assembly = RowAssembly(device, sums)
-        del sums
-    fill(assembly, numbering.moves, places, lengths, Leaving.of(targets))
-    with comm.together():
-        assembly.end()
-        del places, lengths, targets
-        if spread:
-            sort_rows(device, assembly.starts, assembly.targets)
-        wedges = Search(part, device).wedges(assembly.starts, assembly.targets, hubs_of(vertices, part.local.arcs))
-        return Replica(wedges, mine, degrees[mine])
-
-
-def _places(part: DeviceGraph, numbering: Numbering) -> tuple[Any, int]:
-    """Return the place of each position among all vertices, and the number of vertices with arcs; collective.
-
-    Places are by descending degree in the whole graph, then by gid: uint32 on the device.
-    """
-    device, comm, xp, n, masters = part.device, numbering.moves.comm, part.device.xp, part.local.n, part.local.masters
-    begins = np.concatenate([[0], np.cumsum(comm.allgather(np.array([masters], np.int64)))]).tolist()
-    with comm.together():
-        keys = xp.empty(n, np.uint64)
-
-    def made(first: int, stop: int) -> Any:
-        found = part.degree[first:stop].astype(np.uint64)
-        found <<= np.uint64(32)
-        found = xp.subtract(NO_DEGREE, found)
-        found |= numbering.gids[first:stop]
-        return found
-
-    def placed(peer: int, first: int, piece: Any) -> None:
-        keys[begins[peer] + first : begins[peer] + first + len(piece)] = piece
-
-    numbering.moves.move(np.uint64, dict.fromkeys(range(comm.size), Leaving(masters, made)), placed)
-    with comm.together():
-        device.sort(keys)
-        vertices = int(xp.searchsorted(keys, xp.asarray([NO_DEGREE]))[0])
-        place = xp.empty(n, np.uint32)
-        for first in range(0, n, PLACED):
-            gids = keys[first : first + PLACED].astype(np.uint32)
-            place[gids] = xp.arange(first, first + len(gids), dtype=np.uint32)
-        return place[numbering.gids], vertices
+        hubs = hubs_of(vertices, part.local.arcs)
+        wedges = Search(part, device).wedges(gathered.offsets, gathered.targets, hubs)
+        return OrientedRows(replace(gathered, values=None), wedges, gathered.values[mine])
 
 
 def _bytes_to_orient(part: DeviceGraph) -> int:
@@ -185,7 +138,7 @@ def _bytes_to_gather(part: DeviceGraph, vertices: int, sizes: list[list[int]], r
         rank: this rank.
     """
     (_, mine, rows), (_, arcs, all_rows) = sizes[rank], np.sum(sizes, axis=0).tolist()
-    most = max(each[2] for each in sizes)
+    most = max(of_rank[2] for of_rank in sizes)
     bitmap = 4 * bitmap_words(hubs_of(vertices, part.local.arcs))
     last = max(bytes_to_fill(), bitmap + _bytes_to_count(vertices, part.local.masters))
     return 4 * (mine + arcs) + 12 * (rows + all_rows) + 32 * most + 28 * vertices + last

@@ -69,6 +69,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
         oriented: rows of all ranks as gathered for counts of triangles; None likewise.
         numbering: numbers of the vertices in the whole graph; None likewise.
+        replicas: GPUs that hold this graph, if it was gathered; else None.
     """
 
     links: Links | None = None
@@ -76,6 +77,7 @@ class DeviceGraph(RowClasses, IdPlaces):
     whole: Any = None
     oriented: Any = None
     numbering: Any = None
+    replicas: Any = None
     pull_requests = id_requests = 0
     light: tuple[float, Rows | None] | None = None
 
@@ -98,7 +100,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
         self.out = Rows(built.offsets, built.neighbours, built.weights)
         self.original, self.degree = vertices.original, local.degree
-        self.lids = vertices.lids
+        self.lids, self.replicas = vertices.lids, local.replicas
         if local.in_edges is not None:
             self.incoming = local.in_edges
 

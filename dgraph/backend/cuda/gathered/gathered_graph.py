@@ -16,10 +16,12 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import is_skewed
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-from dgraph.backend.cuda.gathered.gathered_local import Assembly
-from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
-from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, fill
-from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
+from dgraph.backend.cuda.gathered.gathered_local import GatheredLocal, Replicas
+from dgraph.backend.cuda.gathered.gathered_rows import gathered_rows
+from dgraph.backend.cuda.gathered.numbering import Numbering, Order, lacking, numbering_bytes, numbering_of
+from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill
+from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.kernel_register import KERNELS, SOLVERS
 from dgraph.backend.row_solver import RowSize
@@ -54,100 +56,56 @@ def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int
     return numbering_bytes(part, ranks) + 4 * arcs + 8 * n + max(AFTER * n + work, gathering)
 
 
-class GpuReplicas:
-    """GPUs that each hold the whole graph.
+def gathered_graph(part: DeviceGraph, numbering: Numbering) -> GatheredLocal:
+    """Bring all ranks' rows to every rank; collective."""
+    local, comm, masters = part.local, numbering.moves.comm, part.local.masters
+    with comm.together():
+        lengths = (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32)
+        largest = int(part.degree[:masters].max()) if masters else 0
+    if is_skewed(comm.largest(largest), local.arcs, local.n):
+        order = numbering.by_degree()
+    else:
+        order = Order(numbering.gids, None, local.n)
+    numbers = order.numbers
+    arcs = Leaving(part.edges, lambda first, stop: numbers[part.out.neighbours[first:stop]])
+    rows = gathered_rows(numbering, numbers[:masters], local.n, numbers, lengths, arcs, numbering.ids())
+    with comm.together():
+        replicas = Replicas(numbering.moves, rows.place, part.place)
+        return GatheredLocal(local, rows, order.by_gid, part.device, replicas)
 
-    Attributes:
-        moves: mailboxes between all ranks.
-        number, count, masters, place: of :class:`dgraph.graph.local.Replicas`; masters: uint32 on the device.
+
+def _mine(part: DeviceGraph, whole: GatheredLocal, name: str, column: Column) -> FieldColumn:
+    """Return the values of this rank's masters.
+
+    Args:
+        part: this rank's part of the graph.
+        whole: the graph.
+        name: of the column.
+        column: values by gid, or of a field of these masters.
     """
-
-    def __init__(self, moves: BulkMoves, masters: Any, place: Any):
-        self.moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
-        self.masters, self.place = masters, place
-
-    def spread(self, array: Any) -> None:
-        """Bring each rank's part of an array to all, or raise the error by which a rank ended before; collective."""
-        self.moves.comm.agree(None)
-        self.moves.spread(array)
+    convert = column.convert if isinstance(column, FieldColumn) else same
+    view = _raw(column)
+    if not (isinstance(view, FieldView) and view.is_whole(part.local.masters, part.place)):
+        values = _by_position(column, part.device, whole.vertices)[whole.replicas.masters]
+        view = FieldView(part.device, values, part.place)
+    return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name, convert)
 
 
-class GatheredGraph:
-    """Whole graph on this rank's GPU.
-
-    Attributes:
-        local: the graph.
-        replicas: the GPUs that hold it.
-    """
-
-    def __init__(self, part: DeviceGraph, numbering: Numbering):
-        """Bring all ranks' rows, without weights, to every rank; collective.
-
-        Args:
-            part: this rank's part of the graph.
-            numbering: the numbering.
-        """
-        comm = numbering.moves.comm
-        rows = numbering.collected(np.uint32, numbering.gids)
-        counts = numbering.collected(np.uint32, (part.out.offsets[1:] - part.out.offsets[:-1]).astype(np.uint32))
-        ids = numbering.ids_by_gid(rows)
-        with comm.together():
-            assembly = _begun(part, rows, counts, ids)
-        arcs = Leaving(part.edges, lambda first, stop: numbering.gids[part.out.neighbours[first:stop]])
-        fill(assembly, numbering.moves, rows, counts, arcs)
-        with comm.together():
-            self.local = assembly.finished()
-            place, masters = self.local.vertices.place, numbering.gids[: part.local.masters]
-            self.replicas = GpuReplicas(numbering.moves, masters if place is None else place[masters], part.place)
-            self.local.replicas = self.replicas
-
-    def mine(self, part: DeviceGraph, name: str, column: Column) -> FieldColumn:
-        """Return the values of this rank's masters.
-
-        Args:
-            part: this rank's part of the graph.
-            name: of the column.
-            column: values by gid, or of a field of these masters.
-        """
-        convert = column.convert if isinstance(column, FieldColumn) else same
-        view = _raw(column)
-        if not (isinstance(view, FieldView) and view.is_whole(part.local.masters, part.place)):
-            view = FieldView(part.device, self._by_position(column, part.device)[self.replicas.masters], part.place)
-        return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name, convert)
-
-    def _by_position(self, column: Column, device: Any) -> Any:
-        """Return a column by position, on the GPU; of a field, the values that are still to be converted."""
-        vertices = self.local.vertices
-        view = _raw(column)
-        if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
-            return view.values
-        if isinstance(column, FieldColumn):
-            column = column.fields[column.name]
-        values = device.put(np.ascontiguousarray(column() if callable(column) else column))
-        return values if vertices.order is None else values[vertices.order]
+def _by_position(column: Column, device: Any, vertices: Vertices) -> Any:
+    """Return a column by position, on the GPU; of a field, the values that are still to be converted."""
+    view = _raw(column)
+    if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):
+        return view.values
+    if isinstance(column, FieldColumn):
+        column = column.fields[column.name]
+    values = device.put(np.ascontiguousarray(column() if callable(column) else column))
+    return values if vertices.order is None else values[vertices.order]
 
 
 def _raw(column: Column) -> Any:
     """Return the field of a column where it lies on the GPU, else None."""
     raw = getattr(column.fields, "raw", None) if isinstance(column, FieldColumn) else None
     return raw(column.name) if raw else None  # type: ignore[union-attr]
-
-
-def _begun(part: DeviceGraph, rows: dict, counts: dict, ids: Any) -> Assembly:
-    """Return the rows of the whole graph, still empty.
-
-    Args:
-        part: this rank's part.
-        rows: rank → gid of each of its rows.
-        counts: rank → arcs of each of its rows.
-        ids: original ids by gid; None: they are the gids.
-    """
-    local, xp = part.local, part.device.xp
-    degrees = xp.zeros(local.n, np.int64)
-    for peer, gids in rows.items():
-        degrees[gids] += counts[peer]
-    skewed = is_skewed(int(degrees.max()), local.arcs, local.n)
-    return Assembly(local, part.device, degrees, skewed, ids)
 
 
 def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> GraphReplica | str:
@@ -165,6 +123,5 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
         return f"the whole graph and its kernel may need {comm.largest(need):,} bytes on a GPU beside its part"
     if not there:
         part.whole = None
-        part.whole = GatheredGraph(part, numbering_of(part, comm))
-    whole: GatheredGraph = part.whole
-    return GraphReplica(whole.local, alone(), partial(whole.mine, part))  # the part must not be evicted meanwhile
+        part.whole = gathered_graph(part, numbering_of(part, comm))
+    return GraphReplica(part.whole, alone(), partial(_mine, part, part.whole))  # the part must not be evicted meanwhile

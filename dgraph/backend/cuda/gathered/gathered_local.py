@@ -7,16 +7,66 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree
-from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, sort_rows
+from dgraph.backend.cuda.gathered.gathered_rows import GatheredRows
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
 from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.graph.local import LocalGraph
 
 
+class Replicas:
+    """GPUs that each hold the whole graph, and solve it together.
+
+    Attributes:
+        moves: mailboxes between all ranks.
+        number, count: number of this rank, from 0, and of all.
+        masters: positions in the whole graph of this rank's masters, by their position in its part, uint32.
+        place: position of each lid in that part; None: it is the lid.
+    """
+
+    def __init__(self, moves: BulkMoves, masters: Any, place: Any):
+        self.moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
+        self.masters, self.place = masters, place
+
+    def spread(self, array: Any) -> None:
+        """Bring each rank's part of an array to all, or raise the error by which a rank ended before; collective.
+
+        The parts are ``count`` equal ones, by number.
+        """
+        self.moves.comm.agree(None)
+        self.moves.spread(array)
+
+
 class GatheredLocal(BuiltLocal):
-    """Whole graph on one GPU; lids are gids."""
+    """Whole graph on one GPU; lids are gids.
+
+    Args:
+        whole: partition of this rank, for the sizes of the graph.
+        rows: of the whole graph, by position, with the original ids as values; without values, ids are gids.
+        place: position of each gid, uint32; None: it is the gid.
+        device: this GPU.
+        replicas: all GPUs that hold the graph.
+    """
+
+    def __init__(self, whole: LocalGraph, rows: GatheredRows, place: Any, device: Any, replicas: Replicas):
+        xp, n, order, ids = device.xp, whole.n, None, rows.values
+        degree = (rows.offsets[1:] - rows.offsets[:-1]).astype(np.uint32)
+        if place is not None:
+            order = xp.empty(n, np.uint32)
+            order[place] = xp.arange(n, dtype=np.uint32)
+        if ids is None:
+            ids = xp.arange(n, dtype=np.uint32) if order is None else order
+        elif int(ids.max()) < 2**32 - 1:
+            ids = ids.astype(np.uint32)
+        offsets = rows.offsets if whole.arcs >= 2**31 else rows.offsets.astype(np.uint32)
+        built = BuiltCsr(
+            offsets, rows.targets, None, spare=0, longest=int(degree.max()), loops=0, equal=0, equal_loops=0,
+            kept_loops=0, hashed=np.uint64(0), isolated=0,
+        )  # fmt: skip
+        planned = sum(array.nbytes for array in (offsets, rows.targets, ids, degree, order, place) if array is not None)
+        super().__init__(whole, built, Vertices(n, n, ids, order, place), degree, device, planned)
+        self.replicas = replicas
 
     @property
     def repeats(self) -> bool:
@@ -31,53 +81,3 @@ class GatheredLocal(BuiltLocal):
 
     by_id, ascending, largest_id = LocalGraph.by_id, LocalGraph.ascending, LocalGraph.largest_id
     lid = LocalGraph.lid
-
-
-class Assembly(RowAssembly):
-    """Rows of a whole graph by position.
-
-    Args:
-        whole: partition of this rank, for the sizes of the graph.
-        device: this GPU.
-        degrees: out-degrees in the whole graph by gid, int64 on the device.
-        renumber: positions are by descending degree.
-        ids: original ids by gid, on the device; None: they are gids.
-    """
-
-    def __init__(self, whole: LocalGraph, device: Any, degrees: Any, renumber: bool, ids: Any):
-        xp, n = device.xp, whole.n
-        self.whole, self.ids, self.degrees = whole, ids, degrees
-        self.order = by_descending_degree(degrees, [0, n], xp) if renumber else None
-        self.place = None
-        if renumber:
-            self.place = xp.empty(n, np.uint32)
-            self.place[self.order] = xp.arange(n, dtype=np.uint32)
-        super().__init__(device, degrees if self.order is None else degrees[self.order])
-
-    def begin(self, rows: Any, lengths: Any) -> None:
-        """Make room for arcs of rows that are named by gid."""
-        super().begin(rows if self.place is None else self.place[rows], lengths)
-
-    def fill(self, first: int, targets: Any) -> None:
-        """Place targets that are gids."""
-        super().fill(first, targets if self.place is None else self.place[targets])
-
-    def finished(self) -> GatheredLocal:
-        """Sort all rows and return the graph."""
-        device, n = self.device, self.whole.n
-        self.end()
-        sort_rows(device, self.starts, self.targets)
-        arcs = self.whole.arcs
-        offsets = self.starts if arcs >= 2**31 else self.starts.astype(np.uint32)
-        longest = int(self.degrees.max()) if n else 0
-        built = BuiltCsr(
-            offsets, self.targets, None, spare=0, longest=longest, loops=0, equal=0, equal_loops=0,
-            kept_loops=0, hashed=np.uint64(0), isolated=0,
-        )  # fmt: skip
-        ids = device.xp.arange(n, dtype=np.uint32) if self.ids is None else self.ids
-        by_position = ids if self.order is None else ids[self.order]
-        degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
-        vertices = Vertices(n, n, by_position, self.order, self.place)
-        arrays = (offsets, self.targets, by_position, degree, self.order, self.place)
-        planned = sum(array.nbytes for array in arrays if array is not None)
-        return GatheredLocal(self.whole, built, vertices, degree, device, planned)

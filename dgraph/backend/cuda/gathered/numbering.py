@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,27 @@ import numpy as np
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.transports.bulk_moves import PIECE, BulkMoves, Leaving
 from dgraph.comm import Comm
+
+NO_DEGREE = np.uint64((2**32 - 1) << 32)
+"""Least key of a vertex without arcs in the order by degree."""
+
+PLACED = 1 << 24
+"""Numbers that are written at a time."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Numbers of all vertices in one order.
+
+    Attributes:
+        numbers: of this rank's masters and mirrors, by position: uint32 on the device.
+        by_gid: of all vertices, likewise; None: gids are the numbers.
+        ending: all vertices from this number on have no arcs.
+    """
+
+    numbers: Any
+    by_gid: Any
+    ending: int
 
 
 class Numbering:
@@ -35,20 +56,40 @@ class Numbering:
             self.gids = gids.astype(np.uint32, copy=False)
         self._id_order: tuple[Any, Any] | None = None
 
-    def ids_by_gid(self, gids: Mapping[int, Any]) -> Any:
-        """Return the original ids by gid: uint32 if they are less than 2**32 - 1, else int64; None: they are the gids.
-
-        Args:
-            gids: rank → gids by position, masters first.
-        """
+    def ids(self) -> Any:
+        """Return the original ids of this rank's masters, int64; None if those of all ranks are the gids."""
         local = self.part.local
         if not self.moves.comm.total(int(not hasattr(local, "built"))):
             return None
-        ids_of_peers = self.collected(np.int64, self.part.original[: local.masters].astype(np.int64))
-        ids = self.part.device.xp.zeros(local.n, np.int64)
-        for peer, theirs in ids_of_peers.items():
-            ids[gids[peer][: len(theirs)]] = theirs
-        return ids.astype(np.uint32) if int(ids.max()) < 2**32 - 1 else ids
+        return self.part.original[: local.masters].astype(np.int64)
+
+    def by_degree(self) -> Order:
+        """Return the order of all vertices by descending degree in the whole graph, then by gid."""
+        part, device, comm = self.part, self.part.device, self.moves.comm
+        xp, n, masters = device.xp, part.local.n, part.local.masters
+        begins = np.concatenate([[0], np.cumsum(comm.allgather(np.array([masters], np.int64)))]).tolist()
+        with comm.together():
+            keys = xp.empty(n, np.uint64)
+
+        def keys_of(first: int, stop: int) -> Any:
+            piece = part.degree[first:stop].astype(np.uint64)
+            piece <<= np.uint64(32)
+            piece = xp.subtract(NO_DEGREE, piece)
+            piece |= self.gids[first:stop]
+            return piece
+
+        def placed(peer: int, first: int, piece: Any) -> None:
+            keys[begins[peer] + first : begins[peer] + first + len(piece)] = piece
+
+        self.moves.move(np.uint64, dict.fromkeys(range(comm.size), Leaving(masters, keys_of)), placed)
+        with comm.together():
+            device.sort(keys)
+            ending = int(xp.searchsorted(keys, xp.asarray([NO_DEGREE]))[0])
+            number = xp.empty(n, np.uint32)
+            for first in range(0, n, PLACED):
+                gids = keys[first : first + PLACED].astype(np.uint32)
+                number[gids] = xp.arange(first, first + len(gids), dtype=np.uint32)
+            return Order(number[self.gids], number, ending)
 
     @property
     def is_ordered(self) -> bool:

@@ -1,11 +1,10 @@
 """Rows of a whole graph, filled on a GPU with those that ranks send one after another.
 
-Rows of one vertex may come from several ranks. Entries: :class:`RowAssembly`, and :func:`fill` for all ranks.
+Rows of one vertex may come from several ranks. Entry: :class:`RowAssembly`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.transports import bulk_moves
-from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
 
 PIECE = 1 << 22
 """Arcs sorted at a time."""
@@ -78,25 +76,6 @@ class RowAssembly:
 def bytes_to_fill() -> int:
     """Return the most scratch bytes for pieces that are placed and sorted."""
     return ITEM * max(PIECE, bulk_moves.PIECE // 4)
-
-
-def fill(assembly: RowAssembly, moves: BulkMoves, rows: Mapping, lengths: Mapping, arcs: Leaving) -> None:
-    """Send each rank's rows to all ranks, which fill their assemblies; collective.
-
-    Args:
-        assembly: rows to fill.
-        moves: mailboxes between all ranks.
-        rows: rank → numbers of its rows.
-        lengths: likewise, their numbers of arcs.
-        arcs: targets of this rank's rows.
-    """
-    comm = moves.comm
-    for sender in range(comm.size):
-        with comm.together():
-            if sender in rows:
-                assembly.begin(rows[sender], lengths[sender])
-        leaving = dict.fromkeys(range(comm.size), arcs) if comm.rank == sender else {}
-        moves.move(np.uint32, leaving, lambda _, first, piece: assembly.fill(first, piece))
 
 
 def sort_rows(device: Any, starts: Any, targets: Any) -> None:

@@ -127,9 +127,11 @@ class BuiltLocal(LocalGraph):
         degree: out-degrees in the whole graph, by position, on the device.
         extent: its sizes; ``planned``: bytes that building was estimated to take at most.
         in_edges: rows of the in-edges on the device, of a reversed partition; None: not made.
+        replicas: GPUs that hold the same whole graph; None: there are none.
     """
 
     in_edges: Rows | None = None
+    replicas: Any = None
     _asked: tuple[int, int] | None = None
 
     def __init__(
