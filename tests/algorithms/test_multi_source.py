@@ -123,7 +123,7 @@ def test_words_on_an_emulated_gpu(count, dense, long, directed, monkeypatch):
     for name, value in (("LONG", long), ("SHORT", long // 2), ("PART", long // 2)):
         monkeypatch.setattr(source_rows, name, value)
     monkeypatch.setattr(reach_cuda, "MOST_WORDS", 8 if count == 300 else 2)
-    monkeypatch.setattr(ReachByPrograms, "search", None)
+    monkeypatch.setattr(ReachByPrograms, "solve", None)
     some = simulated.skewed(400, 1500, directed=True)
     graph = dgraph.Graph.from_edges(some.src, some.dst, n=400, directed=directed, comm=SerialComm())
     sources = np.random.default_rng(3).choice(400, count, replace=False).tolist()
@@ -147,7 +147,7 @@ def test_full_words_on_emulated_gpus(policy):
     sources, answers = np.arange(1, 151, 2)[:70], {}  # ids begin at 1
 
     def search(context):
-        searches = (ReachByPrograms(None).search(context, sources, keep=keep) for keep in (LEVELS, BITS))
+        searches = (ReachByPrograms(None).solve(context, sources, keep=keep) for keep in (LEVELS, BITS))
         rows = (np.stack([column() for column in reached.columns], axis=1) for reached in searches)
         gids = context.local.gids[: context.local.masters].tolist()
         answers.update({v: row for v, *row in zip(gids, *rows, strict=True)})

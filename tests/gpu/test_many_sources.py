@@ -20,8 +20,8 @@ NEVER = 1 << 60
 
 @pytest.fixture(autouse=True)
 def only_kernels(monkeypatch):
-    monkeypatch.setattr(DependenciesByPrograms, "search", None)
-    monkeypatch.setattr(ReachByPrograms, "search", None)
+    monkeypatch.setattr(DependenciesByPrograms, "solve", None)
+    monkeypatch.setattr(ReachByPrograms, "solve", None)
 
 
 def set_sizes(monkeypatch, dense=12, short=4, long=8, push=NEVER, part=4):

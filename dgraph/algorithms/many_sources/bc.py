@@ -55,7 +55,7 @@ class Bc(Algorithm):
         drawn, n = sample(ctx, self), ctx.local.n
         kernel = ctx.solver("path sums" if self.weighted else "dependencies")
         options = {"name": self.name, "weighted": True} if self.weighted else {}
-        summed = kernel.search(ctx, drawn.sources, endpoints=self.endpoints, **options)
+        summed = kernel.solve(ctx, drawn.sources, endpoints=self.endpoints, **options)
         depth = {} if summed.depth is None else {"depth": summed.depth}
         lids = lids_of(ctx.local, drawn.sources)
         others, source = self._scales(n, len(drawn.sources), ctx.local.directed)

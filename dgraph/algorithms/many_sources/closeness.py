@@ -43,7 +43,7 @@ class Closeness(Algorithm):
         """Search from all or from the drawn sources; collective."""
         sources = sources_of(ctx, self.k, self.random_state)
         kernel = ctx.solver("searches" if self.weighted else "reach")
-        reached = kernel.search(ctx, sources, **({"name": self.name} if self.weighted else {}))
+        reached = kernel.solve(ctx, sources, **({"name": self.name} if self.weighted else {}))
         depth = {} if self.weighted else {"depth": reached.depth}
         others = np.full(ctx.local.masters, len(sources))
         lids = lids_of(ctx.local, sources)

@@ -53,7 +53,7 @@ class EdgeBc(Algorithm):
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
         kernel = ctx.solver("path sums")
-        summed = kernel.search(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
+        summed = kernel.solve(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
         ends = max(n * (n - 1), 1)
         k = max(len(drawn.sources), 1)
         scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)

@@ -47,7 +47,7 @@ class NamedSearch(Algorithm):
             sources = sources_of(ctx, min(self.k, ctx.local.n), self.random_state)
         else:
             sources = check_sources(ctx, self.sources, self.name)
-        reached = ctx.solver(self.kernel).search(ctx, sources, keep=self.keep, **self.options())
+        reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
         fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
         self.columns = described  # type: ignore[misc]

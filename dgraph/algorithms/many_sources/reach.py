@@ -24,7 +24,7 @@ class Reach(HopSearch):
         """
         return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
 
-    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
 
         Args:

@@ -107,7 +107,7 @@ def levels_program(digits: int) -> type[ReachProgram]:
 class ReachByPrograms(RowSolver):
     """Searches from 64 sources after the other on a GPU."""
 
-    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
         kept = KeptSources(masters, len(sources), keep)

@@ -40,7 +40,7 @@ class RunPass(RowSolver):
         alike = all(other == settings for other in others) and self.suits(settings, ctx)
         return alike and ctx.comm.size == 1 and bool(ctx.local.ascending)
 
-    def search(self, ctx: Context, works: Sequence[Algorithm]) -> list[tuple[Answer, int]]:
+    def solve(self, ctx: Context, works: Sequence[Algorithm]) -> list[tuple[Answer, int]]:
         """Run the searches in one pass; return their answers, and the rounds that each is said to have taken.
 
         Raises:

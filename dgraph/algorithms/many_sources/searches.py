@@ -32,7 +32,7 @@ def _reached(distances: np.ndarray) -> np.ndarray:
 class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
-    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
         result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
@@ -75,7 +75,7 @@ class Searches(LaneSearch):
         """
         return 900 * size.n + 90 * size.m + 48 * size.masters
 
-    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
 
         Kept distances are int64, or of the dtype of float weights.
@@ -106,7 +106,7 @@ class Searches(LaneSearch):
 
     def by_programs(self) -> Reached:
         """Return what sssp finds."""
-        return SearchesByPrograms(self.backend).search(self.ctx, self.sources, "", keep=self.keep)
+        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, "", keep=self.keep)
 
     def begin(self) -> None:
         """Make the arrays of a search."""

@@ -52,7 +52,7 @@ def run_together(works: Sequence[Algorithm], graph: Graph, record: Record, progr
             numbered = [work.numbered(names, comm) for work in works]
             with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
                 progress.phase("solve", works[0].name)
-                answers = solver.search(ctx, numbered)
+                answers = solver.solve(ctx, numbered)
             for named, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
                 ctx.rounds = rounds
                 results.append(Outcome.of(named, work, answer, ctx, Start(False)).result(graph.version, lazily=False))

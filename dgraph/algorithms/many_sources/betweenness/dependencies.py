@@ -29,7 +29,7 @@ class Dependencies(HopSearch):
         """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows."""
         return (size.threads * Dependencies.state + 38) * size.vertices + 40 * size.arcs + 16 * size.masters
 
-    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources`` (original ids, each one a vertex of the graph); collective.
 
         Args:

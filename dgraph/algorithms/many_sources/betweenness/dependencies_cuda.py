@@ -81,7 +81,7 @@ class GpuDependencies(RowSolver):
         """Return the bytes a vertex of :func:`need` for eight lanes."""
         return 190 * size.vertices
 
-    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
 
         Raises:
@@ -97,7 +97,7 @@ class GpuDependencies(RowSolver):
                 return _Search(ctx, device, graph, lanes, sources, endpoints).run()
             reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
             ctx.record.choose("sources", "one after the other", reason)
-        return DependenciesByPrograms(self.backend).search(ctx, sources, endpoints=endpoints)
+        return DependenciesByPrograms(self.backend).solve(ctx, sources, endpoints=endpoints)
 
 
 class _Search(SourceSearch):

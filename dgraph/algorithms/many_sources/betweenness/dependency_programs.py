@@ -115,7 +115,7 @@ class Shares(Program):
 class DependenciesByPrograms(RowSolver):
     """Dependencies of one source after the other on a GPU."""
 
-    def search(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
 
         Raises:

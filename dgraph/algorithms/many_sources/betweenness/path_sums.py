@@ -33,7 +33,7 @@ class PathSummer(LaneSearch):
         """
         return 700 * size.n + 130 * size.m + 32 * size.masters
 
-    def search(
+    def solve(
         self,
         ctx: Context,
         sources: np.ndarray,

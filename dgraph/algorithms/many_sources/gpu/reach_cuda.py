@@ -51,7 +51,7 @@ class GpuReach(RowSolver):
         """Return the bytes a vertex of :func:`need` for few words, which it takes where memory is short."""
         return 100 * size.vertices
 
-    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``; levels and bits stay on the GPU."""
         words, n, edges, device = MOST_WORDS, ctx.local.size, ctx.local.out.arcs, self.backend.device
         while words > 1 and 32 * words >= len(sources):
@@ -63,7 +63,7 @@ class GpuReach(RowSolver):
                 words //= 2
             if need(n, edges, len(sources), words, keep) <= free:
                 return _Search(ctx, device, graph, words, sources, keep).run(limit)
-        return ReachByPrograms(self.backend).search(ctx, sources, keep=keep, limit=limit)
+        return ReachByPrograms(self.backend).solve(ctx, sources, keep=keep, limit=limit)
 
 
 class GpuLevels(GpuReach):
