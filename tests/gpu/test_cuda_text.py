@@ -11,6 +11,7 @@ import pytest
 from battery import EVERYTHING
 from core_programs import Cores, Counted
 from flat_run import flat_run
+from row_models import Weighed
 
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
@@ -183,7 +184,12 @@ def texts(architecture):
             if EVERYTHING or (i + j + turn) % 3 == 0:
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
     yield module_text.edge_filter(trace(ShellLevels(), None), module_text.Variant(wide=turn % 2 == 1)), "edge_filter"
-    yield module_text.round_kernels(trace(Communities(), None), module_text.Variant(wide=turn % 2 == 1)), "row folds"
+    for folds in (Communities(), Weighed()):
+        traced = trace(folds, np.dtype(np.int64))
+        yield (
+            module_text.round_kernels(traced, module_text.Variant(wide=turn % 2 == 1)),
+            f"row folds of {type(folds).__name__}",
+        )
     alone = module_text.Variant(wide=turn % 2 == 1, fused=turn % 2 == 0)
     yield module_text.round_kernels(trace(Estimates().retype(core="int32"), None), alone), "estimates"
     yield selftest.text(), "probe"

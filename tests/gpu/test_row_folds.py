@@ -22,10 +22,12 @@ from row_models import (
     summed,
 )
 
+import dgraph
 from dgraph.algorithms.cdlp import Labels
 from dgraph.algorithms.color import Greedy
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import GpuPlan
+from dgraph.comm import SerialComm
 from dgraph.program import ALL, INF, Field, where
 from dgraph.program.row_reducers import MODE
 
@@ -162,9 +164,25 @@ def test_values_are_summed_by_key(ranks, limits, program, monkeypatch):
     np.testing.assert_array_equal(seen, wanted)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("program", [Summed(), Weighed()], ids=["values", "weights"])
+def test_values_are_summed_by_key_on_a_gpu(program):
+    """A thread, a warp, and several warps sum the values of a row, on a GPU that is there."""
+    pytest.importorskip("cupy")
+    n, src, dst = edges(*SIZE)
+    weights = np.random.default_rng(5).integers(-(2**50), 2**50, src.size) if isinstance(program, Weighed) else None
+    graph = dgraph.Graph.from_edges(src, dst, weights, n=n, comm=SerialComm()).on("iec", device="cuda")
+    result = dgraph.run(program, graph)
+    keys, sums = summed(n, src, dst, VALUES[src % 4] if weights is None else weights)
+    vertices = result.columns["vertex"]
+    np.testing.assert_array_equal(result.columns["kept"], keys[vertices])
+    np.testing.assert_array_equal(result.columns["sum"], sums[vertices])
+
+
 @pytest.mark.parametrize("mutant", [
     None,
     ("other.sum > best.sum ||", "other.sum >= best.sum ||"),
+    ("before != stored) continue;", "before != stored) break;"),
     *(pytest.param(mutant, marks=pytest.mark.exhaustive) for mutant in (
         ("env.fold_counts[at] = 0;", "if (!KNOWN(&env.control->round)) env.fold_counts[at] = 0;"),
         ("other.key < best.key)) best", "other.key > best.key)) best"),

@@ -45,7 +45,8 @@ template <class K> DEVICE i64 fold_alone(const K& row, u32 count) {
     }
     for (u32 i = 0; i < FOLD_ALONE; i++) {
         KeySum whole = {pairs[i].key, 0};
-        for (u32 j = 0; j < FOLD_ALONE; j++) whole.sum += pairs[j].key == whole.key ? pairs[j].sum : 0;
+        for (u32 j = 0; j < FOLD_ALONE; j++)
+            if (pairs[j].key == whole.key) whole.sum = (i64)((u64)whole.sum + (u64)pairs[j].sum); // sums wrap
         take_larger(best, whole);
     }
     put_sum(row.v, best.sum);
