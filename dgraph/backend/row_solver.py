@@ -10,6 +10,8 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import Any
 
+from dgraph.program import Program
+
 
 @dataclass(frozen=True)
 class RowSize:
@@ -43,6 +45,9 @@ class RowSolver(ABC):  # noqa: B024 - solvers take different arguments
     Args:
         backend: of this rank. A solver on the host needs its threads alone, which a rank with a GPU has, too.
     """
+
+    programs: tuple[Program, ...] = ()
+    """Programs that it runs on GPUs; ``estimate`` plans their memory, which ``bytes`` leaves out."""
 
     def __init__(self, backend: Any):
         self.backend = backend

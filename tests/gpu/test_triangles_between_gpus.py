@@ -181,12 +181,13 @@ def test_rows_are_gathered_once_and_again_where_one_rank_dropped_them(policy, mo
 
 @pytest.mark.parametrize("lacking", ["_bytes_to_orient", "_bytes_to_gather"])
 def test_hosts_count_where_one_gpu_lacks_memory(lacking, monkeypatch):
-    real = getattr(between, lacking)
+    real, lacks = getattr(between, lacking), between._lacks
 
-    def needed(part, *args):
-        return 1 << 40 if 0 in part.local.gids[: part.local.masters] else real(part, *args)
+    def lacking_on_one(ctx, part, need):
+        return lacks(ctx, part, need if need < 1 << 40 or 0 in part.local.gids[: part.local.masters] else 0)
 
-    monkeypatch.setattr(between, lacking, needed)
+    monkeypatch.setattr(between, lacking, lambda *args: real(*args) + (1 << 40))
+    monkeypatch.setattr(between, "_lacks", lacking_on_one)
     agree(graph_of(), (3, "oec", "p2p"), "hosts")
 
 
@@ -195,7 +196,7 @@ def test_gathered_arrays_of_other_algorithms_are_freed_first(monkeypatch):
 
     def work(ctx):
         kept, part = [], ctx.backend.graph_of(ctx.local)
-        ctx.backend.device.free = lambda need=0: 1 << (20 if part.whole or part.oriented else 30)
+        ctx.backend.device.free = lambda need=0: 1 << (15 if part.whole or part.oriented else 30)
         for name in ("triangles", "mis", "triangles"):
             solved(ALGORITHMS[name](), ctx)
             kept.append((part.whole is not None, part.oriented is not None))

@@ -16,6 +16,8 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.kernel_register import SOLVERS
+from dgraph.backend.row_solver import RowSize
 from dgraph.cli import main
 from dgraph.cli.arguments import HelpRequested
 from dgraph.cli.commands import task_of
@@ -362,3 +364,19 @@ def test_each_algorithm_has_a_plan_with_many_sources_too(name):
     parameters = {"source": 0} if work.needs_source else {"k": 40} if "k" in work.parameters else {}
     plan = estimate(name, shape_of("rmat:10"), 2, parameters=parameters)
     assert plan.rounds > 0
+
+
+@pytest.mark.parametrize("solver", sorted(SOLVERS.keys() - {"draw"}))  # a draw lists few vertices
+@pytest.mark.parametrize("device", ["gpu", "gpus"])
+def test_a_solver_on_gpus_counts_its_bytes_or_names_its_programs(solver, device):
+    kind = SOLVERS[solver].load(device)
+    assert kind is None or (kind.bytes(RowSize(4000, 64000, 3000, 33000, 2000)) > 0) != bool(kind.programs)
+
+
+@pytest.mark.parametrize("name", ["bc", "closeness", "reachability", "multi_source_bfs"])
+def test_programs_of_solvers_between_gpus_are_planned(name):
+    shape = shape_of("rmat:10")
+    plan = estimate(name, shape, 2)
+    size = plan.masters + plan.mirrors
+    assert plan.gpu.state > 36 * size
+    assert plan.gpu.messages > 0

@@ -8,7 +8,7 @@ __all__ = ["KERNELS", "bc", "closeness", "edge_bc", "multi_source_bfs", "multi_s
 KERNELS = (
     Solver("draw", gpu="gpu.draw:GpuDraw"),
     Solver("reach", cpu="reach:Reach", gpu="gpu.reach_cuda:GpuReach", gpus="reach_programs:ReachByPrograms"),
-    Solver("levels", cpu="reach:Levels", gpu="gpu.reach_cuda:GpuLevels", gpus="reach_programs:ReachByPrograms"),
+    Solver("levels", cpu="reach:Levels", gpu="gpu.reach_cuda:GpuLevels", gpus="reach_programs:LevelsByPrograms"),
     Solver(
         "dependencies",
         cpu="betweenness.dependencies:Dependencies",
@@ -16,7 +16,7 @@ KERNELS = (
         gpus="betweenness.dependency_programs:DependenciesByPrograms",
     ),
     Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
-    Solver("searches", cpu="searches:Searches", gpu="searches:SearchesOnGpu", gpus="searches:SearchesByPrograms"),
+    Solver("searches", cpu="searches:Searches", gpu="searches:SearchesByPrograms", gpus="searches:SearchesByPrograms"),
     Solver("bfs pass", cpu="bfs_pass:BfsPass", beside_gpu=False),
     Solver("sssp pass", cpu="sssp_pass:SsspPass", beside_gpu=False),
 )

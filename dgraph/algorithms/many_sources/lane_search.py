@@ -16,6 +16,7 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes, host_share, lacking, plan_passes
 from dgraph.graph.halo import GidRows
@@ -83,6 +84,11 @@ class LaneSearch(HostSolver):
     def plan_passes(self) -> Plan:
         """Return where the search runs; collective, without side effects."""
 
+    def bytes_of_whole(self, threads: int) -> int:
+        """Return the bytes of a search on this rank that holds the rows of all vertices."""
+        local = self.ctx.local
+        return self.bytes(RowSize(local.n, local.arcs, local.n, local.arcs, local.masters, threads))
+
     def hold_rows(self) -> None:
         """Gather the rows of the whole graph, with vertices by id, and number the sources; collective."""
         self.replica = self.ctx.rows("all", order="id", weights=self.reads_weights)
@@ -146,7 +152,7 @@ class HopSearch(LaneSearch):
         batches, threads = -(-sources // self.batch), fewest * comm.size
         if batches < threads:
             return Plan(together, SPLIT, f"{batches} batches for {threads} threads")
-        need = 48 * local.arcs + (64 + fewest * self.state) * local.n
+        need = self.bytes_of_whole(fewest) + 50 * local.n + 8 * local.arcs  # ids, owners and rows as they arrive
         figures = lacking(comm, need, host_share(comm))
         if figures is not None:
             short = f"the graph and its searches take {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"

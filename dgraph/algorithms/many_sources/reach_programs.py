@@ -107,6 +107,8 @@ def levels_program(digits: int) -> type[ReachProgram]:
 class ReachByPrograms(RowSolver):
     """Searches from 64 sources after the other on a GPU."""
 
+    programs = (ReachProgram(),)
+
     def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
@@ -129,6 +131,12 @@ class ReachByPrograms(RowSolver):
         far, count = (np.array(state[name]) for name in sums)
         pairs = ctx.total(int(np.count_nonzero(lids >= 0) + count.sum())) if keep else 0
         return Reached(far.astype(np.int64), count, pairs, depth, kept.columns())
+
+
+class LevelsByPrograms(ReachByPrograms):
+    """Searches that keep distances."""
+
+    programs = (levels_program(DIGITS)(),)
 
 
 def _levels(ctx: Context, given: dict, whole: int, limit: int) -> tuple:

@@ -32,6 +32,11 @@ def _reached(distances: np.ndarray) -> np.ndarray:
 class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the fields of one search."""
+        return 40 * size.vertices
+
     def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
@@ -53,15 +58,6 @@ class SearchesByPrograms(RowSolver):
         return result
 
 
-class SearchesOnGpu(SearchesByPrograms):
-    """Searches by programs on one GPU."""
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of the fields of one search."""
-        return 40 * size.vertices
-
-
 class Searches(LaneSearch):
     """Kernel on a team of threads, with a lane for each source."""
 
@@ -71,9 +67,10 @@ class Searches(LaneSearch):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, and of the searches of its threads.
 
-        An arc takes up to 90 while rows are made; a vertex 64 in rows, and ``BYTES`` + 64 a thread.
+        An arc takes up to 90 while rows are made; a vertex 40 in rows, 512 in the columns of 64 sources, and
+        ``BYTES`` + 64 a thread.
         """
-        return 900 * size.n + 90 * size.m + 48 * size.masters
+        return (552 + (BYTES + 64) * size.threads) * size.n + 90 * size.m + 48 * size.masters
 
     def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
@@ -93,8 +90,8 @@ class Searches(LaneSearch):
 
     def plan_passes(self) -> Plan:
         """Return the passes if every rank can hold the graph, and lanes the distances; else sssp runs; collective."""
-        comm, n, arcs = self.ctx.comm, self.ctx.local.n, self.ctx.local.arcs
-        figures = lacking(comm, 40 * arcs + 64 * n + self.team.size * (BYTES + 64) * n, host_share(comm))
+        comm, n = self.ctx.comm, self.ctx.local.n
+        figures = lacking(comm, self.bytes_of_whole(self.team.size), host_share(comm))
         if figures is not None:
             short = f"the graph takes {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"
             return Plan(None, "one after the other", short)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from dgraph.backend import wire
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -14,7 +16,7 @@ from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.memory.memory_plan import for_graph, for_kernel, for_rounds
 from dgraph.backend.kernel_register import Solver, kernel_of
 from dgraph.backend.row_solver import RowSize
-from dgraph.program import Traced
+from dgraph.program import Traced, trace
 from dgraph.tools.estimate.shape import Shape
 
 CONTEXT = 800 << 20
@@ -61,7 +63,7 @@ class GpuBytes:
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
     limit: int | None = None, drawn: bool = False, sifted: bool = True,
-    rows: Sequence[Solver] = (),
+    rows: Sequence[Solver] = (), direction: str = "auto",
 ) -> GpuBytes:  # fmt: skip
     """Make the plan of one rank.
 
@@ -76,6 +78,7 @@ def on_gpu(
         drawn: the graph is built on the GPU (``--build device``).
         sifted: derived copies of edges are allowed; they are dropped if ``limit`` leaves no room.
         rows: solvers of rows that the algorithm asks for.
+        direction: of the programs that these run.
     """
     extent = GraphSize(
         masters + mirrors, arcs,
@@ -89,13 +92,12 @@ def on_gpu(
         renumbered=shape.skewed,
         wide=arcs >= WIDE,
     )  # fmt: skip
-    plans = [
-        replace(
-            for_graph(extent),
-            arrays=kind.bytes(RowSize(shape.n, shape.arcs, extent.size, arcs, masters)) if kind else 0,
-        )
-        for kind in (solver.load("gpu" if ranks == 1 else "gpus") for solver in rows)
-    ]
+    solvers = [solver.load("gpu" if ranks == 1 else "gpus") for solver in rows]
+    rank = RowSize(shape.n, shape.arcs, extent.size, arcs, masters)
+    plans = [replace(for_graph(extent), arrays=kind.bytes(rank) if kind else 0) for kind in solvers]
+    weight = {0: None, 4: np.dtype(np.int32), 8: np.dtype(np.int64)}.get(shape.weight)
+    own = [(trace(program, weight), direction) for kind in solvers if kind for program in kind.programs]
+    programs = [*programs, *own]
     for traced, direction in programs:
         free = direction == "auto" and not shape.directed
         kernel = kernel_of(traced.program.kernel)

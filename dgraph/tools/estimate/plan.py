@@ -137,7 +137,9 @@ def estimate(
         build=before + rows + part + max(BUILDING * size if ranks > 1 else 0, checked),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, rows=work.rows),
+        gpu=on_gpu(
+            gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, rows=work.rows, direction=direction
+        ),
     )  # fmt: skip
 
 

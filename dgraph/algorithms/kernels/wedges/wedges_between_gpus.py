@@ -21,7 +21,7 @@ from dgraph.backend.cuda.gathered.gathered_rows import GatheredRows, gathered_ro
 from dgraph.backend.cuda.gathered.numbering import lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill, sort_rows
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
-from dgraph.backend.row_solver import RowSolver
+from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 
 
@@ -42,6 +42,13 @@ class OrientedRows:
 
 class WedgesBetweenGpus(RowSolver):
     """Counter of triangles on a rank's GPU, beside those of other ranks."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes to orient this rank's rows, or to gather those of all ranks, without mailboxes."""
+        sizes = [[0, size.arcs // 2, size.vertices], [0, size.m // 2 - size.arcs // 2, size.n]]
+        gather = _bytes_to_gather(size.n, size.m, size.masters, sizes, rank=0)
+        return max(_bytes_to_orient(size.n, size.m, size.vertices), gather)
 
     def fits(self, ctx: Context) -> bool:
         """Return True if every rank has a GPU with memory for all oriented rows, and gather them; collective."""
@@ -94,7 +101,7 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> OrientedRows | No
         before: bytes for the numbering of vertices.
     """
     comm, device, xp, masters = ctx.comm, part.device, part.device.xp, part.local.masters
-    if _lacks(ctx, part, before + _bytes_to_orient(part)):
+    if _lacks(ctx, part, before + _bytes_to_orient(part.local.n, part.local.arcs, part.local.size)):
         return None
     numbering = numbering_of(part, comm)
     order = numbering.by_degree()
@@ -106,7 +113,7 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> OrientedRows | No
         rows = xp.flatnonzero(degrees)
         own = device.get(starts[[masters, part.local.size]]).tolist()
     sizes: list[list[int]] = comm.allgather_json([*own, len(rows)])
-    if _lacks(ctx, part, _bytes_to_gather(part, vertices, sizes, comm.rank)):
+    if _lacks(ctx, part, _bytes_to_gather(vertices, part.local.arcs, masters, sizes, comm.rank)):
         return None
     spread = any(of_masters < arcs for of_masters, arcs, _ in sizes)  # some vertex has arcs on several ranks
     with comm.together():
@@ -123,24 +130,25 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> OrientedRows | No
         return OrientedRows(replace(gathered, values=None), wedges, gathered.values[mine])
 
 
-def _bytes_to_orient(part: DeviceGraph) -> int:
-    """Return the most bytes to sort all vertices, and then to count the arcs of oriented rows."""
-    return max(16 * part.local.n, 36 * part.local.size) + bytes_to_fill()
+def _bytes_to_orient(n: int, edges: int, size: int) -> int:
+    """Return the most bytes to sort all vertices, and then to count the arcs of ``size`` oriented rows."""
+    return max(16 * n, 36 * size) + bytes_to_fill(edges)
 
 
-def _bytes_to_gather(part: DeviceGraph, vertices: int, sizes: list[list[int]], rank: int) -> int:
+def _bytes_to_gather(vertices: int, edges: int, masters: int, sizes: list[list[int]], rank: int) -> int:
     """Return the most bytes to gather oriented rows and count their triangles, after :func:`_bytes_to_orient`.
 
     Args:
-        part: this rank's part.
         vertices: number of vertices with arcs.
+        edges: arcs of the whole graph.
+        masters: of this rank.
         sizes: oriented arcs of masters, oriented arcs, and rows with neighbours, of each rank.
         rank: this rank.
     """
     (_, mine, rows), (_, arcs, all_rows) = sizes[rank], np.sum(sizes, axis=0).tolist()
     most = max(of_rank[2] for of_rank in sizes)
-    bitmap = 4 * bitmap_words(hubs_of(vertices, part.local.arcs))
-    last = max(bytes_to_fill(), bitmap + _bytes_to_count(vertices, part.local.masters))
+    bitmap = 4 * bitmap_words(hubs_of(vertices, edges))
+    last = max(bytes_to_fill(edges), bitmap + _bytes_to_count(vertices, masters))
     return 4 * (mine + arcs) + 12 * (rows + all_rows) + 32 * most + 28 * vertices + last
 
 

@@ -115,6 +115,8 @@ class Shares(Program):
 class DependenciesByPrograms(RowSolver):
     """Dependencies of one source after the other on a GPU."""
 
+    programs = (Paths(), Shares())
+
     def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
 

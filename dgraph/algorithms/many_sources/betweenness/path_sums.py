@@ -29,9 +29,9 @@ class PathSummer(LaneSearch):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, and of the sums and searches of its threads.
 
-        An arc takes up to 40 in rows, and 22 a thread; a vertex 64 in rows, and up to ``BYTES`` + 104 a thread.
+        An arc takes up to 86 while rows are made, and 22 a thread; a vertex 272, and ``BYTES`` + 104 a thread.
         """
-        return 700 * size.n + 130 * size.m + 32 * size.masters
+        return (272 + (BYTES + 104) * size.threads) * size.n + (86 + 22 * size.threads) * size.m + 32 * size.masters
 
     def solve(
         self,
@@ -64,9 +64,7 @@ class PathSummer(LaneSearch):
         Raises:
             OutOfMemory: one cannot.
         """
-        comm, arcs, n = self.ctx.comm, self.ctx.local.arcs, self.ctx.local.n
-        bytes_ = 32 * n + (12 + 8 * self.of_arcs) * arcs + self.reads_weights * ((BYTES + 72) * n + 2 * arcs)
-        need = 40 * arcs + 64 * n + self.team.size * bytes_
+        comm, need = self.ctx.comm, self.bytes_of_whole(self.team.size)
         refuse_unless_fits(comm, need, host_share(comm), lambda need, free: (
             f"{self.name} holds the whole graph on each rank, {need:,} bytes with its sums, and {free:,} bytes of a "
             "rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"

@@ -52,7 +52,7 @@ def bytes_needed(part: DeviceGraph, ranks: int, kernel: str, there: bool) -> int
         work = 0 if memory is None else (memory.arrays + memory.result) * n
     if there:
         return work
-    gathering = VERTEX * n + bytes_to_fill()
+    gathering = VERTEX * n + bytes_to_fill(arcs)
     return numbering_bytes(part, ranks) + 4 * arcs + 8 * n + max(AFTER * n + work, gathering)
 
 

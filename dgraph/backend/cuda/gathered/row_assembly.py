@@ -73,9 +73,9 @@ class RowAssembly:
         del self._filled, self._rows
 
 
-def bytes_to_fill() -> int:
-    """Return the most scratch bytes for pieces that are placed and sorted."""
-    return ITEM * max(PIECE, bulk_moves.PIECE // 4)
+def bytes_to_fill(arcs: int) -> int:
+    """Return the most scratch bytes for pieces of so many arcs that are placed and sorted."""
+    return ITEM * min(max(PIECE, bulk_moves.PIECE // 4), arcs)
 
 
 def sort_rows(device: Any, starts: Any, targets: Any) -> None:
