@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text
 from dgraph.backend.row_solver import RowSize, RowSolver
 
 TYPES = {"float32": ("float", "fminf", 2), "float64": ("double", "fmin", 1)}
@@ -23,7 +22,7 @@ def text(dtype: str) -> str:
     """Return the kernels' text for matrices of ``dtype``."""
     kind, least, resident = TYPES[dtype]
     types = f"typedef {kind} value_t;\n#define LEAST {least}\n#define CLOSED {CLOSED}\n#define RESIDENT {resident}"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("minplus")])
+    return own_text(types, "minplus")
 
 
 class MinPlus(RowSolver):

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.kernels.one_round import OneRound
-from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
@@ -36,7 +35,7 @@ def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str, cons
         f"typedef {TYPES[ids]} original_t;\n"
         f"{constants}"
     )
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *map(common, names)])
+    return own_text(types, *names)
 
 
 class SingleMachine(OneRound):
@@ -70,11 +69,7 @@ class SingleMachine(OneRound):
 
     def set_environment(self, *values: Any) -> None:
         """Pass arrays, None for a null pointer, and numbers to the kernels."""
-        words = [each if isinstance(each, (int, np.integer)) else self._address(each) for each in values]
-        self.module.set_environment(np.array(words, np.int64))
-
-    def _address(self, array: Any) -> int:
-        return 0 if array is None or not len(array) else self.device.address(array)
+        self.module.set_environment(words_of(self.device, values))
 
     def launch(self, kernel: str, together: bool = False) -> None:
         """Launch a kernel with as many blocks as fit the GPU; ``together``: all must be resident at once."""

@@ -15,9 +15,8 @@ import numpy as np
 
 from dgraph.algorithms.kernels.forest.forest_columns import rounded_sum
 from dgraph.algorithms.kernels.forest.forest_cpu import FIRST, MANY, SAMPLE
-from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
@@ -53,8 +52,7 @@ def text(wide: bool, weights: str, ids: str, packed: bool, part: bool) -> str:
         f"#define NO_WEIGHT {'INFINITE' if real else f'{UNREACHED}ll'}\n"
         f"static const bool PACKED = {'true' if packed else 'false'}, PART = {'true' if part else 'false'};"
     )
-    files = ("forest", "forest_rows", *(("forest_parts",) if part else ()))
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *map(common, files)])
+    return own_text(types, "forest", "forest_rows", *(("forest_parts",) if part else ()))
 
 
 @dataclass(frozen=True)
@@ -264,10 +262,7 @@ class Search:
         self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument)
 
     def _pass(self) -> None:
-        arrays = self.arrays.values()
-        places = [0 if each is None or not len(each) else self.device.address(each) for each in arrays]
-        words = np.array([*places, *(int(each) % 2**64 for each in self.numbers.values())], np.uint64)
-        self.module.set_environment(words)
+        self.module.set_environment(words_of(self.device, [*self.arrays.values(), *self.numbers.values()]))
 
 
 class RowSearch(Search):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.memory.memory_plan import in_edges, require
@@ -27,8 +27,7 @@ FEW = 64
 def text(wide: bool, ids: str) -> str:
     """Return the kernels' text. ``wide``: offsets are 64-bit; ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    files = map(common, ("union_find", "strong"))
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *files])
+    return own_text(types, "union_find", "strong")
 
 
 class GpuStrong(RowSolver):
@@ -219,7 +218,5 @@ class Search:
         return found
 
     def _launch(self, kernel: str, argument: int = 0) -> None:
-        arrays = self.arrays.values()
-        places = [0 if each is None or not len(each) else self.device.address(each) for each in arrays]
-        self.module.set_environment(np.array([*places, *self.numbers.values()], np.int64))
+        self.module.set_environment(words_of(self.device, [*self.arrays.values(), *self.numbers.values()]))
         self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument)

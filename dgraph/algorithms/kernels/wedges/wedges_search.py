@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words
-from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 
 MEMBERS = (
@@ -24,7 +23,7 @@ MEMBERS = (
 def text(wide: bool) -> str:
     """Return the kernels' text; ``wide``: offsets are 64-bit."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("wedges")])
+    return own_text(types, "wedges")
 
 
 @dataclass
@@ -107,11 +106,5 @@ class Search:
         )  # fmt: skip
 
     def _launch(self, kernel: str, **values: Any) -> None:
-        self._module.set_environment(np.array([self._word(values.get(name)) for name in MEMBERS], np.int64))
+        self._module.set_environment(words_of(self.device, map(values.get, MEMBERS)))
         self._module.launch(kernel, self.device.blocks * self._module.resident(kernel))
-
-    def _word(self, value: Any) -> int:
-        """Return a number, or the address of an array; 0 for none."""
-        if value is None or isinstance(value, int):
-            return value or 0
-        return self.device.address(value) if len(value) else 0

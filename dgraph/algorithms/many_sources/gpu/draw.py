@@ -8,9 +8,8 @@ from math import isqrt
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import hashed, smallest
-from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 
@@ -22,7 +21,7 @@ MANY = 8
 def text(ids: str) -> str:
     """Return the kernel's text; ``ids`` is the dtype of the array of original ids."""
     types = f"typedef {TYPES[ids]} original_t;"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("draw")])
+    return own_text(types, "draw")
 
 
 class GpuDraw(RowSolver):
@@ -36,11 +35,9 @@ class GpuDraw(RowSolver):
         device, graph = self.backend.device, self.backend.graph_of(ctx.local)
         xp, original = device.xp, graph.original
         found, count = xp.empty(2 * many, np.int64), xp.zeros(1, np.uint64)
-        places = [device.address(each) for each in (original, found, count)]
-        limit = (many << 64) // n
-        numbers = [n, seed, 2 * many, limit - (1 << 64 if limit >> 63 else 0)]
         module = device.module(text(original.dtype.name), "draw")
-        module.set_environment(np.array([*places, *numbers], np.int64))
+        words = original, found, count, n, seed, 2 * many, (many << 64) // n
+        module.set_environment(words_of(device, words))
         module.launch("draw", device.blocks * module.resident("draw"))
         listed = int(device.read(count)[0])
         if not k <= listed <= 2 * many:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.engine.rounds.context import Context
 
 SHORT, LONG = 32, 4096
@@ -34,8 +33,7 @@ def text(name: str, wide: bool, **constants: int | str) -> str:
 @cache
 def _text(name: str, wide: bool, constants: tuple[str, ...]) -> str:
     offsets = f"typedef {'i64' if wide else 'u32'} offset_t;"
-    head = [control_block.constants(), "#define PERSISTENT 0", common("base"), *constants, offsets]
-    return "\n".join([*head, common("source_rows"), common(name)])
+    return own_text("\n".join([*constants, offsets]), "source_rows", name)
 
 
 def most_parts(edges: int) -> int:
@@ -68,24 +66,17 @@ class Kernels:
         """Make the words of ``members``, in the order of ``Env``: arrays, None for a null pointer, or integers."""
         self.device, self.module = device, device.module(text, name)
         self._places: dict[str, int] = {}
-        words: list[int] = []
+        values: list[Any] = []
         for key, value in members.items():
-            self._places[key] = len(words)
-            words += map(self._word, value if isinstance(value, list) else [value])
-        self._words = np.array(words, np.int64)
+            self._places[key] = len(values)
+            values += value if isinstance(value, list) else [value]
+        self._words = words_of(device, values)
         self._grids: dict[str, int] = {}
-
-    def _word(self, value: Any) -> int:
-        if value is None:
-            return 0
-        if isinstance(value, (int, np.integer)):
-            return int(value)
-        return self.device.address(value) if value.size else 0
 
     def set(self, name: str, *values: Any) -> None:
         """Change a member, and those behind it."""
         first = self._places[name]
-        self._words[first : first + len(values)] = [self._word(value) for value in values]
+        self._words[first : first + len(values)] = words_of(self.device, values)
 
     def launch(self, kernel: str, argument: int = 0) -> None:
         """Start a kernel on the whole GPU."""

@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
 PARTS = 256
 """Blocks of ``total``: fixed, so that sums have the same bits on every GPU."""
@@ -35,9 +34,7 @@ def text(values: str, beside: str) -> str:
         none = f"(value_t){np.iinfo(values).max}ull"
         macros = [f"#define IS_DISTANCE(x) ((x) != {none})", "#define ORDERED(x) (i64)(x)"]
     types = f"typedef {TYPES[values]} value_t;\ntypedef {TYPES[beside]} beside_t;"
-    return "\n".join(
-        [control_block.constants(), "#define PERSISTENT 0", common("base"), types, *macros, common("field_stats")]
-    )
+    return own_text("\n".join([types, *macros]), "field_stats")
 
 
 @cache
@@ -96,8 +93,7 @@ def _begun(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | N
         if device.allocator == "pool":  # memory of the process' own allocator goes back when a graph is closed
             _words[device] = words
     device.clear(words)
-    places = device.address(values), device.address(beside), len(values), device.address(words)
-    module.set_environment(np.array(places, np.int64))
+    module.set_environment(words_of(device, [values, beside, len(values), words]))
     for kernel in kernels:
         module.launch(kernel, blocks or device.blocks * module.resident(kernel))
     return device.reading(words)

@@ -12,14 +12,14 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
 
 @cache
 def text(offsets: str, original: str) -> str:
     """Return the kernel's text for arrays of these dtypes."""
     types = f"typedef {TYPES[offsets]} offset_t;\ntypedef {TYPES[original]} original_t;"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("id_heads")])
+    return own_text(types, "id_heads")
 
 
 def id_heads(device: Any, offsets: Any, neighbours: Any, original: Any) -> Any:
@@ -32,7 +32,6 @@ def id_heads(device: Any, offsets: Any, neighbours: Any, original: Any) -> Any:
     if not rows:
         return heads
     module = device.module(text(*names), f"id_heads_{'_'.join(names)}")
-    places = [device.address(array) for array in (offsets, neighbours, original)]
-    module.set_environment(np.array([*places, rows, device.address(heads)], np.int64))
+    module.set_environment(words_of(device, [offsets, neighbours, original, rows, heads]))
     module.launch("find_id_heads", device.blocks * module.resident("find_id_heads"))
     return heads

@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
 WORDS = {1: "u8", 4: "u32", 8: "u64"}
 """Size of a value → C++ type that moves it."""
@@ -18,7 +15,7 @@ WORDS = {1: "u8", 4: "u32", 8: "u64"}
 def text(size: int) -> str:
     """Return the kernel's text for values of this size."""
     types = f"typedef {WORDS[size]} value_t;"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("lid_order")])
+    return own_text(types, "lid_order")
 
 
 def by_lid(device: Any, values: Any, place: Any) -> Any:
@@ -33,7 +30,6 @@ def by_lid(device: Any, values: Any, place: Any) -> Any:
     if not len(place):
         return gathered
     module = device.module(text(values.itemsize), f"by_lid_{values.itemsize}")
-    places = device.address(values), device.address(place), len(place), device.address(gathered)
-    module.set_environment(np.array(places, np.int64))
+    module.set_environment(words_of(device, [values, place, len(place), gathered]))
     module.launch("by_lid", device.blocks * module.resident("by_lid"))
     return gathered

@@ -14,7 +14,7 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text
 
 ALIGNED = 32
 """Alignment of a piece's first edge; a thread loads four edges at a time."""
@@ -131,4 +131,4 @@ MEMBERS = (
 
 def _write_kernels(wide: bool) -> str:
     offsets = f"typedef {TYPES['int64' if wide else 'uint32']} offset_t;"
-    return "\n".join([control.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tile_building")])
+    return own_text(offsets, "tile_building")

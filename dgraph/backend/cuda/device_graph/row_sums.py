@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
 
 @cache
 def text(offsets: str, weights: str) -> str:
     """Return the kernel's text for arrays of these dtypes."""
     types = f"typedef {TYPES[offsets]} offset_t;\ntypedef {TYPES[weights]} weight_t;"
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("row_sums")])
+    return own_text(types, "row_sums")
 
 
 def row_sums(device: Any, offsets: Any, weights: Any) -> Any:
@@ -24,7 +23,6 @@ def row_sums(device: Any, offsets: Any, weights: Any) -> Any:
     names = offsets.dtype.name, weights.dtype.name
     module, rows = device.module(text(*names), f"row_sums_{'_'.join(names)}"), len(offsets) - 1
     sums = device.xp.empty(rows, np.float64)
-    places = device.address(offsets), device.address(weights), rows, device.address(sums)
-    module.set_environment(np.array(places, np.int64))
+    module.set_environment(words_of(device, [offsets, weights, rows, sums]))
     module.launch("row_sums", device.blocks * module.resident("row_sums"))
     return sums

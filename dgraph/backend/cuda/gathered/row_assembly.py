@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.transports import bulk_moves
 
 PIECE = 1 << 22
@@ -24,7 +23,7 @@ ITEM = 48
 @cache
 def text() -> str:
     """Return the text of the kernel that places arcs; CuPy's has no positions of 2**31 and more."""
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), common("place_rows")])
+    return own_text("", "place_rows")
 
 
 class RowAssembly:
@@ -62,10 +61,9 @@ class RowAssembly:
     def fill(self, first: int, targets: Any) -> None:
         """Place the targets, uint32, of the arcs from number ``first`` on of the rows given to :meth:`begin`."""
         begins, moved = self._rows  # type: ignore[misc]
-        module, address = self.device.module(text(), "place_rows"), self.device.address
-        rows = address(begins), address(moved), len(moved)
-        piece = first, len(targets), address(targets)
-        module.set_environment(np.array([*rows, *piece, address(self.targets)], np.int64))
+        module = self.device.module(text(), "place_rows")
+        words = begins, moved, len(moved), first, len(targets), targets, self.targets
+        module.set_environment(words_of(self.device, words))
         module.launch("place_rows", self.device.blocks * module.resident("place_rows"))
 
     def end(self) -> None:

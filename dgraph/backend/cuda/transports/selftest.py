@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.codegen import control_block
-from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.codegen.own_kernels import own_text
 from dgraph.backend.cuda.transports.links import Links
 from dgraph.backend.cuda.transports.mailboxes import Mailboxes
 from dgraph.comm import Comm
@@ -37,7 +36,7 @@ FOUND = 4
 
 def text() -> str:
     """Return the CUDA C++ text of the kernels."""
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), common("transport_selftest")])
+    return own_text("", "transport_selftest")
 
 
 def selftest(

@@ -1,0 +1,28 @@
+"""Kernels that belong to no program: their text, and the words of their ``Env``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+
+
+def own_text(definitions: str, *names: str) -> str:
+    """Return the text of files of kernels, after types and constants that they need."""
+    head = [control_block.constants(), "#define PERSISTENT 0", common("base")]
+    return "\n".join([*head, *filter(None, [definitions]), *map(common, names)])
+
+
+def words_of(device: Any, values: Iterable[Any]) -> np.ndarray:
+    """Return integers, and addresses of arrays, as the words of an ``Env``; None and empty arrays are null pointers."""
+
+    def word(value: Any) -> int:
+        if value is None or isinstance(value, (int, np.integer)):
+            return int(value or 0) % 2**64
+        return device.address(value) if value.size else 0
+
+    return np.array([word(value) for value in values], np.uint64)
