@@ -1,1 +1,1 @@
-"""Whole graph on one GPU of several, for algorithms that one GPU finishes faster than several that exchange."""
+"""Rows of all ranks on the GPU of each: by gid or degree, oriented for triangles, or as a whole graph for one GPU."""

@@ -72,7 +72,7 @@ class RowAssembly:
 
 
 def bytes_to_fill(arcs: int) -> int:
-    """Return the most scratch bytes for pieces of so many arcs that are placed and sorted."""
+    """Return the most scratch bytes for pieces of ``arcs`` arcs that are placed and sorted."""
     return ITEM * min(max(PIECE, bulk_moves.PIECE // 4), arcs)
 
 
