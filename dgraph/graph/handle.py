@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -61,6 +62,11 @@ class SharedAttribute:
 
     def __set__(self, graph: Any, value: Any) -> None:
         graph._shared[self.name] = value
+
+
+def no_step(name: str, policy: str) -> AbstractContextManager:
+    """Do nothing around a step of :meth:`Graph.partition`."""
+    return nullcontext()
 
 
 MOST_CHUNKS = 1 << 20
@@ -297,16 +303,40 @@ class Graph(Constructors, GraphValues):
     def _made(self, block: EdgeBlock) -> Graph:
         return Graph(block, self.comm).on(self.policy, self.device)
 
-    def _partition(self) -> Partitioned:
-        """Return this rank's partition under the graph's policy, which is opened or made at first use; collective."""
+    def partition(self, step: Callable[[str, str], AbstractContextManager] = no_step) -> Partitioned:
+        """Return this rank's partition under the graph's policy, which is opened or made at first use; collective.
+
+        Args:
+            step: entered around each step of the first use with its name, "open", "partition" or "build", and the
+                policy.
+
+        Raises:
+            UsageError: the policy cannot place the graph.
+        """
         if self.policy not in self.partitions:
-            partition = self.opened(self.policy) if self.stored else None
-            if partition is None:
-                placement = self.planned(self.policy, self.comm.size)
-                local = build(self.block, placement, self.comm)
-                partition = Partitioned(placement.policy, placement.reason, placement.warning, local)
-            self.partitions[self.policy] = partition
+            self.partitions[self.policy] = self._opened_by(step) or self._placed_by(step)
         return self.partitions[self.policy]
+
+    def _opened_by(self, step: Callable[[str, str], AbstractContextManager]) -> Partitioned | None:
+        if not self.stored:
+            return None
+        with step("open", self.policy):
+            return self.opened(self.policy)
+
+    def _placed_by(self, step: Callable[[str, str], AbstractContextManager]) -> Partitioned:
+        with step("partition", self.policy):
+            placement = self.planned(self.policy, self.comm.size)
+        with step("build", placement.policy):
+            local = build(self.block, placement, self.comm)
+        return Partitioned(placement.policy, placement.reason, placement.warning, local)
+
+    def keep_backend(self, backend: Any) -> None:
+        """Keep the backend that holds the graph on this rank's GPU; later runs use it, and :meth:`close` releases it.
+
+        Args:
+            backend: the backend; None: the graph leaves the one that it was kept by.
+        """
+        self.kept_backend = backend
 
     def planned(self, policy: str, parts: int) -> Placement:
         """Return the placement of a policy; collective. Raises a :class:`UsageError` if it cannot place the graph."""
