@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.device_graph import SOME, Rows
+from dgraph.backend.cuda.device_graph.device_graph import SOME, DeviceCsr
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize, sharing
 from dgraph.backend.cuda.device_graph.row_sums import row_sums
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
@@ -129,7 +129,7 @@ class BuiltLocal(LocalGraph):
         in_edges: rows of the in-edges on the device, of a reversed partition; None: not made.
     """
 
-    in_edges: Rows | None = None
+    in_edges: DeviceCsr | None = None
     _asked: tuple[int, int] | None = None
 
     def __init__(
@@ -157,7 +157,7 @@ class BuiltLocal(LocalGraph):
             **sharing(self),
         )  # fmt: skip
 
-    def make_reversed(self, incoming: Rows, comm: Comm) -> None:
+    def make_reversed(self, incoming: DeviceCsr, comm: Comm) -> None:
         """Make ``turned``, the reversed partition, which shares all arrays but degrees; collective.
 
         Args:
@@ -176,7 +176,7 @@ class BuiltLocal(LocalGraph):
         vertices = replace(self.vertices, own_mirrors=own, peer_mirrors=peers)
         degree = degrees(built, vertices, False, comm, self.device)
         turned = BuiltLocal(self, built, vertices, degree, self.device, self.planned)
-        turned.in_edges = Rows(self.built.offsets, self.built.neighbours, self.built.weights)
+        turned.in_edges = DeviceCsr(self.built.offsets, self.built.neighbours, self.built.weights)
         self.turned = turned
 
     @property
