@@ -15,7 +15,7 @@ import numpy as np
 
 from dgraph.algorithms.kernels.wedges.gpu_counts import GpuCounts
 from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words, hubs_of
-from dgraph.algorithms.kernels.wedges.wedges_search import Search, Wedges
+from dgraph.algorithms.kernels.wedges.wedges_search import WedgeCounter, Wedges
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, bytes_to_fill, fill, sort_rows
@@ -69,7 +69,7 @@ class WedgesBetweenGpus(RowSolver):
         comm, device, part = ctx.comm, self.backend.device, self.backend.graph_of(ctx.local)
         replica: Replica = part.oriented
         with comm.together():
-            search = Search(part, device)
+            search = WedgeCounter(part, device)
         with ctx.record("prepare"), comm.watchdog.paused():
             numbering = numbering_of(part, comm)
         ctx.record.choose("placement", "every GPU", "each has all oriented rows and counts the triangles of a share")
@@ -105,7 +105,7 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> Replica | None:
     numbering = numbering_of(part, comm)
     place, vertices = _places(part, numbering)
     with comm.together():
-        search = Search(part, device, place)
+        search = WedgeCounter(part, device, place)
         starts, degrees = search.oriented()
         rows = xp.flatnonzero(degrees)
         own = [int(each) for each in device.get(starts[[masters, part.local.size]])]
@@ -135,7 +135,9 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> Replica | None:
         del places, lengths, targets
         if spread:
             sort_rows(device, assembly.starts, assembly.targets)
-        wedges = Search(part, device).wedges(assembly.starts, assembly.targets, hubs_of(vertices, part.local.arcs))
+        wedges = WedgeCounter(part, device).wedges(
+            assembly.starts, assembly.targets, hubs_of(vertices, part.local.arcs)
+        )
         return Replica(wedges, mine, degrees[mine])
 
 

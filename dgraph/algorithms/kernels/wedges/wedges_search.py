@@ -1,4 +1,4 @@
-"""Launches of ``wedges.cuh``: rows are oriented, hubs marked in a bitmap, triangles counted. Entry: :class:`Search`."""
+"""Launches of ``wedges.cuh``: rows are oriented, hubs marked, triangles counted. Entry: :class:`WedgeCounter`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Wedges:
     bitmap: Any
 
 
-class Search:
+class WedgeCounter:
     """Kernels on one GPU.
 
     Args:
