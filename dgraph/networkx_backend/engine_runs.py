@@ -40,7 +40,7 @@ class Distances(NamedTuple):
         return self.values[self.reached[-1]].item()
 
 
-class Search(NamedTuple):
+class NodeTree(NamedTuple):
     """Distances and the tree that NetworkX finds.
 
     Attributes:
@@ -215,11 +215,11 @@ def search(
     *,
     cutoff: float | None = None,
     backwards: bool = False,
-) -> Search:
+) -> NodeTree:
     """Return distances and NetworkX's tree; arguments as of :func:`distances`."""
     values = distances(graph, sources, weight, cutoff=cutoff, backwards=backwards).values
     rows = graph.rows(graph.lengths(weight), backwards)
-    return Search(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
+    return NodeTree(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
 
 
 def components(graph: ConvertedGraph) -> np.ndarray:
