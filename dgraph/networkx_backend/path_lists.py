@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import Distances, NodeTree
+from dgraph.networkx_backend.engine_runs import NodeDistances, NodeTree
 
 
 def path_to(graph: ConvertedGraph, parent: np.ndarray, target: int) -> list:
@@ -30,7 +30,7 @@ def all_paths(graph: ConvertedGraph, tree: NodeTree, *, backwards: bool = False)
     return dict(zip(graph.names(tree.reached), paths.values(), strict=True))
 
 
-def lengths(graph: ConvertedGraph, lengths: Distances | NodeTree) -> dict:
+def lengths(graph: ConvertedGraph, lengths: NodeDistances | NodeTree) -> dict:
     """Return node → Python number for the reached nodes, in their order."""
     return dict(zip(graph.names(lengths.reached), lengths.values[lengths.reached].tolist(), strict=True))
 
