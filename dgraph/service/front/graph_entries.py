@@ -1,4 +1,4 @@
-"""``Graph`` and ``Version``: entries of the catalogue; ``Entries`` finds them, by name or for a job."""
+"""``GraphEntry`` and ``Version``: entries of the catalogue; ``Entries`` finds them, by name or for a job."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Version:
 
 
 @dataclass
-class Graph:
+class GraphEntry:
     """Graph of the catalogue.
 
     Attributes:
@@ -141,7 +141,7 @@ class Graph:
         return {**{name: getattr(self, name) for name in names}, "versions": kept}
 
     @classmethod
-    def of(cls, document: dict[str, Any]) -> Graph:
+    def of(cls, document: dict[str, Any]) -> GraphEntry:
         """Return the graph of a document; versions that were ready are loading until they are open again."""
         versions = [Version(**{"id": str(record["number"]), **record}) for record in document.pop("versions")]
         document.setdefault("id", f"created {document['created']}")  # of a service without ids: the same at each start
@@ -154,9 +154,9 @@ class Entries:
     """Graphs by name. A name, or the number of a version, may be used again; an id is not."""
 
     def __init__(self) -> None:
-        self.graphs: dict[str, Graph] = {}
+        self.graphs: dict[str, GraphEntry] = {}
 
-    def graph(self, name: str) -> Graph:
+    def graph(self, name: str) -> GraphEntry:
         """Return a graph.
 
         Raises:
@@ -169,7 +169,7 @@ class Entries:
         graph.used = time.time()
         return graph
 
-    def version(self, graph: Graph, number: int | None) -> Version | None:
+    def version(self, graph: GraphEntry, number: int | None) -> Version | None:
         """Return a version, or the newest; None while the first load is under way.
 
         Raises:
@@ -186,7 +186,7 @@ class Entries:
             raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
         return graph.current
 
-    def settled(self, graph: Graph, number: int | None) -> Version | None:
+    def settled(self, graph: GraphEntry, number: int | None) -> Version | None:
         """Return the version on which a job that names ``number`` would run; None if a newer one is in the making.
 
         Raises:
@@ -210,7 +210,7 @@ class Entries:
             raise _deleted(f"version {job.version} of {job.graph}")
         return version
 
-    def same(self, graph: Graph | None, name: str) -> Graph:
+    def same(self, graph: GraphEntry | None, name: str) -> GraphEntry:
         """Return the graph of a name if it is ``graph``, which had the name when a request came.
 
         Raises:
