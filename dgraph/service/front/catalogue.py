@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dgraph.service.front.graph_entries import Entries, GraphEntry, Version
+from dgraph.service.front.graph_entries import Entries, GraphEntry, VersionEntry
 from dgraph.service.front.history import History
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.rank_calls import RankCalls
@@ -101,7 +101,7 @@ class Catalogue(Entries):
             graph.source, graph.options = before
             raise
 
-    async def change(self, graph: GraphEntry, fields: dict[str, Any]) -> tuple[Version, asyncio.Task]:
+    async def change(self, graph: GraphEntry, fields: dict[str, Any]) -> tuple[VersionEntry, asyncio.Task]:
         """Begin a version that differs from the newest by a batch of edges; return it and the task that makes it.
 
         Raises:
@@ -122,7 +122,7 @@ class Catalogue(Entries):
             self._note(graph)
             raise self.history.refusal()
 
-    async def take_back(self, graph: GraphEntry, version: Version) -> None:
+    async def take_back(self, graph: GraphEntry, version: VersionEntry) -> None:
         """Forget a version that failed, once its error was reported; its number is free unless a later one exists."""
         graph.versions.pop(version.number, None)
         if graph.newest == version.number:
@@ -140,7 +140,7 @@ class Catalogue(Entries):
         self._note(graph)
         return await self.history.flush()
 
-    async def _begin(self, graph: GraphEntry, version: Version) -> asyncio.Task:
+    async def _begin(self, graph: GraphEntry, version: VersionEntry) -> asyncio.Task:
         """Write a new version to the history, and begin to make it; return the task.
 
         Raises:
@@ -152,7 +152,7 @@ class Catalogue(Entries):
         await self.take_back(graph, version)
         raise self.history.refusal()
 
-    def _start(self, graph: GraphEntry, version: Version) -> asyncio.Task:
+    def _start(self, graph: GraphEntry, version: VersionEntry) -> asyncio.Task:
         return self._task(self._make(graph, version))
 
     def _task(self, work: Any) -> asyncio.Task:
@@ -161,12 +161,12 @@ class Catalogue(Entries):
         task.add_done_callback(self.tasks.discard)
         return task
 
-    async def _make(self, graph: GraphEntry, version: Version) -> None:
+    async def _make(self, graph: GraphEntry, version: VersionEntry) -> None:
         """Load or change a version; versions of one graph are made in order."""
         async with self.changing.setdefault(graph.id, asyncio.Lock()), self.ranks.turn:
             await self._ask(graph, version)
 
-    async def _ask(self, graph: GraphEntry, version: Version) -> None:
+    async def _ask(self, graph: GraphEntry, version: VersionEntry) -> None:
         """Make the ranks load, change or open a version, and note the outcome; every attempt has one."""
         try:
             await self._asked(graph, version)
@@ -177,7 +177,7 @@ class Catalogue(Entries):
             fault("a graph failed by a fault of the front", graph=graph.name, version=version.number)
             self._failed(graph, version, "InternalError", f"a fault of the front: {type(error).__name__}; see the log")
 
-    async def _asked(self, graph: GraphEntry, version: Version) -> None:
+    async def _asked(self, graph: GraphEntry, version: VersionEntry) -> None:
         if graph.dropped or version.state != "loading":
             return
         store = self.settings.store(graph.name, version.number)
@@ -225,7 +225,7 @@ class Catalogue(Entries):
             self._note(graph)
         self.ready(graph.name)
 
-    def _failed(self, graph: GraphEntry, version: Version, kind: str, message: str) -> None:
+    def _failed(self, graph: GraphEntry, version: VersionEntry, kind: str, message: str) -> None:
         version.state = "failed"
         graph.error = version.error = {"kind": kind, "message": message}
         _forget_data(version)
@@ -341,7 +341,7 @@ class Catalogue(Entries):
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-def _forget_data(version: Version) -> None:
+def _forget_data(version: VersionEntry) -> None:
     """Delete the data that the front received for a version."""
     if path := version.fields.get("path"):
         Path(path).unlink(missing_ok=True)
