@@ -20,7 +20,7 @@ RATIO, SHARE = "ratio", "share"
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRun:
     """One run in a comparison.
 
     Attributes:
@@ -67,7 +67,7 @@ class ComparisonColumn(NamedTuple):
     values: list[float]
 
 
-def compare(reports: Sequence[dict]) -> list[Row]:
+def compare(reports: Sequence[dict]) -> list[ComparedRun]:
     """Return a row for each run, in the order given."""
     problems = [_problem(report) for report in reports]
     groups = list(dict.fromkeys(problems))
@@ -81,7 +81,7 @@ def compare(reports: Sequence[dict]) -> list[Row]:
         compute = [rank["seconds"].get("compute", 0.0) for rank in report["ranks"]]
         speedup = solving(first) / seconds if seconds else 1.0
         rows.append(
-            Row(
+            ComparedRun(
                 label=f"{report['algorithm'].get('name', '?')} on {short_name(report['graph'].get('name', '?'))}",
                 ranks=ranks,
                 seconds=seconds,
@@ -96,7 +96,7 @@ def compare(reports: Sequence[dict]) -> list[Row]:
     return rows
 
 
-def columns(rows: Sequence[Row]) -> list[ComparisonColumn]:
+def columns(rows: Sequence[ComparedRun]) -> list[ComparisonColumn]:
     """Return the columns of the comparison of ``rows``, from left to right."""
     shown = [
         ComparisonColumn(field.name, field.unit, [row.figures[field.name] for row in rows])
