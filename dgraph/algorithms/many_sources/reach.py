@@ -105,7 +105,7 @@ class Reach(HopSearch):
         return Reached(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
 
 
-class Levels(Reach):
+class DistanceReach(Reach):
     """Searches that keep the distance from each source."""
 
     @staticmethod
