@@ -60,7 +60,7 @@ class Layout:
 
 
 @dataclass
-class Table:
+class LineTable:
     """Values of this rank's lines.
 
     Attributes:
@@ -89,7 +89,7 @@ class Table:
                     column.resize(column.size - 1, refcheck=False)
 
 
-def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> Table:
+def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> LineTable:
     """Read a file from the start of its lines of values; collective.
 
     Returns:
@@ -254,7 +254,7 @@ class _Reader:
         self.hidden.add(self.fresh.count, before + self.fresh.line, self.fresh.text)
         self.fresh = HiddenLines()
 
-    def table(self, comm: Comm) -> Table:
+    def table(self, comm: Comm) -> LineTable:
         """Return all values, each column in one dtype on all ranks; collective."""
         self.buffers = scan.ScanBuffers(0, self.weighted)
         levels = [max(self.src.level, self.dst.level), self.weights.level]
@@ -262,7 +262,7 @@ class _Reader:
         src, dst = self.src.finish(ids), self.dst.finish(ids)
         notes = [ROUNDED] if comm.total(self.rounded) else []
         values = self.weights.finish(weights) if self.weighted else None
-        return Table(src, dst, values, comm.total(self.dropped), self.hidden, notes)
+        return LineTable(src, dst, values, comm.total(self.dropped), self.hidden, notes)
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:
