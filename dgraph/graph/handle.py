@@ -22,7 +22,7 @@ from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
 from dgraph.graph.build.simplify import removable, simplified
 from dgraph.graph.change_record import Version
-from dgraph.graph.changes.change import Changed
+from dgraph.graph.changes.change import ChangedPartition
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
@@ -347,7 +347,7 @@ class Graph(Constructors, GraphValues):
         except partitioning.PolicyError as refused:
             raise UsageError(f"policy: {refused}") from refused
 
-    def _changed(self, changed: Changed, version: Version, arc_sum: int | None) -> Graph:
+    def _changed(self, changed: ChangedPartition, version: Version, arc_sum: int | None) -> Graph:
         """Return the graph of a changed partition, with this handle's policy and device."""
         other = Graph.__new__(Graph)
         other.comm = self.comm

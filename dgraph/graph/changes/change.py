@@ -27,7 +27,7 @@ from dgraph.graph.local import Csr, LocalGraph
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedPartition:
     """A changed partition.
 
     Attributes:
@@ -67,7 +67,9 @@ class _Positions:
         return _Positions(self.copies[chosen], self.holder[chosen], self.positions[chosen])
 
 
-def change(graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False) -> Changed:
+def change(
+    graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False
+) -> ChangedPartition:
     """Return the partition after a change; the old one is not modified; collective.
 
     Args:
@@ -123,7 +125,7 @@ def change(graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
         duplicates=duplicates,
     )  # fmt: skip
     size = GraphFacts(partition.n, partition.m, partition.arcs, graph.directed, graph.weight_type, what.ids, facts)
-    return Changed(partition, size, raised, _removed(local, gids, cut), put)
+    return ChangedPartition(partition, size, raised, _removed(local, gids, cut), put)
 
 
 def _removed(local: LocalGraph, gids: np.ndarray, cut: ChangedArcs) -> ChangedArcs:
