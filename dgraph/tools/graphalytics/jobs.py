@@ -19,7 +19,7 @@ from dgraph.errors import DgraphError, OutputError
 from dgraph.graph.devices import Device
 from dgraph.graph.stored_graph import Graph
 from dgraph.run import run
-from dgraph.tools.graphalytics.benchmark_properties import ALGORITHMS, Benchmark, Dataset
+from dgraph.tools.graphalytics.benchmark_properties import ALGORITHMS, Benchmark, BenchmarkGraph
 from dgraph.tools.graphalytics.reference_outputs import RULES, difference, reference_of
 
 
@@ -85,7 +85,9 @@ def jobs(benchmark: Benchmark, comm: Comm, device: Device, policy: str, say: Cal
                 yield _job(benchmark, dataset, graph, algorithm, repetition, load)
 
 
-def _job(benchmark: Benchmark, dataset: Dataset, graph: Graph, algorithm: str, repetition: int, load: float) -> Job:
+def _job(
+    benchmark: Benchmark, dataset: BenchmarkGraph, graph: Graph, algorithm: str, repetition: int, load: float
+) -> Job:
     comm, name = graph.comm, f"{dataset.name}-{algorithm}"
     record, began, verdict = Record(comm, ["graphalytics"]), time.perf_counter(), "not validated"
     started = int(1000 * time.time())
