@@ -15,7 +15,7 @@ from flat_run import flat_run
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
-from dgraph.algorithms.cdlp import Labels as Communities
+from dgraph.algorithms.cdlp import CommunityLabels as Communities
 from dgraph.algorithms.color_parts.priorities import ByKey
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore_parts.estimates import Estimates
