@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.lane_search import LaneSearch, Plan, plan_by_weights
+from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
 from dgraph.algorithms.many_sources.results import Reached, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
@@ -91,18 +91,18 @@ class Searches(LaneSearch):
         self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if kept is None else kept
         return self.run(ctx, sources)
 
-    def plan_passes(self) -> Plan:
+    def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph, and lanes the distances; else sssp runs; collective."""
         comm, n, arcs = self.ctx.comm, self.ctx.local.n, self.ctx.local.arcs
         figures = lacking(comm, 40 * arcs + 64 * n + self.team.size * (BYTES + 64) * n, host_share(comm))
         if figures is not None:
             short = f"the graph takes {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"
-            return Plan(None, "one after the other", short)
+            return LanePlan(None, "one after the other", short)
         if self.integral and self.most * n >= EXACT:
-            return Plan(None, "one after the other", "distances may exceed float64's integers")
+            return LanePlan(None, "one after the other", "distances may exceed float64's integers")
         reason = "the graph fits each rank" if comm.size > 1 else "there is one rank"
         passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
-        return Plan(passes, "shared out among ranks and threads", reason)
+        return LanePlan(passes, "shared out among ranks and threads", reason)
 
     def by_programs(self) -> Reached:
         """Return what sssp finds."""
