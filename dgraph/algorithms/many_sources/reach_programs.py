@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, Reached
+from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
@@ -107,7 +107,7 @@ def levels_program(digits: int) -> type[ReachProgram]:
 class ReachByPrograms(RowSolver):
     """Searches from 64 sources after the other on a GPU."""
 
-    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
         kept = KeptSources(masters, len(sources), keep)
@@ -128,7 +128,7 @@ class ReachByPrograms(RowSolver):
                 sums, depth = {name: state.raw(name) for name in sums}, max(depth, state.globals["depth"])
         far, count = (np.array(state[name]) for name in sums)
         pairs = ctx.total(int(np.count_nonzero(lids >= 0) + count.sum())) if keep else 0
-        return Reached(far.astype(np.int64), count, pairs, depth, kept.columns())
+        return ReachedVertices(far.astype(np.int64), count, pairs, depth, kept.columns())
 
 
 def _levels(ctx: Context, given: dict, whole: int, limit: int) -> tuple:

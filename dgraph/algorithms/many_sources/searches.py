@@ -12,7 +12,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
-from dgraph.algorithms.many_sources.results import Reached, add_parts
+from dgraph.algorithms.many_sources.results import ReachedVertices, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.weight_checks import largest_and_mean
@@ -32,10 +32,10 @@ def _reached(distances: np.ndarray) -> np.ndarray:
 class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
-    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> ReachedVertices:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
-        result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
+        result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         with one_of_many(ctx):
             for source, lid in zip(sources.tolist(), lids.tolist(), strict=True):
                 answer = Sssp(source=source, return_predecessors=False).run(ctx)
@@ -75,7 +75,7 @@ class Searches(LaneSearch):
         """
         return 900 * size.n + 90 * size.m + 48 * size.masters
 
-    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def search(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> ReachedVertices:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
 
         Kept distances are int64, or of the dtype of float weights.
@@ -104,7 +104,7 @@ class Searches(LaneSearch):
         passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
         return LanePlan(passes, "shared out among ranks and threads", reason)
 
-    def by_programs(self) -> Reached:
+    def by_programs(self) -> ReachedVertices:
         """Return what sssp finds."""
         return SearchesByPrograms(self.backend).search(self.ctx, self.sources, "", keep=self.keep)
 
@@ -112,7 +112,7 @@ class Searches(LaneSearch):
         """Make the arrays of a search."""
         masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
         self.searches = LaneSearches.of(self.replica, self.dtype, self.mean).on(threads)
-        self.result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
+        self.result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         if not self.keep:
             self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)
 
@@ -143,7 +143,7 @@ class Searches(LaneSearch):
         distances[unreached] = UNREACHED
         return distances
 
-    def answer(self) -> Reached:
+    def answer(self) -> ReachedVertices:
         """Return the sums, or the columns and the number of pairs."""
         columns: list[np.ndarray] = self.result.columns  # type: ignore[assignment]
         self.result.pairs = self.ctx.total(sum(int(np.count_nonzero(_reached(column))) for column in columns))
