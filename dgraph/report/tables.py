@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from dgraph.errors import DgraphError
-from dgraph.report.fields import RANK, ROUND, RUN, Field, read, shown_in, texts
+from dgraph.report.fields import RANK, ROUND, RUN, ReportField, read, shown_in, texts
 from dgraph.report.recorded import kernels, load
 from dgraph.report.text_lines import aligned, duration, durations, labelled, printable, size, sparkline, wrapped
 from dgraph.report.time_split import AFTER, BEFORE, NAMES, PARTS, mean, means, rounds_time, split
@@ -67,7 +67,7 @@ def _time(name: str) -> RankColumn:
     return RankColumn(name, lambda rank: split(rank)[name], durations)
 
 
-def _amount(field: Field) -> RankColumn:
+def _amount(field: ReportField) -> RankColumn:
     return RankColumn(field.name, lambda rank: read(field, rank) or 0, lambda values: texts(field, values))
 
 

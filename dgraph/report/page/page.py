@@ -18,7 +18,7 @@ from html import escape
 from importlib.resources import files
 
 from dgraph.report.comparison import columns, compare
-from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, Field, read, shown_in, texts
+from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, ReportField, read, shown_in, texts
 from dgraph.report.report_file import replacing
 from dgraph.report.tables import facts, headline
 from dgraph.report.text_lines import printable
@@ -199,7 +199,7 @@ def _gpu(ranks: list[dict]) -> dict | None:
     return {key: [one.get(f"{key}_bytes", 0) for one in memories] for key in ("peak", "planned")}
 
 
-def _figure(field: Field, entry: dict):
+def _figure(field: ReportField, entry: dict):
     value = read(field, entry)
     return _short(value or 0.0) if field.unit == SECONDS else 0 if value is None and field.unit != TEXT else value
 
