@@ -13,7 +13,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import IDS, WEIGHTS, Column
+from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
@@ -182,7 +182,7 @@ class _Reader:
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
+        self.src, self.dst, self.weights = GrowingColumn(IDS), GrowingColumn(IDS), GrowingColumn(WEIGHTS)
         self.buffers = scan.ScanBuffers(0, self.weighted)
 
     def take(self, text: np.ndarray, share: float) -> bool:
