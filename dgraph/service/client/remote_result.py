@@ -43,7 +43,8 @@ class RemoteRows:
 
     Args:
         link: the service.
-        job: the :class:`~dgraph.service.client.remote_job.Job`; a patient client runs it again where its rows are gone.
+        job: the :class:`~dgraph.service.client.remote_job.RemoteJob`; a patient client runs it again where its rows are
+            gone.
         vertices: names of the columns that hold vertices.
     """
 
@@ -113,7 +114,7 @@ class RemoteResult(Result):
     and once; after that no request is made.
 
     Attributes:
-        job: the :class:`~dgraph.service.client.remote_job.Job`.
+        job: the :class:`~dgraph.service.client.remote_job.RemoteJob`.
     """
 
     job: Any
