@@ -19,7 +19,7 @@ from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.mcp_endpoint import McpEndpoint
 from dgraph.service.front.routes import routes_graphs, routes_jobs, routes_results, routes_service
 from dgraph.service.front.routes.direct_submit import DirectSubmit
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 
 PAGE = Path(__file__).parents[1] / "page"
 """Folder of the page's files."""
@@ -43,7 +43,7 @@ class _Application(FastAPI):
         await super().__call__(scope, receive, send)
 
 
-def make_app(service: Service) -> FastAPI:
+def make_app(service: ServiceParts) -> FastAPI:
     """Return the application of a service."""
     app = _Application(
         title="dgraph", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None

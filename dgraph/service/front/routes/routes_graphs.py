@@ -22,7 +22,7 @@ from dgraph.service.front.limits.table_checks import check_table
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.routes import models
 from dgraph.service.front.routes.routes_jobs import json_response
-from dgraph.service.front.service_context import Service, principal_of, service_of
+from dgraph.service.front.service_context import ServiceParts, principal_of, service_of
 from dgraph.service.front.worker_threads import in_thread
 
 
@@ -253,7 +253,7 @@ async def estimate(request: Request, body: models.EstimateQuery) -> Response:
     return json_response({name: reply[name] for name in ("bytes_by_rank", "available_by_rank", "fits")})
 
 
-def _ready(service: Service, graph: GraphEntry, number: int | None) -> int:
+def _ready(service: ServiceParts, graph: GraphEntry, number: int | None) -> int:
     """Return the number of a version that is ready.
 
     Raises:
