@@ -371,7 +371,7 @@ def test_every_encoding_is_met(monkeypatch):
 
 def test_the_encoding_of_fewest_bytes_is_chosen():
     traced = trace(Labels(), None)
-    variant, device = module_text.Variant(fused=False), Device()
+    variant, device = module_text.ModuleFlags(fused=False), Device()
     ask = "KERNEL ask(i64 at) { i64* a = env.record; a[4] = chosen(a[0], Span{a[1], a[2]}, a[3], at); }"
     module = device.module(module_text.round_kernels(traced, variant) + ask, "ask")
     members, words = [name for _, name in module_text.environment(traced)], np.zeros(5, np.int64)
