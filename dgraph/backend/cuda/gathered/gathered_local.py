@@ -11,7 +11,7 @@ from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree
 from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, sort_rows
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.graph.local import LocalGraph
 
 
@@ -77,7 +77,7 @@ class Assembly(RowAssembly):
         ids = device.xp.arange(n, dtype=np.uint32) if self.ids is None else self.ids
         by_position = ids if self.order is None else ids[self.order]
         degree = (self.degrees if self.order is None else self.degrees[self.order]).astype(np.uint32)
-        vertices = Vertices(n, n, by_position, self.order, self.place)
+        vertices = BuiltVertices(n, n, by_position, self.order, self.place)
         arrays = (offsets, self.targets, by_position, degree, self.order, self.place)
         planned = sum(array.nbytes for array in arrays if array is not None)
         return GatheredLocal(self.whole, built, vertices, degree, device, planned)

@@ -13,7 +13,7 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize, sharing
 from dgraph.backend.cuda.device_graph.row_sums import row_sums
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.degrees import degrees
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import GraphFacts
 from dgraph.graph.local import Csr, LocalGraph
@@ -28,7 +28,7 @@ class BuiltRows(Csr):
     place: Any
     device: Any
 
-    def __init__(self, built: BuiltCsr, vertices: Vertices, device):
+    def __init__(self, built: BuiltCsr, vertices: BuiltVertices, device):
         self.__dict__.update(built=built, order=vertices.order, place=vertices.place, device=device)
 
     @property
@@ -133,7 +133,7 @@ class BuiltLocal(LocalGraph):
     _asked: tuple[int, int] | None = None
 
     def __init__(
-        self, whole: GraphFacts | LocalGraph, built: BuiltCsr, vertices: Vertices, degree, device, planned: int
+        self, whole: GraphFacts | LocalGraph, built: BuiltCsr, vertices: BuiltVertices, degree, device, planned: int
     ):
         self.n, self.m, self.arcs, self.directed = whole.n, whole.m, whole.arcs, whole.directed
         self.masters, self.own_mirrors, self.peer_mirrors = (
