@@ -15,7 +15,7 @@ import numpy as np
 
 from dgraph.algorithms.kernels.wedges.gpu_counts import GpuCounts
 from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words, hubs_of
-from dgraph.algorithms.kernels.wedges.wedges_search import WedgeCounter, Wedges
+from dgraph.algorithms.kernels.wedges.wedges_search import WedgeCounter, WedgeRows
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gathered.numbering import Numbering, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import RowAssembly, bytes_to_fill, fill, sort_rows
@@ -40,7 +40,7 @@ class Replica:
         degrees: distinct neighbours of each master, uint32.
     """
 
-    wedges: Wedges
+    wedges: WedgeRows
     mine: Any
     degrees: Any
 
