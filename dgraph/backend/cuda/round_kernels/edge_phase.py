@@ -25,7 +25,7 @@ Otherwise vertices look for an active in-neighbour.
 
 
 class EdgePhase:
-    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that launches the phases of a round."""
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that launches the phases of a round."""
 
     traced: Traced
     graph: DeviceGraph

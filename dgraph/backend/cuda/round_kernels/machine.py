@@ -1,6 +1,6 @@
 """Machine of one program on one rank's GPU: its arrays, its kernels, and the round loop's contract.
 
-:class:`Machine` launches kernels through ``launcher.py``; messages between GPUs are an exchange's (``exchange/``).
+:class:`GpuMachine` launches kernels through ``launcher.py``; messages between GPUs are an exchange's (``exchange/``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DeviceExchange(Protocol):
         """Raise if a peer has failed."""
 
 
-class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
+class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     """State and kernels of one program; it has the same contract as the CPU's machine.
 
     Attributes:
@@ -68,8 +68,8 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     walks_by_schedule, uses_union_find, filters_edges, renewable = True, False, False, True
     first_rounds, first_arcs = READ_ROUNDS, 1 << 33
     _unread = False
-    make_exchange: Callable[[Machine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
-    make_rounds: Callable[[Machine, Exchanges], DeviceRounds | None] | None = None
+    make_exchange: Callable[[GpuMachine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
+    make_rounds: Callable[[GpuMachine, Exchanges], DeviceRounds | None] | None = None
 
     @classmethod
     def serves(cls, traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> bool:

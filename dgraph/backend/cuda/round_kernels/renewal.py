@@ -21,7 +21,7 @@ from dgraph.program import Traced
 
 
 class Renewal(ProgramMachine):
-    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that serves run after run.
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that serves run after run.
 
     Work arrays stay; every run has fields of its own, which its result keeps.
     """

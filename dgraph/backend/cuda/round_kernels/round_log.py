@@ -23,7 +23,7 @@ NAMES = ("persistent", *SCHEDULES)
 
 
 class RoundLog:
-    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that logs rounds."""
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that logs rounds."""
 
     local: LocalGraph
     arrays: WorkArrays
