@@ -62,7 +62,7 @@ class GpuReach(RowSolver):
             while words > 1 and need(n, edges, len(sources), words, keep) > free:
                 words //= 2
             if need(n, edges, len(sources), words, keep) <= free:
-                return _Search(ctx, device, graph, words, sources, keep).run(limit)
+                return _ReachSearch(ctx, device, graph, words, sources, keep).run(limit)
         return ReachByPrograms(self.backend).search(ctx, sources, keep=keep, limit=limit)
 
 
@@ -75,7 +75,7 @@ class GpuLevels(GpuReach):
         return 120 * size.vertices
 
 
-class _Search(SourceSearch):
+class _ReachSearch(SourceSearch):
     """Arrays of a search on the GPU, by position, and its kernels."""
 
     def __init__(self, ctx: Context, device: Any, graph: Any, words: int, sources: np.ndarray, keep: str):
