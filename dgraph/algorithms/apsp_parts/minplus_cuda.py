@@ -26,7 +26,7 @@ def text(dtype: str) -> str:
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("minplus")])
 
 
-class MinPlus(RowSolver):
+class GpuMinPlus(RowSolver):
     """Matrices in GPU memory; attributes and methods are those of the CPU's ``MinPlus``, but ``added`` is a GPU's."""
 
     preferred = most = CLOSED
