@@ -18,7 +18,7 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD, GpuPlan
 from dgraph.backend.cuda.memory.memory_plan import may_pull
-from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.edge_phase import EdgePhase
 from dgraph.backend.cuda.round_kernels.gpu_snapshot import GpuSnapshot
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -85,7 +85,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.local = graph.local
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
-        self.arrays = WorkArrays(traced, graph, device, self.pulls, options)
+        self.arrays = GpuWorkArrays(traced, graph, device, self.pulls, options)
         self.renewable = self.renewable and not self.arrays.awaits_heads
         kind = (self.walks_by_schedule, self.uses_union_find, self.filters_edges)
         self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)
