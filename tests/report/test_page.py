@@ -277,10 +277,10 @@ def test_the_page_holds_the_verdict_and_the_headline():
     assert phases == pytest.approx(run["walls"], rel=1e-3)
 
 
-@pytest.mark.parametrize("script", ["figures.js", "page.js", "page.css"])
+@pytest.mark.parametrize("script", ["drawing.js", "page.js", "page.css"])
 def test_parts_have_one_name_in_python_and_on_the_page(script):
     text = (files("dgraph.report.page") / script).read_text(encoding="utf-8")
-    if script == "figures.js":
+    if script == "drawing.js":
         assert f"const PARTS = {json.dumps(list(PARTS))};" in text
     if script == "page.css":
         assert all(f"--{part}:" in text for part in PARTS)

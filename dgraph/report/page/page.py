@@ -1,8 +1,9 @@
 """Self-contained HTML page of one run, or of several with their comparison.
 
-Main entry: :func:`write_page`. Python reduces reports to columns of numbers, which the page holds as JSON; the scripts
-``figures.js`` and ``page.js`` draw them. Neighbouring ranks and rounds are merged where there are many: the page of
-64 ranks over 1,000 rounds stays below 1 MB.
+Main entry: :func:`write_page`. Python reduces reports to columns of numbers, which the page holds as JSON; the modules
+``drawing.js``, ``figures.js`` and ``page.js`` draw them, and stand in the page as one. The service's page imports
+``drawing.js``, too. Neighbouring ranks and rounds are merged where there are many: the page of 64 ranks over 1,000
+rounds stays below 1 MB.
 """
 
 from __future__ import annotations
@@ -57,12 +58,16 @@ def page(reports: Sequence[dict]) -> str:
 
 
 def filled(title: str, data: dict, script: str) -> str:
-    """Return the HTML of a page whose ``script`` draws ``data`` with the functions of ``figures.js``."""
+    """Return the HTML of a page whose ``script`` draws ``data`` with what ``drawing.js`` and ``figures.js`` export.
+
+    All three become one module: a page that is opened from a file may not import others.
+    """
     here = files("dgraph.report.page")
+    modules = [(here / name).read_text(encoding="utf-8") for name in ("drawing.js", "figures.js")]
     parts = {
         "TITLE": escape(title),
         "STYLE": (here / "page.css").read_text(encoding="utf-8"),
-        "SCRIPT": (here / "figures.js").read_text(encoding="utf-8") + script,
+        "SCRIPT": re.sub(r"^(?:import .*\n|export )", "", "".join([*modules, script]), flags=re.MULTILINE),
         # escaped, so that text of the report cannot close the script element
         "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }

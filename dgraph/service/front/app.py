@@ -24,6 +24,9 @@ from dgraph.service.front.service_context import ServiceParts
 PAGE = Path(__file__).parents[1] / "page"
 """Folder of the page's files."""
 
+DRAWING = PAGE.parents[1] / "report/page/drawing.js"
+"""The module by which both this page and the page of a report draw."""
+
 ABOUT = """Graphs stay loaded on the ranks; jobs run algorithms on them.
 
 Errors are problem documents (RFC 9457). On TCP all but /healthz and /readyz needs `Authorization: Bearer TOKEN`."""
@@ -84,6 +87,7 @@ def _add_page(app: FastAPI) -> None:
         if path.suffix in (".html", ".css", ".js", ".svg", ".json", ".png", ".ico"):
             name = path.relative_to(PAGE).as_posix()
             _add_file(app, "/" if name == "index.html" else f"/{name}", path)
+    _add_file(app, f"/{DRAWING.name}", DRAWING)
 
 
 def _add_file(app: FastAPI, route: str, path: Path) -> None:
