@@ -77,9 +77,10 @@ export function bars(columns, write, { width = 1040, full = 0, marks = [], of = 
   const height = ranks > 256 ? 2 : ranks > 64 ? 6 : ranks > 24 ? 12 : 18, every = Math.ceil(12 / height);
   const left = 62, top = width < 400 ? 0 : 20;
   const totals = Array.from({ length: ranks }, (_, r) => names.reduce((sum, name) => sum + columns[name][r], 0));
+  const parts = r => names.filter(name => columns[name][r] > 0).map(name => `${name} ${write(columns[name][r])}`);
   const most = Math.max(...totals, ...marks.filter(Boolean), full, 1e-12), x = value => left + (width - left - 90) * value / most;
   const svg = make("svg", { viewBox: `0 0 ${width} ${top + ranks * height + 4}`, width, class: "bars", role: "img",
-    "aria-label": totals.slice(0, 64).map((total, r) => `rank ${r} ${write(total)}`).join(", ") });
+    "aria-label": totals.slice(0, 64).map((total, r) => `rank ${r} ${write(total)}: ${parts(r).join(", ")}`).join("; ") });
   for (const value of top ? ticks(most).filter((_, i) => width > 600 || i % 2 === 0) : []) {
     svg.append(make("line", { class: "rule", x1: x(value), x2: x(value), y1: top - 4, y2: top + ranks * height }),
       make("text", { x: x(value), y: 11, "text-anchor": "middle" }, write(value)));
