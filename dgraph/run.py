@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dgraph._support import interrupts
 from dgraph._support.arguments import flag, instance, path
@@ -29,20 +29,6 @@ from dgraph.graph.stored_graph import Graph
 from dgraph.program import Program
 from dgraph.report import Progress, Record
 from dgraph.result.result import Result
-
-
-class Call(NamedTuple):
-    """Settings of a call of :func:`run` on this rank, checked, with defaults in place of None."""
-
-    comm: Comm
-    options: Options
-    validate: bool
-    checkpoint: Checkpoint | None
-    previous: Result | None
-    record: Record
-    progress: Progress
-    lazily: bool
-    """The report is made when it is first read: nothing else reads the record."""
 
 
 @collective
@@ -70,69 +56,60 @@ def run(
         instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
         instance("progress", progress, Progress, "a dgraph.report.Progress")
         saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
-    call = Call(
-        comm, options or Options(), validate, saving, previous, record or Record(comm), progress or Progress(),
-        lazily=record is None and comm.size == 1,
-    )  # fmt: skip
-    return _solved(algorithm, parameters, graph, call)
-
-
-def _solved(algorithm: str | Algorithm | Program, parameters: dict[str, Any], graph: Any, call: Call) -> Result:
-    """Return the result of a call: the pipeline, where each step reads what the steps above it returned."""
-    comm, record, progress = call.comm, call.record, call.progress
-    with comm.guarded(), listening(call.checkpoint is not None) as signals, ExitStack() as ending:
-        with record("init"):
+    lazily = (
+        record is None and comm.size == 1
+    )  # the report is made when it is first read: nothing else reads the record
+    run_record, run_progress, run_options = record or Record(comm), progress or Progress(), options or Options()
+    with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
+        with run_record("init"):
             named = requested(algorithm, parameters)
-            if call.validate:
+            if validate:
                 from dgraph.validate import certificate  # not at the top: most runs are not validated
 
                 certificate(named.name)
-            if call.previous is not None:
-                check_continues(named, call.checkpoint)
-        loaded = graph if isinstance(graph, Graph) else _loaded(graph, call)
-        with record("init"):
-            backend, place = opened(loaded, call.options, record, progress)
+            if previous is not None:
+                check_continues(named, saving)
+        with run_record("load"):
+            if not isinstance(graph, Graph):
+                run_progress.phase("load", name_of_input(graph))
+            loaded = as_graph(graph, comm)
+        with run_record("init"):
+            backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
-        with record("load"):
-            numbered = named.numbered(names, comm)
-            work = numbered if directed else numbered.of_edges()
-            oriented = _oriented(loaded.fit_for(backend.put is not None), work, progress)
+        with run_record("load"):
+            work = (named if directed else named.of_edges()).numbered(names, comm)
+            oriented = _oriented(loaded.fit_for(backend.put is not None), work, run_progress)
             counted = work.edge_rule.applied(oriented, work.arcs)
             if counted is not oriented:
-                progress.line(f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count")
+                text = f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count"
+                run_progress.line(text)
         del loaded
-        rows = with_whole_rows(counted, work.name, record, progress) if work.needs_rows and comm.size > 1 else counted
-        local = local_graph(rows, record, progress)
-        start = start_of(call.previous, named, version, local, directed, comm)
-        certified = oriented if call.validate else None
+        spread = work.needs_rows and comm.size > 1
+        rows = with_whole_rows(counted, work.name, run_record, run_progress) if spread else counted
+        local = local_graph(rows, run_record, run_progress)
+        start = start_of(previous, named, version, local, directed, comm)
+        certified = oriented if validate else None
         del oriented, counted, rows  # of a graph that was loaded here, only this rank's part stays while rounds run
-        manager = _manager(work, local, call, signals)
+        manager = _manager(saving, work, local, comm, run_record, run_progress, signals)
         ctx = Context(
-            local, comm, backend, record, progress, call.options.direction, call.options.sync, call.options.max_rounds,
-            place, manager, names, start.answer,
+            local, comm, backend, run_record, run_progress, run_options.direction, run_options.sync,
+            run_options.max_rounds, place, manager, names, start.answer,
         )  # fmt: skip
-        with record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(call.options.watchdog)):
-            progress.phase("solve", work.name)
+        with run_record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(run_options.watchdog)):
+            run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
             if manager is not None:
                 manager.end()
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             _validate(work, certified, outcome, ctx)
-        result = outcome.result(version, call.lazily)
+        result = outcome.result(version, lazily)
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
-        text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())
+        warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
+        warnings.warn(warning, ConvergenceWarning, stacklevel=users_frame())
     return result
-
-
-def _loaded(graph: Any, call: Call) -> Graph:
-    """Load the graph that a value names or holds."""
-    with call.record("load"):
-        call.progress.phase("load", name_of_input(graph))
-        return as_graph(graph, call.comm)
 
 
 def _oriented(graph: Graph, work: Algorithm, progress: Progress) -> Graph:
@@ -147,20 +124,22 @@ def _oriented(graph: Graph, work: Algorithm, progress: Progress) -> Graph:
     return undirected
 
 
-def _manager(work: Algorithm, local: LocalGraph, call: Call, signals: StopSignals) -> CheckpointManager | None:
+def _manager(
+    saving: Checkpoint | None, work: Algorithm, local: LocalGraph, comm: Comm, record: Record, progress: Progress,
+    signals: StopSignals,
+) -> CheckpointManager | None:  # fmt: skip
     """Return what writes the run's checkpoints; None if it writes none."""
-    checkpoint = call.checkpoint
-    if checkpoint is None:
+    if saving is None:
         return None
     if not work.resumes:
         text = f"{work.name} writes no checkpoints: a run that is stopped starts again"
-        call.record.warn(text)
-        call.progress.line(text)
+        record.warn(text)
+        progress.line(text)
         return None
-    identity = {"algorithm": work.name, "parameters": work.settings(), "graph": call.record.fingerprint}
+    identity = {"algorithm": work.name, "parameters": work.settings(), "graph": record.fingerprint}
     return CheckpointManager(
-        Path(checkpoint.folder), identity, local, call.comm, call.record, call.progress,
-        every=checkpoint.every, resume=checkpoint.resume, signals=signals,
+        Path(saving.folder), identity, local, comm, record, progress,
+        every=saving.every, resume=saving.resume, signals=signals,
     )  # fmt: skip
 
 

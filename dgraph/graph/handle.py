@@ -64,11 +64,6 @@ class SharedAttribute:
         graph._shared[self.name] = value
 
 
-def no_step(name: str, policy: str) -> AbstractContextManager:
-    """Do nothing around a step of :meth:`Graph.partition`."""
-    return nullcontext()
-
-
 MOST_CHUNKS = 1 << 20
 """Pieces of a store that its index lists."""
 
@@ -303,7 +298,9 @@ class Graph(Constructors, GraphValues):
     def _made(self, block: EdgeBlock) -> Graph:
         return Graph(block, self.comm).on(self.policy, self.device)
 
-    def partition(self, step: Callable[[str, str], AbstractContextManager] = no_step) -> Partitioned:
+    def partition(
+        self, step: Callable[[str, str], AbstractContextManager] = lambda name, policy: nullcontext()
+    ) -> Partitioned:
         """Return this rank's partition under the graph's policy, which is opened or made at first use; collective.
 
         Args:
@@ -314,21 +311,18 @@ class Graph(Constructors, GraphValues):
             UsageError: the policy cannot place the graph.
         """
         if self.policy not in self.partitions:
-            self.partitions[self.policy] = self._opened_by(step) or self._placed_by(step)
+            partition = None
+            if self.stored:
+                with step("open", self.policy):
+                    partition = self.opened(self.policy)
+            if partition is None:
+                with step("partition", self.policy):
+                    placement = self.planned(self.policy, self.comm.size)
+                with step("build", placement.policy):
+                    local = build(self.block, placement, self.comm)
+                partition = Partitioned(placement.policy, placement.reason, placement.warning, local)
+            self.partitions[self.policy] = partition
         return self.partitions[self.policy]
-
-    def _opened_by(self, step: Callable[[str, str], AbstractContextManager]) -> Partitioned | None:
-        if not self.stored:
-            return None
-        with step("open", self.policy):
-            return self.opened(self.policy)
-
-    def _placed_by(self, step: Callable[[str, str], AbstractContextManager]) -> Partitioned:
-        with step("partition", self.policy):
-            placement = self.planned(self.policy, self.comm.size)
-        with step("build", placement.policy):
-            local = build(self.block, placement, self.comm)
-        return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
     def keep_backend(self, backend: Any) -> None:
         """Keep the backend that holds the graph on this rank's GPU; later runs use it, and :meth:`close` releases it.
