@@ -14,15 +14,17 @@ from dgraph.algorithms import Algorithm
 from dgraph.algorithms.on_replicas import solved
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import check_continues, requested, start_of
-from dgraph.comm import collective, communicator
+from dgraph.comm import Comm, collective, communicator
 from dgraph.comm.watchdog import allowed
 from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
+from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.opened_device import opened
 from dgraph.engine.placement import local_graph, with_whole_rows
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.run_options import Options
 from dgraph.errors import ConvergenceWarning, ValidationFailed
 from dgraph.graph.graph_like import as_graph, both_ways, name_of_input
+from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import Program
 from dgraph.report import Progress, Record
@@ -35,7 +37,17 @@ def run(
     checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
     record: Record | None = None, progress: Progress | None = None, **parameters: Any,
 ) -> Result:  # fmt: skip
-    """Run an algorithm on every rank of the graph's communicator; ``run_dispatch.py`` describes the arguments."""
+    """Run an algorithm on a graph of this process, on every rank of the graph's communicator; collective.
+
+    The public function :func:`dgraph.run` calls this one for every graph but a service's. Its docstring is the one
+    place that describes arguments, warnings and errors; they are the same here.
+
+    Returns:
+        The :class:`~dgraph.Result`: this rank's rows of the columns, and what is equal on all ranks.
+
+    Raises:
+        UsageError: ``graph`` is a service's, or an argument is not as :func:`dgraph.run` says.
+    """
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     with comm.together():
         flag("validate", validate)
@@ -43,77 +55,92 @@ def run(
         instance("previous", previous, Result, "the Result of an earlier call")
         instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
         instance("progress", progress, Progress, "a dgraph.report.Progress")
-        if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-            checkpoint = Checkpoint(path("checkpoint", checkpoint))
-    lazily = record is None and comm.size == 1
-    record, progress, options = record or Record(comm), progress or Progress(), options or Options()
-    with comm.guarded(), listening(checkpoint is not None) as signals, ExitStack() as ending:
-        with record("init"):
-            given = work = requested(algorithm, parameters)
+        saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
+    lazily = (
+        record is None and comm.size == 1
+    )  # the report is made when it is first read: nothing else reads the record
+    run_record, run_progress, run_options = record or Record(comm), progress or Progress(), options or Options()
+    with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
+        with run_record("init"):
+            named = requested(algorithm, parameters)
             if validate:
                 from dgraph.validate import certificate  # not at the top: most runs are not validated
 
-                certificate(work.name)
+                certificate(named.name)
             if previous is not None:
-                check_continues(work, checkpoint)
-        if not isinstance(graph, Graph):
-            with record("load"):
-                progress.phase("load", name_of_input(graph))
-                graph = as_graph(graph, comm)
-        with record("init"):
-            backend, place = opened(graph, options, record, progress)
+                check_continues(named, saving)
+        with run_record("load"):
+            if not isinstance(graph, Graph):
+                run_progress.phase("load", name_of_input(graph))
+            loaded = as_graph(graph, comm)
+        with run_record("init"):
+            backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)
-        version, directed, names = graph.version, graph.directed, graph.ids.names
-        with record("load"):
-            graph = graph.fit_for(backend.put is not None)
-            work = work.numbered(names, comm)
-            work = work if directed else work.of_edges()
-            if work.undirected and directed:
-                graph = both_ways(graph) if work.arcs else _merged_both_ways(graph)
-                progress.line(f"{work.name} ignores directions: the graph was made undirected")
-            checked, graph = graph, work.edge_rule.applied(graph, work.arcs)
-            if graph is not checked:
-                progress.line(f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count")
-        if work.needs_rows and comm.size > 1:
-            graph = with_whole_rows(graph, work.name, record, progress)
-        local = local_graph(graph, record, progress)
-        start = start_of(previous, given, version, local, directed, comm)
-        checked = checked if validate else None
-        del graph  # one that was loaded here is held twice now, as rows and as this rank's part: let the rows go
-        manager = None
-        if checkpoint is not None and not work.resumes:
-            text = f"{work.name} writes no checkpoints: a run that is stopped starts again"
-            record.warn(text)
-            progress.line(text)
-        elif checkpoint is not None:
-            identity = {"algorithm": work.name, "parameters": work.settings(), "graph": record.fingerprint}
-            manager = CheckpointManager(
-                Path(checkpoint.folder), identity, local, comm, record, progress,
-                every=checkpoint.every, resume=checkpoint.resume, signals=signals,
-            )  # fmt: skip
+        version, directed, names = loaded.version, loaded.directed, loaded.ids.names
+        with run_record("load"):
+            work = (named if directed else named.of_edges()).numbered(names, comm)
+            oriented = _oriented(loaded.fit_for(backend.put is not None), work, run_progress)
+            counted = work.edge_rule.applied(oriented, work.arcs)
+            if counted is not oriented:
+                text = f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count"
+                run_progress.line(text)
+        del loaded
+        spread = work.needs_rows and comm.size > 1
+        rows = with_whole_rows(counted, work.name, run_record, run_progress) if spread else counted
+        local = local_graph(rows, run_record, run_progress)
+        start = start_of(previous, named, version, local, directed, comm)
+        certified = oriented if validate else None
+        del oriented, counted, rows  # of a graph that was loaded here, only this rank's part stays while rounds run
+        manager = _manager(saving, work, local, comm, run_record, run_progress, signals)
         ctx = Context(
-            local, comm, backend, record, progress, options.direction, options.sync, options.max_rounds, place,
-            manager, names, start.answer,
+            local, comm, backend, run_record, run_progress, run_options.direction, run_options.sync,
+            run_options.max_rounds, place, manager, names, start.answer,
         )  # fmt: skip
-        with record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(options.watchdog)):
-            progress.phase("solve", work.name)
+        with run_record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(run_options.watchdog)):
+            run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
             if manager is not None:
                 manager.end()
-        outcome = Outcome.of(given, work, answer, ctx, start)
-        if checked is not None:
-            _validate(work, checked, outcome, ctx)
+        outcome = Outcome.of(named, work, answer, ctx, start)
+        if certified is not None:
+            _validate(work, certified, outcome, ctx)
         result = outcome.result(version, lazily)
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
-        text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())
+        warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
+        warnings.warn(warning, ConvergenceWarning, stacklevel=users_frame())
     return result
 
 
-def _merged_both_ways(graph: Graph) -> Graph:
-    """Return the undirected graph, by the rule of the load; kept parallel edges become one, of the smallest weight."""
-    return graph.undirected("min" if graph.facts.duplicates_kept else None)
+def _oriented(graph: Graph, work: Algorithm, progress: Progress) -> Graph:
+    """Return the graph with the directions that the algorithm reads: a directed one is made undirected if it has to be.
+
+    Parallel edges that the graph keeps become one, of the smallest weight; otherwise the rule of the load decides.
+    """
+    if not (work.undirected and graph.directed):
+        return graph
+    undirected = both_ways(graph) if work.arcs else graph.undirected("min" if graph.facts.duplicates_kept else None)
+    progress.line(f"{work.name} ignores directions: the graph was made undirected")
+    return undirected
+
+
+def _manager(
+    saving: Checkpoint | None, work: Algorithm, local: LocalGraph, comm: Comm, record: Record, progress: Progress,
+    signals: StopSignals,
+) -> CheckpointManager | None:  # fmt: skip
+    """Return what writes the run's checkpoints; None if it writes none."""
+    if saving is None:
+        return None
+    if not work.resumes:
+        text = f"{work.name} writes no checkpoints: a run that is stopped starts again"
+        record.warn(text)
+        progress.line(text)
+        return None
+    identity = {"algorithm": work.name, "parameters": work.settings(), "graph": record.fingerprint}
+    return CheckpointManager(
+        Path(saving.folder), identity, local, comm, record, progress,
+        every=saving.every, resume=saving.resume, signals=signals,
+    )  # fmt: skip
 
 
 def _validate(work: Algorithm, graph: Graph, outcome: Outcome, ctx: Context) -> None:

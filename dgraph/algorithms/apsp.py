@@ -17,7 +17,7 @@ from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 from dgraph.errors import UsageError
-from dgraph.result.matrix import Arcs, DistanceMatrix, summaries
+from dgraph.result.matrix import DistanceMatrix, MatrixArcs, summaries
 from dgraph.result.matrix_store import in_file
 
 VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators")
@@ -108,7 +108,7 @@ class Apsp(Algorithm):
                 reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
             if matrix is not None:
                 matrix.finish()
-        arcs = Arcs(rows.sources, rows.targets.astype(np.int64), rows.costs)
+        arcs = MatrixArcs(rows.sources, rows.targets.astype(np.int64), rows.costs)
         held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
         found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}

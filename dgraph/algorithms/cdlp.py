@@ -13,7 +13,7 @@ from dgraph.engine.rounds.return_state import as_int64
 from dgraph.program import INF, MODE, Field, Program, where
 
 
-class Labels(Program):
+class CommunityLabels(Program):
     """Take the most frequent label of all neighbours.
 
     Attributes:
@@ -69,7 +69,7 @@ class Cdlp(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Propagate labels; collective."""
-        labels: Program = Labels(rounds=self.max_iter)
+        labels: Program = CommunityLabels(rounds=self.max_iter)
         if ctx.largest(ctx.local.largest_id) < 2**31 - 1:  # 32 bits halve what a round reads
             labels = labels.retype(label="int32")
         state = ctx.run(labels)

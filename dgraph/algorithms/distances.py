@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Distances:
+class DistanceColumn:
     """This rank's distances and their summary.
 
     Attributes:
@@ -44,18 +44,18 @@ class Distances:
         return int(parts[:, 0].sum()), farthest.max().item(), int(parts[:, 2].sum())
 
 
-def summarize(state: State, name: str, local: LocalGraph) -> Distances:
+def summarize(state: State, name: str, local: LocalGraph) -> DistanceColumn:
     """Return the distances in field ``name`` of a program's final state."""
-    return Distances(state.column(name, widened), *state.reached(name, local))
+    return DistanceColumn(state.column(name, widened), *state.reached(name, local))
 
 
-def begin_summary(state: State, name: str, local: LocalGraph) -> Callable[[], Distances]:
+def begin_summary(state: State, name: str, local: LocalGraph) -> Callable[[], DistanceColumn]:
     """Begin to :func:`summarize`; return the function that waits, which may be called again.
 
     Until the last call the field must not change, nor may other figures of a GPU's field be asked for.
     """
     figures = state.begin_reached(name, local)
-    return lambda: Distances(state.column(name, widened), *figures())
+    return lambda: DistanceColumn(state.column(name, widened), *figures())
 
 
 def widened(values: np.ndarray) -> np.ndarray:

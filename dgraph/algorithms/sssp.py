@@ -159,20 +159,19 @@ class Sssp(Algorithm):
             else:
                 ctx.ahead(*following)
                 state = ctx.run(program.retype(dist=dtype))
-            found = summarize(state, "dist", ctx.local)
-            reached, farthest, arcs = found.over_ranks(ctx.comm)
-            if dtype != "int32" or farthest + most < NARROW:
+            paths = summarize(state, "dist", ctx.local)
+            reached, farthest, arcs = paths.over_ranks(ctx.comm)
+            if _fit(ctx, farthest + most, dtype):
                 break
-            ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
         if self.cutoff is None:
             _refuse_overflow(ctx, state, dtype, most)
-        columns = {"distance": found.column}
+        columns = {"distance": paths.column}
         if nearer and known is not None and known.has("predecessor") and _rises(ctx, farthest, dtype):
             fell = state["dist"] < before
             given = {"dist": state.raw("dist"), "moved": known.sources | fell, "parent": known.parents(fell)}
             columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
         elif nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, found.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, paths.reached)
         summary = {"source": source, "reached": reached, "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
@@ -190,11 +189,10 @@ class Sssp(Algorithm):
         nearer = self._nearer(ctx)
         for dtype in _dtypes(ctx, most) if self.variant != "h-bf" else ("int64",):
             state = solve(ctx, self.variant, source, self.cutoff, delta, dtype)
-            found = summarize(state, "dist", ctx.local)
-            reached, farthest, arcs = found.over_ranks(ctx.comm)
-            if dtype != "int32" or farthest + most < NARROW:
+            paths = summarize(state, "dist", ctx.local)
+            reached, farthest, arcs = paths.over_ranks(ctx.comm)
+            if _fit(ctx, farthest + most, dtype):
                 break
-            ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
         limit = published.limit
         if limit < UNREACHED and farthest + most >= limit:
             raise DataError(
@@ -203,9 +201,9 @@ class Sssp(Algorithm):
             )
         if self.cutoff is None:
             _refuse_overflow(ctx, state, dtype, most)
-        columns = {"distance": found.column}
+        columns = {"distance": paths.column}
         if nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, found.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, paths.reached)
         width = {"delta": delta} if published.buckets else {}
         summary = {"source": source, "reached": reached, **width, **figures(state)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
@@ -217,9 +215,9 @@ class Sssp(Algorithm):
         kind = ctx.local.out.weight_type
         dtype = kind.name if kind is not None and kind.kind == "f" else "int64"
         signed = solve_signed(ctx, self.variant, source, dtype, largest_magnitude(ctx))
-        found = summarize(signed.state, "dist", ctx.local)
-        reached, _, arcs = found.over_ranks(ctx.comm)
-        columns = {"distance": found.column}
+        paths = summarize(signed.state, "dist", ctx.local)
+        reached, _, arcs = paths.over_ranks(ctx.comm)
+        columns = {"distance": paths.column}
         if self.return_predecessors:
             columns["predecessor"] = parents(signed.parent)
         summary = {"source": source, "reached": reached, **signed.figures}
@@ -277,6 +275,14 @@ def _dtypes(ctx: Context, most: float) -> tuple[str, ...]:
     if kind is not None and kind.kind == "f":
         return (kind.name,)
     return ("int64",) if most >= NARROW else ("int32", "int64")
+
+
+def _fit(ctx: Context, largest: float, dtype: str) -> bool:
+    """Return True if distances up to ``largest`` are right in ``dtype``; else the report says that 64 bits follow."""
+    if dtype != "int32" or largest < NARROW:
+        return True
+    ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
+    return False
 
 
 def _refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:

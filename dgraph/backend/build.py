@@ -100,7 +100,7 @@ def _on_gpus(spec: str, comm: Comm, policy: str, device: Device, options: LoadOp
         finally:
             engine.leave()
     if engine is not device:
-        graph.kept_backend = engine  # runs go on with it, and the graph's end gives its memory back
+        graph.keep_backend(engine)  # runs go on with it, and the graph's end gives its memory back
     return graph
 
 

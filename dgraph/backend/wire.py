@@ -11,7 +11,7 @@ padded to 8 bytes. The set of positions is
 
 The kind's word holds one more bit for each column: bit ``KIND_BITS`` + i is set if column i is one value for all rows.
 
-CPUs and GPUs share all of it but three widths, which :class:`Layout` names, and that is simpler than one format. Warps
+CPUs and GPUs share all of it but three widths, which :class:`WireLayout` names: that is simpler than one format. Warps
 end in any order, so a GPU needs bases and a stride that is fixed before the rows are counted, and a header that fills
 two sectors of memory; a rank on a CPU writes rows in order, and small messages of its many rounds should not grow by
 48 bytes. No file has the format, and ranks of one run are all on CPUs or all on GPUs.
@@ -34,7 +34,7 @@ OFFSET = 4
 """Bytes of an offset and of a base."""
 
 
-class Layout(NamedTuple):
+class WireLayout(NamedTuple):
     """Widths of the messages of one backend.
 
     Attributes:
@@ -107,8 +107,8 @@ class Layout(NamedTuple):
 HEADER_NUMBER = 0
 """Word of a GPU's header with the number of the exchange."""
 
-CPU = Layout(header=16, kind_word=0, count_word=1, stride_word=1, chunk_bits=6, bases=False)
-GPU = Layout(header=64, kind_word=1, count_word=2, stride_word=3, chunk_bits=10, bases=True)
+CPU = WireLayout(header=16, kind_word=0, count_word=1, stride_word=1, chunk_bits=6, bases=False)
+GPU = WireLayout(header=64, kind_word=1, count_word=2, stride_word=3, chunk_bits=10, bases=True)
 """A chunk is a warp's share of a list: 1,024 positions, a 32-bit word of the bits a lane."""
 
 

@@ -66,14 +66,14 @@ def _command(words: list[str], comm) -> int:
 
     from dgraph.algorithms import ALGORITHMS
     from dgraph.cli.commands import Task
-    from dgraph.cli.parser import Request, parse
+    from dgraph.cli.parser import RunRequest, parse
     from dgraph.errors import ConvergenceWarning
 
     with comm.together():
         parsed = parse(words, ALGORITHMS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # exit code 3 says so
-        if isinstance(parsed, Request):
+        if isinstance(parsed, RunRequest):
             from dgraph._support.cuda_start import start_cuda
             from dgraph.comm.forks import began
 

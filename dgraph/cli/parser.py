@@ -1,4 +1,4 @@
-"""Parser of the command line: argv → :class:`Request`, :class:`~dgraph.cli.commands.Task` or the text of an answer.
+"""Parser of the command line: argv → :class:`RunRequest`, :class:`~dgraph.cli.commands.Task` or the text of an answer.
 
 :func:`parse` is the entry. Options of an algorithm come from its parameters, names from the registers.
 """
@@ -40,7 +40,7 @@ exit codes:
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """Run that the command line asks for.
 
     Attributes:
@@ -73,7 +73,7 @@ class Request:
     definition: Any = field(default=None, compare=False)
     target: Any = None
 
-    def resolved(self, read: Callable[[Vertices], Any]) -> Request:
+    def resolved(self, read: Callable[[Vertices], Any]) -> RunRequest:
         """Return the request with ids or names in place of :class:`Vertices`, as ``read`` returns them."""
 
         def of(value: Any) -> Any:
@@ -83,7 +83,7 @@ class Request:
         return replace(self, sources=of(self.sources), target=of(self.target), parameters=parameters)
 
 
-def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task | str:
+def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> RunRequest | Task | str:
     """Return the request of a command line, or the text that answers it (help, version, lists).
 
     Args:
@@ -169,7 +169,7 @@ def _algorithm_parser(algorithm: Any, word: str) -> Parser:
     return parser
 
 
-def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
+def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
     """Return the request of the ``words`` behind the one that names the algorithm."""
     parser = _algorithm_parser(algorithm, word)
     args = parser.parsed(words)
@@ -186,7 +186,7 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
         if algorithm.parameters[name].type == "vertices":
             weights = algorithm.parameters[name].weights
             parameters[name] = Vertices.of(f"--{name.replace('_', '-')}", parameters[name], weights)
-    request = Request(
+    request = RunRequest(
         algorithm=algorithm.name,
         graph=args.get("graph"),
         load=load_options(args),

@@ -14,7 +14,7 @@ from dgraph.backend.schedule_options import HOST
 from dgraph.cli.commands import show_warnings
 from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
-from dgraph.cli.parser import Request
+from dgraph.cli.parser import RunRequest
 from dgraph.cli.sources import Vertices, in_file, name_of
 from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
@@ -32,7 +32,7 @@ from dgraph.run import run
 SUGGESTED = "the input suggests it"
 
 
-def solve(request: Request, comm: Comm) -> int:
+def solve(request: RunRequest, comm: Comm) -> int:
     """Carry out a request, and return exit code 0; collective.
 
     Raises:
@@ -43,7 +43,7 @@ def solve(request: Request, comm: Comm) -> int:
         return _solve(request, comm)
 
 
-def _solve(request: Request, comm: Comm) -> int:
+def _solve(request: RunRequest, comm: Comm) -> int:
     began = time.perf_counter()
     with comm.together():
         if comm.rank == 0:
@@ -79,17 +79,17 @@ def _solve(request: Request, comm: Comm) -> int:
     return 0
 
 
-def _or_tolerance(request: Request) -> str:
+def _or_tolerance(request: RunRequest) -> str:
     return ", or a larger tolerance" if "tol" in request.definition.parameters else ""
 
 
-def _style(request: Request) -> report.Style:
+def _style(request: RunRequest) -> report.Style:
     named = request.format or (None if request.quiet else "table")
     return report.STYLES[named]() if named else report.Style()
 
 
 def _run(
-    request: Request, graph: Graph, source: int | str | None, suggested: dict, several: bool, record: Record,
+    request: RunRequest, graph: Graph, source: int | str | None, suggested: dict, several: bool, record: Record,
     style: report.Style, began: float,
 ) -> str | None:  # fmt: skip
     """Run from one source, write its files and print it; return the limit that ended it early, or None."""
@@ -129,19 +129,19 @@ def _find_path(target: int | str, result: Result, record: Record) -> None:
     record.describe("outcome", path={"target": target, "vertices": vertices, "length": length})
 
 
-def _checkpoint(request: Request, source: int | str | None, several: bool) -> Path:
+def _checkpoint(request: RunRequest, source: int | str | None, several: bool) -> Path:
     """Return the folder of one run's checkpoints."""
     folder = Path(request.run["checkpoint"])
     return folder / f"source-{in_file(source)}" if several else folder
 
 
-def _write_report(request: Request, collected: dict, source: int | str | None, several: bool, comm: Comm) -> None:
+def _write_report(request: RunRequest, collected: dict, source: int | str | None, several: bool, comm: Comm) -> None:
     with comm.together():
         if comm.rank == 0 and request.report:
             report.write(collected, name_of(request.report, source, several))
 
 
-def _refuse_early(request: Request) -> None:
+def _refuse_early(request: RunRequest) -> None:
     """Raise now the errors that would otherwise come after a long load."""
     asked, weights = request.run, request.load.get("weights")
     parameters = request.parameters.items()
@@ -175,7 +175,7 @@ def _refuse_early(request: Request) -> None:
         )
 
 
-def _load(request: Request, comm: Comm, record: Record, progress: Progress) -> Graph:
+def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -> Graph:
     algorithm = request.definition
     spec, options = request.graph or DEFAULT, dict(request.load)
     if request.graph is None:
@@ -197,7 +197,7 @@ def _load(request: Request, comm: Comm, record: Record, progress: Progress) -> G
     return graph
 
 
-def _starts(request: Request, graph: Graph, record: Record, progress: Progress) -> list[int | str | None]:
+def _starts(request: RunRequest, graph: Graph, record: Record, progress: Progress) -> list[int | str | None]:
     """Return the sources; ``[None]`` where the algorithm takes none."""
     if not request.definition.needs_source:
         return [None]
@@ -216,7 +216,7 @@ def _starts(request: Request, graph: Graph, record: Record, progress: Progress) 
     return [source]
 
 
-def _suggested(request: Request, graph: Graph, progress: Progress) -> dict[str, Any]:
+def _suggested(request: RunRequest, graph: Graph, progress: Progress) -> dict[str, Any]:
     """Return the parameters that the input suggests, such as LDBC's rounds; none if the user gave one of them."""
     named = graph.facts.defaults.get(request.algorithm, {})
     if any(name in request.parameters for name in named):

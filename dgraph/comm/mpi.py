@@ -33,7 +33,7 @@ OPS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
 FOLDS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 NOTE = 1
-"""Tag of notes (:class:`Notes`); all other messages have tag 0."""
+"""Tag of notes (:class:`MpiNotes`); all other messages have tag 0."""
 
 FEW, SHORT = 16, 1024
 """Ranks and bytes up to which an allreduce is an allgather followed by a local reduction."""
@@ -83,7 +83,7 @@ class MpiComm(Comm):
         self._abandoned: list[tuple[Callable[[], bool], tuple]] = []
         self._watch: Watch | None = None
         self._watch = Watch(self.allgather(process_key()), self.rank)
-        self.watchdog = Watchdog(self.rank, self.size, Notes(self.comm), self._watch, self.comm.Abort)
+        self.watchdog = Watchdog(self.rank, self.size, MpiNotes(self.comm), self._watch, self.comm.Abort)
 
     def free(self) -> None:
         """Free the MPI communicator and its duplicates, unless abandoned requests still use them; collective."""
@@ -209,7 +209,7 @@ class MpiComm(Comm):
         self.comm.Abort(code)
 
 
-class Notes:
+class MpiNotes:
     """Notes over MPI with a tag of their own; see :class:`dgraph.comm.watchdog.Notes`."""
 
     def __init__(self, comm: MPI.Comm):

@@ -65,7 +65,7 @@ def _opened(graph: Graph, options: Options, record: Record, progress: Progress) 
     if not isinstance(device, Backend):
         engine.opened = (device, options), record.gpu, choices, warnings
         if engine.keeps:
-            graph.kept_backend = engine
+            graph.keep_backend(engine)
         elif comm.size == 1:
             _cpus.clear()
             _cpus[mask()] = engine

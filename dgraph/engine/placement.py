@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record
-from dgraph.graph.build.local_graph import build
-from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.handle import Graph
 from dgraph.graph.local import LocalGraph
 
 CUT_ROWS = ("cvc", "hvc", "iec")
 """Policies that spread the edges of a vertex over ranks."""
+
+TIMERS = {"open": "build", "partition": "partition", "build": "build"}
+"""Step of :meth:`Graph.partition` → timer that it runs under."""
 
 
 def with_whole_rows(graph: Graph, algorithm: str, record: Record, progress: Progress) -> Graph:
@@ -31,11 +36,16 @@ def local_graph(graph: Graph, record: Record, progress: Progress) -> LocalGraph:
     Raises:
         UsageError: the policy cannot place the graph.
     """
-    policy, known, facts = graph.policy, graph.partitions, graph.facts
-    if policy not in known:
-        known[policy] = _opened(graph, record, progress) or _placed(graph, record, progress)
-    taken, reason, warning, local = known[policy]
-    record.choose("policy", taken, reason)
+    facts = graph.facts
+
+    @contextmanager
+    def step(name: str, policy: str) -> Iterator[None]:
+        with record(TIMERS[name]):
+            progress.phase(name, policy)
+            yield
+
+    policy, reason, warning, local = graph.partition(step)
+    record.choose("policy", policy, reason)
     for text in [*facts.warnings, *([warning] if warning else [])]:
         record.warn(text)
     record.describe("graph", notes=[*facts.notes, *facts.warnings])
@@ -50,23 +60,3 @@ def local_graph(graph: Graph, record: Record, progress: Progress) -> LocalGraph:
     )  # fmt: skip
     record.counts |= {"masters": local.masters, "mirrors": local.mirrors, "edges": local.out.arcs}
     return local
-
-
-def _opened(graph: Graph, record: Record, progress: Progress) -> Partitioned | None:
-    """Return the partition that a store holds, if the graph comes from one."""
-    if not graph.stored:
-        return None
-    with record("build"):
-        progress.phase("open", graph.policy)
-        return graph.opened(graph.policy)
-
-
-def _placed(graph: Graph, record: Record, progress: Progress) -> Partitioned:
-    """Partition the graph and build this rank's part."""
-    with record("partition"):
-        progress.phase("partition", graph.policy)
-        placement = graph.planned(graph.policy, graph.comm.size)
-    with record("build"):
-        progress.phase("build", placement.policy)
-        local = build(graph.block, placement, graph.comm)
-    return Partitioned(placement.policy, placement.reason, placement.warning, local)

@@ -20,7 +20,7 @@ from dgraph.graph.devices import Device
 from dgraph.graph.formats.column_names import BY_NAME
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
-from dgraph.graph.inputs.edge_tables import NamedColumns, table_columns
+from dgraph.graph.inputs.edge_tables import SelectedColumns, table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
 from dgraph.graph.inputs.weight_values import shared_notes, weight_values
@@ -207,7 +207,7 @@ class Constructors:
             UsageError: no such column, or one of another type.
             DataError: a value that is missing or wrong; the text names column and row.
         """
-        columns = NamedColumns(source, target, weight)
+        columns = SelectedColumns(source, target, weight)
         return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
 
     @classmethod
@@ -226,7 +226,7 @@ class Constructors:
         **options: Any,
     ) -> Self:
         """Make the graph of a Polars data frame or lazy frame: see :meth:`from_pandas`."""
-        columns = NamedColumns(source, target, weight)
+        columns = SelectedColumns(source, target, weight)
         return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
 
     @classmethod
@@ -245,7 +245,7 @@ class Constructors:
         **options: Any,
     ) -> Self:
         """Make the graph of a table with Arrow's C interface, read batch by batch: see :meth:`from_pandas`."""
-        columns = NamedColumns(source, target, weight)
+        columns = SelectedColumns(source, target, weight)
         return cls._of_table(table, columns, directed, policy, device, communicator(comm), options)
 
     @classmethod
@@ -264,7 +264,7 @@ class Constructors:
     def _of_table(
         cls,
         table: Any,
-        columns: NamedColumns | None,
+        columns: SelectedColumns | None,
         directed: bool,
         policy: str,
         device: Device,

@@ -183,7 +183,7 @@ class GraphValues:
         with comm.together():
             fitted = fitted_weights(batch, graph.weight_type, facts.merge == "count")
         what = numbered(ids, graph.n, facts.name, batch, fitted, gone, comm)
-        changed = change(graph, source._partition().local, what, comm)
+        changed = change(graph, source.partition().local, what, comm)
         ends = what.ids.to_original(np.concatenate([what.add.src, what.add.dst]), comm)
         version = self.version.after(
             ends.reshape(2, -1).T, len(what.remove) > 0, changed.raised, what.below if named else None

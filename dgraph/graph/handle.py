@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -21,7 +22,7 @@ from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
 from dgraph.graph.build.simplify import removable, simplified
 from dgraph.graph.change_record import Version
-from dgraph.graph.changes.change import Changed
+from dgraph.graph.changes.change import ChangedPartition
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
@@ -297,16 +298,39 @@ class Graph(Constructors, GraphValues):
     def _made(self, block: EdgeBlock) -> Graph:
         return Graph(block, self.comm).on(self.policy, self.device)
 
-    def _partition(self) -> Partitioned:
-        """Return this rank's partition under the graph's policy, which is opened or made at first use; collective."""
+    def partition(
+        self, step: Callable[[str, str], AbstractContextManager] = lambda name, policy: nullcontext()
+    ) -> Partitioned:
+        """Return this rank's partition under the graph's policy, which is opened or made at first use; collective.
+
+        Args:
+            step: entered around each step of the first use with its name, "open", "partition" or "build", and the
+                policy.
+
+        Raises:
+            UsageError: the policy cannot place the graph.
+        """
         if self.policy not in self.partitions:
-            partition = self.opened(self.policy) if self.stored else None
+            partition = None
+            if self.stored:
+                with step("open", self.policy):
+                    partition = self.opened(self.policy)
             if partition is None:
-                placement = self.planned(self.policy, self.comm.size)
-                local = build(self.block, placement, self.comm)
+                with step("partition", self.policy):
+                    placement = self.planned(self.policy, self.comm.size)
+                with step("build", placement.policy):
+                    local = build(self.block, placement, self.comm)
                 partition = Partitioned(placement.policy, placement.reason, placement.warning, local)
             self.partitions[self.policy] = partition
         return self.partitions[self.policy]
+
+    def keep_backend(self, backend: Any) -> None:
+        """Keep the backend that holds the graph on this rank's GPU; later runs use it, and :meth:`close` releases it.
+
+        Args:
+            backend: the backend; None: the graph leaves the one that it was kept by.
+        """
+        self.kept_backend = backend
 
     def planned(self, policy: str, parts: int) -> Placement:
         """Return the placement of a policy; collective. Raises a :class:`UsageError` if it cannot place the graph."""
@@ -317,7 +341,7 @@ class Graph(Constructors, GraphValues):
         except partitioning.PolicyError as refused:
             raise UsageError(f"policy: {refused}") from refused
 
-    def _changed(self, changed: Changed, version: Version, arc_sum: int | None) -> Graph:
+    def _changed(self, changed: ChangedPartition, version: Version, arc_sum: int | None) -> Graph:
         """Return the graph of a changed partition, with this handle's policy and device."""
         other = Graph.__new__(Graph)
         other.comm = self.comm

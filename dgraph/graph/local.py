@@ -49,6 +49,18 @@ class Csr:
         with np.errstate(over="ignore"):
             return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
 
+    @cached_property
+    def simple_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Offsets and uint32 neighbours without loops and repeated neighbours; the same arrays where there are none."""
+        offsets, neighbours = self.offsets, self.neighbours.view(np.uint32)
+        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets))
+        kept = rows != neighbours
+        kept[1:] &= (neighbours[1:] != neighbours[:-1]) | (rows[1:] != rows[:-1])
+        if kept.all():
+            return offsets, neighbours
+        lengths = np.bincount(rows[kept].astype(np.int64), minlength=len(offsets) - 1)
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), neighbours[kept]
+
     def row_sums(self) -> np.ndarray:
         """Return the sum of the weights of every row, float64 (rows,); for weighted graphs."""
         sums = np.zeros(len(self.offsets) - 1)

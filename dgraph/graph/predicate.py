@@ -18,10 +18,10 @@ from dgraph.graph.build.array_input import host_array
 from partitioning.arrays import arcs
 
 Predicate = Callable[[Any], np.ndarray]
-"""Function of :class:`Rows` that returns bool, shape (rows,)."""
+"""Function of :class:`PredicateRows` that returns bool, shape (rows,)."""
 
 
-class Rows:
+class PredicateRows:
     """Columns of some vertices or edges: ``rows["name"]`` or ``rows.name`` is an array, shape (rows,)."""
 
     def __init__(self, column: Callable[[str], np.ndarray], size: int):
@@ -65,11 +65,11 @@ def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str,
                 f"keep = {shown(predicate)} is not a predicate; give a function of arrays, such as "
                 "lambda e: e.weight < 10"
             )
-        chosen(predicate, Rows(column, 0), what)
+        chosen(predicate, PredicateRows(column, 0), what)
     return sorted({name for names in comm.allgather_json(read) for name in names})
 
 
-def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
+def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
     """Return what a predicate says of rows: bool, shape (rows,); not collective.
 
     Raises:
@@ -97,7 +97,7 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
     return answer
 
 
-def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str], what: str) -> Rows:
+def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str], what: str) -> PredicateRows:
     """Return rows whose columns are at hand."""
 
     def column(name: str) -> np.ndarray:
@@ -107,7 +107,7 @@ def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str]
             raise UsageError(f"the predicate reads {name} for some {what} only; let it read {name} on every call")
         raise unknown(f"column of {what} that keep reads", name, kinds)
 
-    return Rows(column, size)
+    return PredicateRows(column, size)
 
 
 def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarray:

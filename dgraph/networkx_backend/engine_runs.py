@@ -20,7 +20,7 @@ from dgraph.result.result import Result
 from dgraph.service.client.run_dispatch import run
 
 
-class Distances(NamedTuple):
+class NodeDistances(NamedTuple):
     """Distances from a source or several.
 
     Attributes:
@@ -40,11 +40,11 @@ class Distances(NamedTuple):
         return self.values[self.reached[-1]].item()
 
 
-class Search(NamedTuple):
+class NodeTree(NamedTuple):
     """Distances and the tree that NetworkX finds.
 
     Attributes:
-        values: as of :class:`Distances`.
+        values: as of :class:`NodeDistances`.
         reached: positions in the order in which NetworkX visits the nodes.
         parent: int64 (nodes,), -1 if none.
     """
@@ -73,7 +73,7 @@ def depth(cutoff: float | None) -> int | None:
 
 def hops(
     graph: ConvertedGraph, sources: Sequence[int], *, cutoff: float | None = None, backwards: bool = False
-) -> Distances:
+) -> NodeDistances:
     """Return the hops from the nearest of the sources.
 
     Args:
@@ -111,7 +111,7 @@ def distances(
     *,
     cutoff: float | None = None,
     backwards: bool = False,
-) -> Distances:
+) -> NodeDistances:
     """Return the distances from the nearest of the sources, by hops where every edge weighs 1.
 
     Args:
@@ -137,7 +137,7 @@ def distances(
     return _ordered(values)
 
 
-def signed_distances(graph: ConvertedGraph, source: int, weight: str) -> Distances:
+def signed_distances(graph: ConvertedGraph, source: int, weight: str) -> NodeDistances:
     """Return the distances from a source over weights of which some are negative; -1 is a distance like others.
 
     Raises:
@@ -152,7 +152,7 @@ def signed_distances(graph: ConvertedGraph, source: int, weight: str) -> Distanc
         raise
     values = answer.columns["distance"][: len(graph)]
     reached = np.flatnonzero(values != (UNREACHED if values.dtype.kind == "i" else np.inf))
-    return Distances(values, reached[np.argsort(values[reached], kind="stable")])
+    return NodeDistances(values, reached[np.argsort(values[reached], kind="stable")])
 
 
 def has_negative_cycle(graph: ConvertedGraph, weight: str) -> bool:
@@ -184,7 +184,7 @@ AT_ONCE = 64
 
 def from_each(
     graph: ConvertedGraph, positions: Sequence[int], weight: str | None, *, backwards: bool = False
-) -> Iterator[Distances]:
+) -> Iterator[NodeDistances]:
     """Yield the distances from each of some nodes, as :func:`distances`; ``AT_ONCE`` nodes take one run."""
     weighted = graph.lengths(weight) is not None
     if len(positions) == 1:
@@ -215,11 +215,11 @@ def search(
     *,
     cutoff: float | None = None,
     backwards: bool = False,
-) -> Search:
+) -> NodeTree:
     """Return distances and NetworkX's tree; arguments as of :func:`distances`."""
     values = distances(graph, sources, weight, cutoff=cutoff, backwards=backwards).values
     rows = graph.rows(graph.lengths(weight), backwards)
-    return Search(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
+    return NodeTree(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
 
 
 def components(graph: ConvertedGraph) -> np.ndarray:
@@ -232,9 +232,9 @@ def strong_components(graph: ConvertedGraph) -> np.ndarray:
     return solve("scc", graph.engine()).columns["labels"]
 
 
-def _ordered(values: np.ndarray) -> Distances:
+def _ordered(values: np.ndarray) -> NodeDistances:
     reached = np.flatnonzero(values >= 0)
-    return Distances(values, reached[np.argsort(values[reached], kind="stable")])
+    return NodeDistances(values, reached[np.argsort(values[reached], kind="stable")])
 
 
 def _rooted(offsets, targets, weights, sources: Sequence[int]) -> Graph:

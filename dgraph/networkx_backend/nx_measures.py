@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.networkx_backend.answers import answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import Distances, all_distances, from_each
+from dgraph.networkx_backend.engine_runs import NodeDistances, all_distances, from_each
 from dgraph.networkx_backend.generic_paths import shortest_path_length
 from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, positions
 
@@ -89,7 +89,7 @@ def harmonic_diameter(G: ConvertedGraph, sp=None, *, weight=None) -> float:
 @answers
 def wiener_index(G: ConvertedGraph, weight=None) -> float:
     """Return the sum of the distances of all pairs."""
-    total = _sum(G, weight, Distances.total)
+    total = _sum(G, weight, NodeDistances.total)
     return total if G.is_directed() or total == math.inf else total / 2
 
 
@@ -97,7 +97,7 @@ def wiener_index(G: ConvertedGraph, weight=None) -> float:
 def hyper_wiener_index(G: ConvertedGraph, weight=None) -> float:
     """Return the sum of distances and their squares over all pairs."""
 
-    def term(lengths: Distances):
+    def term(lengths: NodeDistances):
         values = lengths.values[lengths.reached]
         return (values + values * values).sum().item()
 
@@ -168,7 +168,7 @@ def global_efficiency(G: ConvertedGraph) -> float:
     return sum(_inverses(lengths) for lengths in _everywhere(G, None)) / pairs if pairs else 0
 
 
-def _everywhere(G: ConvertedGraph, weight) -> Iterator[Distances]:
+def _everywhere(G: ConvertedGraph, weight) -> Iterator[NodeDistances]:
     return from_each(G, range(len(G)), weight)
 
 
@@ -190,12 +190,12 @@ def _where(G: ConvertedGraph, values: list, best) -> list:
     return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
 
 
-def _inverses(lengths: Distances) -> float:
+def _inverses(lengths: NodeDistances) -> float:
     values = lengths.values[lengths.reached]
     return (1.0 / values[values != 0]).sum().item()
 
 
-def _with_infinity(lengths: Distances) -> list:
+def _with_infinity(lengths: NodeDistances) -> list:
     if lengths.reached.size == len(lengths.values):
         return lengths.values.tolist()
     return [value if value >= 0 else math.inf for value in lengths.values.tolist()]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import Distances, Search
+from dgraph.networkx_backend.engine_runs import NodeDistances, NodeTree
 
 
 def path_to(graph: ConvertedGraph, parent: np.ndarray, target: int) -> list:
@@ -19,7 +19,7 @@ def path_to(graph: ConvertedGraph, parent: np.ndarray, target: int) -> list:
     return graph.names(np.array(path[::-1]))
 
 
-def all_paths(graph: ConvertedGraph, tree: Search, *, backwards: bool = False) -> dict:
+def all_paths(graph: ConvertedGraph, tree: NodeTree, *, backwards: bool = False) -> dict:
     """Return node → path for all reached nodes, in the order of the search; ``backwards``: to the source."""
     names, above = graph.nodes, tree.parent.tolist()
     paths: dict[int, list] = {-1: []}
@@ -30,12 +30,12 @@ def all_paths(graph: ConvertedGraph, tree: Search, *, backwards: bool = False) -
     return dict(zip(graph.names(tree.reached), paths.values(), strict=True))
 
 
-def lengths(graph: ConvertedGraph, lengths: Distances | Search) -> dict:
+def lengths(graph: ConvertedGraph, lengths: NodeDistances | NodeTree) -> dict:
     """Return node → Python number for the reached nodes, in their order."""
     return dict(zip(graph.names(lengths.reached), lengths.values[lengths.reached].tolist(), strict=True))
 
 
-def all_predecessors(graph: ConvertedGraph, tree: Search, weights: np.ndarray | None) -> dict[object, list]:
+def all_predecessors(graph: ConvertedGraph, tree: NodeTree, weights: np.ndarray | None) -> dict[object, list]:
     """Return node → all its predecessors on shortest paths, both in the order of the search.
 
     Args:

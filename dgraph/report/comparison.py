@@ -20,7 +20,7 @@ RATIO, SHARE = "ratio", "share"
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRun:
     """One run in a comparison.
 
     Attributes:
@@ -59,7 +59,7 @@ class Row:
         return int(self.figures["peak memory"])
 
 
-class Column(NamedTuple):
+class ComparisonColumn(NamedTuple):
     """One column of a comparison: heading, unit, and a value for each run."""
 
     name: str
@@ -67,7 +67,7 @@ class Column(NamedTuple):
     values: list[float]
 
 
-def compare(reports: Sequence[dict]) -> list[Row]:
+def compare(reports: Sequence[dict]) -> list[ComparedRun]:
     """Return a row for each run, in the order given."""
     problems = [_problem(report) for report in reports]
     groups = list(dict.fromkeys(problems))
@@ -81,7 +81,7 @@ def compare(reports: Sequence[dict]) -> list[Row]:
         compute = [rank["seconds"].get("compute", 0.0) for rank in report["ranks"]]
         speedup = solving(first) / seconds if seconds else 1.0
         rows.append(
-            Row(
+            ComparedRun(
                 label=f"{report['algorithm'].get('name', '?')} on {short_name(report['graph'].get('name', '?'))}",
                 ranks=ranks,
                 seconds=seconds,
@@ -96,22 +96,22 @@ def compare(reports: Sequence[dict]) -> list[Row]:
     return rows
 
 
-def columns(rows: Sequence[Row]) -> list[Column]:
+def columns(rows: Sequence[ComparedRun]) -> list[ComparisonColumn]:
     """Return the columns of the comparison of ``rows``, from left to right."""
     shown = [
-        Column(field.name, field.unit, [row.figures[field.name] for row in rows])
+        ComparisonColumn(field.name, field.unit, [row.figures[field.name] for row in rows])
         for field in (*shown_in("comparison", RANK), *shown_in("comparison", RUN))
     ]
     compute, *others = sorted(shown, key=lambda column: column.name != "compute")
     return [
-        Column("ranks", COUNT, [row.ranks for row in rows]),
-        Column("seconds", SECONDS, [row.seconds for row in rows]),
+        ComparisonColumn("ranks", COUNT, [row.ranks for row in rows]),
+        ComparisonColumn("seconds", SECONDS, [row.seconds for row in rows]),
         compute,
-        Column("rest", SECONDS, [max(row.seconds - row.compute, 0) for row in rows]),
-        Column("imbalance", RATIO, [row.imbalance for row in rows]),
+        ComparisonColumn("rest", SECONDS, [max(row.seconds - row.compute, 0) for row in rows]),
+        ComparisonColumn("imbalance", RATIO, [row.imbalance for row in rows]),
         *others,
-        Column("speed-up", RATIO, [row.speedup for row in rows]),
-        Column("efficiency", SHARE, [row.efficiency for row in rows]),
+        ComparisonColumn("speed-up", RATIO, [row.speedup for row in rows]),
+        ComparisonColumn("efficiency", SHARE, [row.efficiency for row in rows]),
     ]
 
 

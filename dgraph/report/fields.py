@@ -32,7 +32,7 @@ tables; ``page`` a column of its figures (rank) or a line where the pointer is (
 ``comparison`` a column; ``drawn`` a place with code of its own, such as the headline or a bar chart."""
 
 
-class Field(NamedTuple):
+class ReportField(NamedTuple):
     """One field.
 
     Attributes:
@@ -61,13 +61,14 @@ class Field(NamedTuple):
     always: bool = False
 
 
-def _phase(name: str, made_by: str, meaning: str, always: bool = True) -> Field:
-    return Field(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, ("text", "drawn"), "run", always=always)
+def _phase(name: str, made_by: str, meaning: str, always: bool = True) -> ReportField:
+    shown = ("text", "drawn")
+    return ReportField(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, shown, "run", always=always)
 
 
-def _part(name: str, made_by: str, meaning: str, *shown: str) -> Field:
+def _part(name: str, made_by: str, meaning: str, *shown: str) -> ReportField:
     shown = ("text", "page", "drawn", *shown)
-    return Field(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, shown, "rounds", always=True)
+    return ReportField(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, shown, "rounds", always=True)
 
 
 DRIVER, CONTEXT, PLACEMENT = "engine/rounds/driver.py", "engine/rounds/context.py", "engine/placement.py"
@@ -75,14 +76,15 @@ RECORD, SERIES = "engine/rounds/record.py", "engine/rounds/round_series.py"
 HOST_EXCHANGE, GPU_FIGURES = "engine/sync/host_exchange.py", "backend/cuda/memory/memory_figures.py"
 
 FIELDS = (
-    Field("wall time", SECONDS, RUN, "wall_seconds", RECORD, "of the slowest rank, from its start to the report",
-          ("drawn",), always=True),
-    Field("rounds", COUNT, RUN, "rounds.count", SERIES, "number of rounds", ("drawn",), always=True),
-    Field("frontier", COUNT, RUN, "rounds.frontier_vertices", SERIES, "sum over all rounds", always=True),
-    Field("edges", COUNT, RUN, "rounds.frontier_edges", SERIES, "sum over all rounds", ("drawn",), always=True),
-    Field("masters", COUNT, RANK, "counts.masters", PLACEMENT, "vertices that the rank owns", ("text", "page")),
-    Field("mirrors", COUNT, RANK, "counts.mirrors", PLACEMENT, "copies of other ranks' vertices", ("text", "page")),
-    Field("edges", COUNT, RANK, "counts.edges", PLACEMENT, "local arcs", ("text", "page")),
+    ReportField("wall time", SECONDS, RUN, "wall_seconds", RECORD, "of the slowest rank, from its start to the report",
+                ("drawn",), always=True),
+    ReportField("rounds", COUNT, RUN, "rounds.count", SERIES, "number of rounds", ("drawn",), always=True),
+    ReportField("frontier", COUNT, RUN, "rounds.frontier_vertices", SERIES, "sum over all rounds", always=True),
+    ReportField("edges", COUNT, RUN, "rounds.frontier_edges", SERIES, "sum over all rounds", ("drawn",), always=True),
+    ReportField("masters", COUNT, RANK, "counts.masters", PLACEMENT, "vertices that the rank owns", ("text", "page")),
+    ReportField("mirrors", COUNT, RANK, "counts.mirrors", PLACEMENT, "copies of other ranks' vertices",
+                ("text", "page")),
+    ReportField("edges", COUNT, RANK, "counts.edges", PLACEMENT, "local arcs", ("text", "page")),
     _phase("load", PLACEMENT, "read or generated the graph"),
     _phase("partition", PLACEMENT, "ran the policy"),
     _phase("build", PLACEMENT, "built its part of the graph"),
@@ -97,48 +99,48 @@ FIELDS = (
     _phase("checkpoint", DRIVER, "wrote checkpoints", always=False),
     _phase("validate", "run.py", "checked the answer", always=False),
     _phase("output", "cli/solve.py", "wrote the answer"),
-    Field("solve", SECONDS, RANK, "seconds.solve", "run.py", "rounds, prepare, compile, init and checkpoint",
-          always=True),
-    Field("wall", SECONDS, RANK, "seconds.wall", RECORD, "the whole run", ("page", "drawn"), always=True),
-    Field("messages sent", COUNT, RANK, "sent.messages", HOST_EXCHANGE, "messages to a peer", ("text", "drawn"),
-          over_ranks="sum", always=True),
-    Field("bytes sent", BYTES, RANK, "sent.bytes", HOST_EXCHANGE, "bytes to a peer", ("text", "drawn", "comparison"),
-          over_ranks="sum", always=True),
-    Field("peak memory", BYTES, RANK, "peak_memory_bytes", RECORD, "largest resident size of the process",
-          ("text", "page", "drawn", "comparison"), always=True),
-    Field("planned memory", BYTES, RANK, "planned_memory_bytes", "cli/report.py",
-          "peak memory as planned; present with report --plan", ("drawn",)),
-    Field("GPU peak memory", BYTES, RANK, "gpu_memory.peak_bytes", GPU_FIGURES, "peak of the arrays",
-          ("text", "drawn")),
-    Field("GPU planned", BYTES, RANK, "gpu_memory.planned_bytes", GPU_FIGURES,
-          "peak_bytes as planned before the first allocation", ("text", "drawn")),
-    Field("round", COUNT, ROUND, "round", SERIES, "number of the round, from 1", ("text", "drawn"), always=True),
-    Field("direction", TEXT, ROUND, "direction", SERIES, "push or pull", ("text", "drawn", "trace"), always=True),
-    Field("frontier", COUNT, ROUND, "frontier_vertices", SERIES, "active vertices at the start of the round",
-          ("text", "drawn", "trace"), always=True),
-    Field("edges", COUNT, ROUND, "frontier_edges", SERIES, "out-edges of the active vertices",
-          ("text", "drawn", "trace"), always=True),
-    Field("time", SECONDS, ROUND, "seconds", SERIES, "on rank 0", ("text", "drawn"), always=True),
-    Field("schedule", TEXT, ROUND, "schedule", SERIES, "schedule of edges on the GPU of rank 0; absent without a GPU",
-          ("text", "drawn")),
-    Field("start", SECONDS, RANK_ROUND, "start", SERIES, "start of the round since the rank's start", ("drawn",),
-          always=True),
-    *(Field(name, SECONDS, RANK_ROUND, name, SERIES, "this part of the round", ("drawn",), always=True)
+    ReportField("solve", SECONDS, RANK, "seconds.solve", "run.py", "rounds, prepare, compile, init and checkpoint",
+                always=True),
+    ReportField("wall", SECONDS, RANK, "seconds.wall", RECORD, "the whole run", ("page", "drawn"), always=True),
+    ReportField("messages sent", COUNT, RANK, "sent.messages", HOST_EXCHANGE, "messages to a peer", ("text", "drawn"),
+                over_ranks="sum", always=True),
+    ReportField("bytes sent", BYTES, RANK, "sent.bytes", HOST_EXCHANGE, "bytes to a peer",
+                ("text", "drawn", "comparison"), over_ranks="sum", always=True),
+    ReportField("peak memory", BYTES, RANK, "peak_memory_bytes", RECORD, "largest resident size of the process",
+                ("text", "page", "drawn", "comparison"), always=True),
+    ReportField("planned memory", BYTES, RANK, "planned_memory_bytes", "cli/report.py",
+                "peak memory as planned; present with report --plan", ("drawn",)),
+    ReportField("GPU peak memory", BYTES, RANK, "gpu_memory.peak_bytes", GPU_FIGURES, "peak of the arrays",
+                ("text", "drawn")),
+    ReportField("GPU planned", BYTES, RANK, "gpu_memory.planned_bytes", GPU_FIGURES,
+                "peak_bytes as planned before the first allocation", ("text", "drawn")),
+    ReportField("round", COUNT, ROUND, "round", SERIES, "number of the round, from 1", ("text", "drawn"), always=True),
+    ReportField("direction", TEXT, ROUND, "direction", SERIES, "push or pull", ("text", "drawn", "trace"), always=True),
+    ReportField("frontier", COUNT, ROUND, "frontier_vertices", SERIES, "active vertices at the start of the round",
+                ("text", "drawn", "trace"), always=True),
+    ReportField("edges", COUNT, ROUND, "frontier_edges", SERIES, "out-edges of the active vertices",
+                ("text", "drawn", "trace"), always=True),
+    ReportField("time", SECONDS, ROUND, "seconds", SERIES, "on rank 0", ("text", "drawn"), always=True),
+    ReportField("schedule", TEXT, ROUND, "schedule", SERIES,
+                "schedule of edges on the GPU of rank 0; absent without a GPU", ("text", "drawn")),
+    ReportField("start", SECONDS, RANK_ROUND, "start", SERIES, "start of the round since the rank's start", ("drawn",),
+                always=True),
+    *(ReportField(name, SECONDS, RANK_ROUND, name, SERIES, "this part of the round", ("drawn",), always=True)
       for name in ("compute", "pack", "exchange", "unpack", "idle")),
-    Field("hidden", SECONDS, RANK_ROUND, "hidden", SERIES, "communication that overlaps computing", ("drawn",)),
-    Field("fullest block", COUNT, RANK_ROUND, "fullest_block", SERIES,
-          "most edges of a thread block, with --record load", ("drawn",)),
-    Field("mean block", COUNT, RANK_ROUND, "mean_block", SERIES, "mean edges of a thread block, with --record load",
-          ("drawn",)),
+    ReportField("hidden", SECONDS, RANK_ROUND, "hidden", SERIES, "communication that overlaps computing", ("drawn",)),
+    ReportField("fullest block", COUNT, RANK_ROUND, "fullest_block", SERIES,
+                "most edges of a thread block, with --record load", ("drawn",)),
+    ReportField("mean block", COUNT, RANK_ROUND, "mean_block", SERIES,
+                "mean edges of a thread block, with --record load", ("drawn",)),
 )  # fmt: skip
 
 
-def shown_in(output: str, per: str) -> list[Field]:
+def shown_in(output: str, per: str) -> list[ReportField]:
     """Return the fields of a run, rank or round that ``output`` shows, in the order of the table."""
     return [field for field in FIELDS if field.per == per and output in field.shown]
 
 
-def read(field: Field, entry: dict):
+def read(field: ReportField, entry: dict):
     """Return a field of a run, rank or round; None where the report lacks it, such as one of an earlier version."""
     value: Any = entry
     for key in field.place.split("."):
@@ -150,13 +152,13 @@ def read(field: Field, entry: dict):
     return value
 
 
-def folded(field: Field, ranks: Sequence[dict]) -> float:
+def folded(field: ReportField, ranks: Sequence[dict]) -> float:
     """Return the max or the sum of a field over ranks; a rank that lacks it has 0."""
     values = [read(field, rank) or 0 for rank in ranks]
     return sum(values) if field.over_ranks == "sum" else max(values)
 
 
-def texts(field: Field, values: Sequence) -> list[str]:
+def texts(field: ReportField, values: Sequence) -> list[str]:
     """Return values of a field as cells of one column; ``-`` for None."""
     numbers = [0.0 if value is None else value for value in values]
     if field.unit == SECONDS:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from dgraph.errors import DgraphError
-from dgraph.report.fields import RANK, ROUND, RUN, Field, read, shown_in, texts
+from dgraph.report.fields import RANK, ROUND, RUN, ReportField, read, shown_in, texts
 from dgraph.report.recorded import kernels, load
 from dgraph.report.text_lines import aligned, duration, durations, labelled, printable, size, sparkline, wrapped
 from dgraph.report.time_split import AFTER, BEFORE, NAMES, PARTS, mean, means, rounds_time, split
@@ -49,7 +49,7 @@ OF_SEVERAL_RANKS = ("policy", "transport")
 """Choices that make no difference on one rank."""
 
 
-class Column(NamedTuple):
+class RankColumn(NamedTuple):
     """One column of the table of ranks.
 
     Attributes:
@@ -63,12 +63,12 @@ class Column(NamedTuple):
     texts: Callable[[Sequence[float]], list[str]]
 
 
-def _time(name: str) -> Column:
-    return Column(name, lambda rank: split(rank)[name], durations)
+def _time(name: str) -> RankColumn:
+    return RankColumn(name, lambda rank: split(rank)[name], durations)
 
 
-def _amount(field: Field) -> Column:
-    return Column(field.name, lambda rank: read(field, rank) or 0, lambda values: texts(field, values))
+def _amount(field: ReportField) -> RankColumn:
+    return RankColumn(field.name, lambda rank: read(field, rank) or 0, lambda values: texts(field, values))
 
 
 TIMES = tuple(map(_time, NAMES))
@@ -265,9 +265,9 @@ def table(report: dict, width: int = WIDTH) -> str:
     """
     if len(report["ranks"]) == 1:
         return ""
-    blocks: list[tuple[Column, ...]] = []
+    blocks: list[tuple[RankColumn, ...]] = []
 
-    def fits(*columns: Column) -> bool:
+    def fits(*columns: RankColumn) -> bool:
         return len(_block(report, columns)[0]) <= width
 
     times = [column for column in TIMES if _differs(report, column)]
@@ -287,7 +287,7 @@ def table(report: dict, width: int = WIDTH) -> str:
     return "\n\n".join(texts)
 
 
-def _differs(report: dict, column: Column) -> bool:
+def _differs(report: dict, column: RankColumn) -> bool:
     """Return True for parts of the rounds that took time, and for phases in which ranks differ."""
     values = [column.figure(rank) for rank in report["ranks"]]
     if column.name in PARTS:
@@ -295,7 +295,7 @@ def _differs(report: dict, column: Column) -> bool:
     return max(values) > UNEVEN_SHARE * report["wall_seconds"] and max(values) > UNEVEN * mean(values)
 
 
-def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
+def _block(report: dict, columns: tuple[RankColumn, ...]) -> list[str]:
     """Return the lines of one table: headings, a line a rank, and max, mean and max / mean over all ranks."""
     ranks = shown = report["ranks"]
     if len(ranks) > MOST_RANKS:

@@ -21,7 +21,7 @@ PART = 1 << 22
 """Entries whose summary is found at a time."""
 
 
-class Arcs(NamedTuple):
+class MatrixArcs(NamedTuple):
     """Arcs that leave this rank's rows: rows, columns, and weights (None: every arc weighs 1)."""
 
     source: np.ndarray
@@ -59,7 +59,7 @@ class DistanceMatrix:
     ids: np.ndarray
     first: int
     comm: Comm
-    arcs: Arcs
+    arcs: MatrixArcs
     names: Names | None = None
     path_of_file: str | None = None
 

@@ -30,7 +30,7 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.transports import compare, selftest
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import kernel_of
@@ -186,7 +186,7 @@ class Rounds:
         self._machine: Any = (
             kernel(traced, graph._graph, device, chosen)
             if kernel is not None and direction == "auto" and chosen.schedule == "auto"
-            else Machine(traced, graph._graph, device, direction, chosen)
+            else GpuMachine(traced, graph._graph, device, direction, chosen)
         )
         self._machine.compile()
 

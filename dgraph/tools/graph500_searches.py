@@ -1,6 +1,6 @@
 """Graph500's kernel 2: one search tree for each of many roots, timed one by one, each checked outside its time.
 
-:class:`Searches` is run by :func:`dgraph.run.run` like any algorithm. On one GPU a search is
+:class:`Graph500Searches` is run by :func:`dgraph.run.run` like any algorithm. On one GPU a search is
 :class:`~dgraph.algorithms.first_parents.FirstParentsOnly`, whose parents are put in the order of ids inside the time;
 elsewhere it is bfs with predecessors. Nothing of a search is used by the next one. The rules: graph500.org, version 3.
 """
@@ -54,7 +54,7 @@ class Measured:
     prepared: float = 0.0
 
 
-class Searches(Algorithm):
+class Graph500Searches(Algorithm):
     """Searches from ``count`` roots, drawn at random from the vertices with an edge that is not a loop."""
 
     name = "graph500"

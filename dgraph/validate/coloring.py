@@ -14,7 +14,7 @@ from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.violation import Finding, decide
+from dgraph.validate.violation import Violations, decide
 
 
 @certifies("color", proved=True)
@@ -40,8 +40,8 @@ def color(
 
     decide(
         distributed,
-        Finding(colored, violations["given"], at_vertex),
-        Finding(differ, violations["differ"], at_vertex, arc=True),
-        Finding(beyond, violations["beyond"], at_vertex),
+        Violations(colored, violations["given"], at_vertex),
+        Violations(differ, violations["differ"], at_vertex, arc=True),
+        Violations(beyond, violations["beyond"], at_vertex),
     )
     return ["neighbours have different colours", f"colours 0 to {gap - 1} all occur"]

@@ -19,7 +19,7 @@ import numpy as np
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.violation import Finding, decide
+from dgraph.validate.violation import Violations, decide
 
 
 @certifies("cc", proved=True)
@@ -51,12 +51,12 @@ def cc(
     def joined(u, v):
         return {"l": distributed.read(claimed, v), "s": smallest(v)}
 
-    decide(distributed, Finding(vertex, violations["vertex"], at_vertex))
+    decide(distributed, Violations(vertex, violations["vertex"], at_vertex))
     decide(
         distributed,
-        Finding(equal, violations["equal"], at_arc, arc=True),
-        Finding(own, violations["own"], at_vertex),
-        Finding(larger, violations["under"], joined),
-        Finding(apart, violations["apart"], joined),
+        Violations(equal, violations["equal"], at_arc, arc=True),
+        Violations(own, violations["own"], at_vertex),
+        Violations(larger, violations["under"], joined),
+        Violations(apart, violations["apart"], joined),
     )
     return ["labels are equal along arcs", "every vertex is joined to its label", "labels are the smallest ids"]

@@ -33,7 +33,7 @@ from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.violation import Finding, decide
+from dgraph.validate.violation import Violations, decide
 
 
 @certifies("kcore", proved=True)
@@ -68,8 +68,8 @@ def kcore(
 
     decide(
         distributed,
-        Finding(flag, violations["flag"], at_vertex),
-        Finding(few, violations["few"], at_vertex),
-        Finding(larger, violations["larger"], at_vertex),
+        Violations(flag, violations["flag"], at_vertex),
+        Violations(few, violations["few"], at_vertex),
+        Violations(larger, violations["larger"], at_vertex),
     )
     return proved

@@ -21,7 +21,7 @@ from partitioning.arrays import arcs
 
 
 @dataclass(frozen=True)
-class Piece:
+class ArcPiece:
     """Arcs ``start .. stop`` of this rank's block.
 
     Attributes:
@@ -126,12 +126,12 @@ class DistributedColumns:
             for low in range(0, gids.size, step)
         )
 
-    def pieces(self, *columns: np.ndarray) -> Iterator[Piece]:
+    def pieces(self, *columns: np.ndarray) -> Iterator[ArcPiece]:
         """Yield all arcs of this rank in pieces, with ``columns`` at their targets; all ranks must exhaust it."""
         for number in range(arcs.rounds(self.block, self.comm)):
             start, stop = arcs.span(self.block, number)
             src, dst = arcs.ends(self.block, start, stop)
-            yield Piece(start, stop, src.astype(np.int64) - self.block.first, src, dst, self.fetch(dst, *columns))
+            yield ArcPiece(start, stop, src.astype(np.int64) - self.block.first, src, dst, self.fetch(dst, *columns))
 
     def fetch(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
         """Return each column at ``gids`` (of any rank, in any order); each gid is requested from its owner once."""

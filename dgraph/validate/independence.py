@@ -11,7 +11,7 @@ from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.violation import Finding, decide
+from dgraph.validate.violation import Violations, decide
 
 
 @certifies("mis", proved=True)
@@ -37,8 +37,8 @@ def mis(
 
     decide(
         distributed,
-        Finding(decided, violations["decided"], at_vertex),
-        Finding(apart, violations["apart"], at_vertex, arc=True),
-        Finding(maximal, violations["maximal"], at_vertex),
+        Violations(decided, violations["decided"], at_vertex),
+        Violations(apart, violations["apart"], at_vertex, arc=True),
+        Violations(maximal, violations["maximal"], at_vertex),
     )
     return ["no two members are neighbours", "every other vertex has a neighbour in the set"]

@@ -27,7 +27,7 @@ from dgraph.validate.certificate_register import Certificate, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.path_dependencies import PathDependencies
 from dgraph.validate.rule import Rule
-from dgraph.validate.searched_arcs import AGAIN, NEAR, Arcs, chosen_sources
+from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources
 from dgraph.validate.tree import bfs, sssp
 
 CHECKED = 64
@@ -52,7 +52,7 @@ def closeness(
     count = AGAIN if parameters["weighted"] else CHECKED
     again = np.unique(np.linspace(0, max(n - 1, 0), min(n, count)).astype(np.int64))
     mine = np.isin(distributed.gids, sources)
-    arcs = Arcs(distributed)
+    arcs = SearchedArcs(distributed)
     if parameters["weighted"]:
         far, reached = arcs.by_weights(again, mine)
     else:
@@ -122,7 +122,7 @@ def reachability(
     """
     named, limit = _named(distributed, columns, parameters), parameters["depth_limit"]
     gids, claims = (distributed.block.ids.to_gid(np.array(named, np.int64), distributed.comm), list(columns.values()))
-    arcs, rule = Arcs(distributed), Rule("a path leads where the answer says", "vertex {v} has {x} from {s}")
+    arcs, rule = SearchedArcs(distributed), Rule("a path leads where the answer says", "vertex {v} has {x} from {s}")
     for first in range(0, len(gids), 64):
         seen = np.zeros(len(distributed.gids), np.uint64)
         for depth, new in arcs.along(gids[first : first + 64]):
@@ -159,7 +159,7 @@ def bc(
         ValidationFailed: the total is wrong, or a value is below what some sources give.
     """
     claimed, gids = columns["bc"], distributed.gids
-    sources, arcs = chosen_sources(distributed, parameters), Arcs(distributed)
+    sources, arcs = chosen_sources(distributed, parameters), SearchedArcs(distributed)
     n, directed, endpoints = int(distributed.starts[-1]), distributed.block.directed, parameters["endpoints"]
     scale = np.where(np.isin(gids, sources), *_scales(n, len(sources), directed, parameters))
     scaled = ~np.isnan(scale)
@@ -193,7 +193,7 @@ def bc(
     return ["dependencies sum to the distances less one", f"those of {counted} of {len(sources)} sources are a bound"]
 
 
-def _by_weights(arcs: Arcs, sources, endpoints: bool, sums, claimed, scaled, scale) -> list[str]:
+def _by_weights(arcs: SearchedArcs, sources, endpoints: bool, sums, claimed, scaled, scale) -> list[str]:
     """Check sums of dependencies by weights against those of some sources."""
     part, _, counted = PathDependencies(arcs.distributed, arcs, True).summed(sources, endpoints)
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")

@@ -35,7 +35,7 @@ import numpy as np
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.violation import NOWHERE, Finding, decide
+from dgraph.validate.violation import NOWHERE, Violations, decide
 
 ROUNDOFF = 2.0**-53
 SINGLE = 2.0**-24
@@ -66,13 +66,13 @@ def pagerank(
     jump = _jump(distributed, parameters.get("personalization"))
     steps = distributed.prover.prove_ranks(claimed, alpha, jump, bool(unit))
     mass = Rule("ranks are shares", "vertex {v} has pagerank {x}")
-    decide(distributed, Finding(mass, steps.mass, lambda u, v: {"x": distributed.read(claimed, v)}))
+    decide(distributed, Violations(mass, steps.mass, lambda u, v: {"x": distributed.read(claimed, v)}))
     drift, off = 2 * slack * adding_up, 2 * unit * (steps.most_arriving + 4 + weighted) * adding_up
     if abs(steps.total - 1) > drift + off:
         text = "the ranks of all vertices sum to {total}, which is off 1 by more than {bound:.3g}"
         raise Rule("ranks sum to 1", text).broken({"total": steps.total, "bound": drift + off})
     chances = Rule("no weight is negative", "arc {u} → {v} has weight {w}")
-    decide(distributed, Finding(chances, steps.chances, partial(_weight, distributed), arc=True))
+    decide(distributed, Violations(chances, steps.chances, partial(_weight, distributed), arc=True))
     steps.start(uniform=bool(rounds))
     if rounds:
         off = unit
@@ -101,7 +101,7 @@ def _near(distributed, steps, bound, name, gives) -> float:
     text = f"the whole vector is off by {change:.3g} in L1, more than {bound:.3g}; most at {{v}}: it has {{x}}, {gives}"
     gid, claimed, expected = steps.worst()
     there = (1, gid) if gid >= 0 else NOWHERE
-    decide(distributed, Finding(Rule(name, text), there, lambda u, v: {"x": claimed, "y": expected}))
+    decide(distributed, Violations(Rule(name, text), there, lambda u, v: {"x": claimed, "y": expected}))
     return change
 
 

@@ -18,13 +18,13 @@ from dgraph.errors import ValidationFailed
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.searched_arcs import AGAIN, NEAR, Arcs, chosen_sources, places_of, row_offsets
+from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources, places_of, row_offsets
 
 
 class PathDependencies:
     """Dependencies of one source after the other, of this rank's rows and arcs; every method is collective."""
 
-    def __init__(self, distributed: DistributedColumns, arcs: Arcs, weighted: bool):
+    def __init__(self, distributed: DistributedColumns, arcs: SearchedArcs, weighted: bool):
         self.distributed, self.arcs = distributed, arcs
         self.weights = arcs.weights if weighted else np.ones(len(arcs.rows))
 
@@ -114,7 +114,7 @@ def edge_bc(
     Raises:
         ValidationFailed: an edge is missing, or its value is wrong or below what some sources give.
     """
-    arcs, n, comm = Arcs(distributed), int(distributed.starts[-1]), distributed.comm
+    arcs, n, comm = SearchedArcs(distributed), int(distributed.starts[-1]), distributed.comm
     undirected, weighted = not distributed.block.directed, parameters["weighted"]
     sources = chosen_sources(distributed, parameters)
     ends = max(n * (n - 1), 1)
@@ -148,7 +148,7 @@ def edge_bc(
     return ["values sum to the distances", f"those of {counted} of {len(sources)} sources are a bound"]
 
 
-def _placed(distributed: DistributedColumns, arcs: Arcs, undirected: bool) -> np.ndarray:
+def _placed(distributed: DistributedColumns, arcs: SearchedArcs, undirected: bool) -> np.ndarray:
     """Return the value of each arc of this rank; an undirected edge gives it to both arcs."""
     edges, ids, comm = distributed.edges, distributed.block.ids, distributed.comm
     source, target = (ids.to_gid(named, comm) for named in (edges.source, edges.target))
@@ -170,7 +170,7 @@ def _placed(distributed: DistributedColumns, arcs: Arcs, undirected: bool) -> np
     return values
 
 
-def _figures(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, values: np.ndarray) -> None:
+def _figures(distributed: DistributedColumns, columns: Mapping, arcs: SearchedArcs, values: np.ndarray) -> None:
     """Compare the columns of vertices with the values of their edges."""
     most = _largest(arcs, values)
     largest = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")
@@ -186,7 +186,7 @@ def _figures(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, valu
     distributed.judge(largest, other)
 
 
-def _largest(arcs: Arcs, values: np.ndarray) -> np.ndarray:
+def _largest(arcs: SearchedArcs, values: np.ndarray) -> np.ndarray:
     """Return the largest value of each row's arcs, infinite without arcs."""
     most = np.full(arcs.distributed.block.rows, -np.inf)
     np.maximum.at(most, arcs.rows, values)
@@ -194,7 +194,9 @@ def _largest(arcs: Arcs, values: np.ndarray) -> np.ndarray:
     return most
 
 
-def _vertices_alone(distributed: DistributedColumns, columns: Mapping, arcs: Arcs, part, exact: bool) -> list[str]:
+def _vertices_alone(
+    distributed: DistributedColumns, columns: Mapping, arcs: SearchedArcs, part, exact: bool
+) -> list[str]:
     """Check the columns of an answer without values of edges; ``part`` are the values if they are ``exact``."""
     claimed, most = columns["edge_bc"], _largest(arcs, part)
     rule = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")

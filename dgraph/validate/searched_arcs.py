@@ -50,7 +50,7 @@ def places_of(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.repeat(offsets[rows] - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
 
 
-class Arcs:
+class SearchedArcs:
     """Arcs of this rank's rows without loops and repetitions, with their least weights; every method is collective."""
 
     def __init__(self, distributed: DistributedColumns):

@@ -30,7 +30,7 @@ from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host.host_prover import HostProver
 from dgraph.validate.tree_rules import tree_rules
-from dgraph.validate.violation import Finding, decide
+from dgraph.validate.violation import Violations, decide
 
 Columns = Mapping[str, np.ndarray]
 
@@ -101,7 +101,7 @@ def _tree(
     def judge(*names: str) -> None:
         arc = names == ("short",)
         values = at_arc if arc else at_vertex
-        decide(distributed, *(Finding(rules[name], violations[name], values, arc) for name in names))
+        decide(distributed, *(Violations(rules[name], violations[name], values, arc) for name in names))
 
     for names in GROUPS:
         judge(*names)

@@ -20,7 +20,7 @@ NOWHERE: Found = (0, -1)
 
 
 @dataclass
-class Finding:
+class Violations:
     """Violations of one rule on this rank.
 
     Attributes:
@@ -46,7 +46,7 @@ class Finding:
         return (place >> 32, place & (1 << 32) - 1) if self.arc else (None, place)
 
 
-def decide(distributed: Any, *findings: Finding) -> None:
+def decide(distributed: Any, *findings: Violations) -> None:
     """Raise for the first rule that is broken on any rank; collective.
 
     Raises:

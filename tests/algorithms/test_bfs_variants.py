@@ -17,7 +17,7 @@ from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.errors import UsageError
 from dgraph.program import trace
 
@@ -45,7 +45,7 @@ def solved(device, chosen, directed, **options):
     src, dst = arcs(directed)
     program = Levels(source=SOURCE).with_traversal(chosen)
     graph = DeviceGraph(local_graph(N, src, dst, None, directed), device)
-    machine = Machine(trace(program, None), graph, device, chosen.direction, GpuPlan(**options).under(chosen))
+    machine = GpuMachine(trace(program, None), graph, device, chosen.direction, GpuPlan(**options).under(chosen))
     machine.start({})
     machine.apply_totals(*machine.totals(), True)
     while not machine.done:

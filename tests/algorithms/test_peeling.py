@@ -17,7 +17,7 @@ from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.codegen import control_block, exchange_state
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm import world
 
 GPUS = [GpuPlan(), GpuPlan(small=-1), GpuPlan(host_rounds=True), GpuPlan(small=-1, host_rounds=True)]
@@ -120,7 +120,7 @@ def test_nor_on_gpus_of_any_number():
 @pytest.fixture
 def begun(monkeypatch):
     """Rounds in which rank 0 launches the kernel that runs many rounds."""
-    seen, launch, across = [], Machine.launch, Machine.run_device_rounds
+    seen, launch, across = [], GpuMachine.launch, GpuMachine.run_device_rounds
 
     def launched(self, *calls):
         if (
@@ -136,8 +136,8 @@ def begun(monkeypatch):
             seen.append(self.round)
         across(self, limit)
 
-    monkeypatch.setattr(Machine, "launch", launched)
-    monkeypatch.setattr(Machine, "run_device_rounds", entered)
+    monkeypatch.setattr(GpuMachine, "launch", launched)
+    monkeypatch.setattr(GpuMachine, "run_device_rounds", entered)
     monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen

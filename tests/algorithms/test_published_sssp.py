@@ -21,7 +21,7 @@ from dgraph.algorithms.sssp_parts.variants import VARIANTS
 from dgraph.algorithms.sssp_parts.waiting_buckets import HEAVY, DeltaStepping
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm import world
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ADD, Field, Global, trace, where
@@ -119,7 +119,7 @@ def test_the_only_edge_to_a_vertex_is_stored_without_an_atomic(device, mutant):
     """Check the distances of a tail behind the source; the mutant leaves that store out."""
     n, src = 40, np.arange(39)
     graph = DeviceGraph(local_graph(n, src, src + 1, np.full(39, 3, np.int32), True), device_of(device, 2, mutant))
-    machine = Machine(trace(PackedWord(source=0), np.dtype("int32")), graph, graph.device, "push", GpuPlan())
+    machine = GpuMachine(trace(PackedWord(source=0), np.dtype("int32")), graph, graph.device, "push", GpuPlan())
     machine.start({"arriving": np.minimum(np.arange(n), 1), "loops": np.zeros(n, np.int64)})
     machine.apply_totals(*machine.totals(), True)
     while not machine.done:

@@ -15,7 +15,7 @@ from dgraph import cli
 from dgraph.algorithms import ALGORITHMS as REGISTERED
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.cli.commands import COMMANDS
-from dgraph.cli.parser import Request, parse
+from dgraph.cli.parser import RunRequest, parse
 from dgraph.cli.short_help import COMMON
 from dgraph.cli.sources import name_of
 from dgraph.cli.terminal.terminal_progress import Plain, progress_for
@@ -71,7 +71,9 @@ def ask(line):
 
 
 def test_a_name_alone_is_a_request():
-    assert ask("sssp") == Request("sssp", None, {}, {}, {}, None, None, None, False, ("python", "-m", "dgraph", "sssp"))
+    assert ask("sssp") == RunRequest(
+        "sssp", None, {}, {}, {}, None, None, None, False, ("python", "-m", "dgraph", "sssp")
+    )
 
 
 def test_every_option_arrives_where_it_belongs():
@@ -81,7 +83,7 @@ def test_every_option_arrives_where_it_belongs():
         "--schedule alb,threshold=threads --rounds local,limit=9 "
         "--no-predecessors -o out.txt --report run.json -q"
     )
-    assert ask(line) == Request(
+    assert ask(line) == RunRequest(
         algorithm="sssp",
         graph="rmat:4",
         load={

@@ -221,11 +221,11 @@ def wait_for(word, job, timeout=60):
 
 FAULT = """
 from dgraph.backend.cpu.round import machine
-edge = machine.Machine.edge
+edge = machine.GpuMachine.edge
 def broken(self):
     if rank == 2 and self.round == 3: raise ValueError("a fault of rank two")
     edge(self)
-machine.Machine.edge = broken
+machine.GpuMachine.edge = broken
 """
 
 

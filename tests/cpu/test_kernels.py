@@ -12,7 +12,7 @@ from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu.backend import CpuBackend
-from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.kernel_register import KERNELS, SOLVERS
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.comm import SerialComm, world
@@ -107,8 +107,8 @@ def test_a_backend_takes_the_kernel_where_it_may():
     assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "auto"), UnionFind)
     assert backend.machine(trace(Peel(), None), local, "auto").module.EDGE_KERNEL
     assert not backend.machine(trace(Peel(), None), local, "push").module.EDGE_KERNEL
-    assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "push"), Machine)
-    assert isinstance(backend.machine(trace(Labels(), None), local, "auto"), Machine)
+    assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "push"), CpuMachine)
+    assert isinstance(backend.machine(trace(Labels(), None), local, "auto"), CpuMachine)
 
 
 def test_a_limit_leaves_what_is_true_so_far():

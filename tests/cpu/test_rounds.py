@@ -18,7 +18,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import Shells
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen.constant_folding import folded
-from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.driver import HostDriven
@@ -57,7 +57,7 @@ def local():
 
 
 def fields(local, name, limit, threads=1, direction="auto"):
-    machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[threads], direction)
+    machine = CpuMachine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[threads], direction)
     machine.start({})
     machine.apply_totals(*machine.totals(), True)
     while not machine.done:
@@ -98,7 +98,7 @@ def test_threads_do_not_show(local, name, direction):
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 def test_fused_rounds_equal_the_reference_loop(local, name, direction):
     comm = SerialComm()
-    machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
+    machine = CpuMachine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
     record = Record(comm, ["test"])
     run = HostDriven(machine, Sync(machine, local, comm, "auto", record), comm, record, Progress())
     run.start({})
@@ -145,9 +145,9 @@ def test_what_does_not_compile_ends_every_rank(monkeypatch):
     def refuse(machine):
         raise RuntimeError("no compiler here")
 
-    monkeypatch.setattr(Machine, "compiled", False)
+    monkeypatch.setattr(CpuMachine, "compiled", False)
     if world().rank == 0:
-        monkeypatch.setattr(Machine, "compile", refuse)
+        monkeypatch.setattr(CpuMachine, "compile", refuse)
     with pytest.raises(RuntimeError if world().size == 1 else InternalError, match="no compiler here"):
         flat_run("bfs", "path:9", source=0, backend="cpu")
 

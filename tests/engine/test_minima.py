@@ -14,7 +14,7 @@ import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm import world
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
@@ -132,7 +132,7 @@ def test_on_threads_and_ranks(threads, every, direction, policy):
 def test_on_one_gpu(options, every, limit):
     src, dst, _ = graph().arcs()
     device = device_of("emulated")
-    machine = Machine(
+    machine = GpuMachine(
         trace(Waves(source=SOURCE, every=every), None),
         DeviceGraph(local_graph(graph().n, src, dst, directed=False), device, False),
         device, "push", options,

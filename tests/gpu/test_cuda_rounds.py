@@ -28,7 +28,7 @@ from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.driver import HostDriven
@@ -87,7 +87,7 @@ def machine_for(device, name, direction, options, directed=False):
     n, src, dst, weights = arcs(directed)
     local = local_graph(n, src, dst, weights, directed)
     graph = device_graph.DeviceGraph(local, device, options.renumber)
-    return Machine(trace(PROGRAMS[name][0], weights.dtype), graph, device, direction, options)
+    return GpuMachine(trace(PROGRAMS[name][0], weights.dtype), graph, device, direction, options)
 
 
 def solved(machine, limit=1 << 20):
@@ -287,7 +287,7 @@ def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
     """Check that a requested schedule runs label propagation: union-find has no rounds that it could walk."""
     n, src, dst, _ = arcs()
     local = local_graph(n, src, dst, directed=False)
-    for asked, kind in (("auto", ComponentsSingle), ("twc", Machine)):
+    for asked, kind in (("auto", ComponentsSingle), ("twc", GpuMachine)):
         backend = CudaBackend(0, 1, True, GpuPlan(asked), device_of(device, 2))
         assert type(backend.machine(trace(UnionFindLabels(), None), local, "auto")) is kind
 
@@ -303,7 +303,7 @@ def test_long_rows_are_added_in_chunks(device):
         device_now = device_of(device, blocks)
         graph = device_graph.DeviceGraph(local, device_now)
         assert len(graph.chunks[0]) == 5
-        machine = solved(Machine(trace(PageRank(tol=0.0, max_iter=5), None), graph, device_now, "auto", GpuPlan()))
+        machine = solved(GpuMachine(trace(PageRank(tol=0.0, max_iter=5), None), graph, device_now, "auto", GpuPlan()))
         ranks.append(np.asarray(machine.state["rank"]))
         np.testing.assert_allclose(ranks[-1], oracles.pagerank(9001, src, dst, rounds=5), rtol=1e-12)
     np.testing.assert_array_equal(*ranks)
@@ -327,7 +327,7 @@ def test_the_smallest_of_several_above(device, directed, renumber):
     src, dst = arcs // n, arcs % n
     graph = device_graph.DeviceGraph(local_graph(n, src, dst, directed=directed), device_of(device, 2), renumber)
     options = GpuPlan(record=True)
-    machine = Machine(trace(Parents(source=8), None), graph, graph.device, "auto", options)
+    machine = GpuMachine(trace(Parents(source=8), None), graph, graph.device, "auto", options)
     machine.start({"level": level})
     machine.apply_totals(*machine.totals(), True)
     machine.fused(1)
@@ -359,5 +359,5 @@ def test_a_vertex_that_waits_joins_once(device, small):
     arcs = np.zeros(leaves, np.int64), np.arange(1, leaves + 1), np.full(leaves, 50, np.int32)
     graph = device_graph.DeviceGraph(local_graph(leaves + 1, *arcs, directed=True), gpu)
     program = Distances(source=0, delta=1.0).retype(dist="int32")
-    machine = solved(Machine(trace(program, np.dtype(np.int32)), graph, gpu, "auto", GpuPlan(small=small)))
+    machine = solved(GpuMachine(trace(program, np.dtype(np.int32)), graph, gpu, "auto", GpuPlan(small=small)))
     assert machine.figures(0)[:, 0].tolist() == [1, leaves]

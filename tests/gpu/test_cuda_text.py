@@ -16,7 +16,7 @@ from row_models import Weighed
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
-from dgraph.algorithms.cdlp import Labels as Communities
+from dgraph.algorithms.cdlp import CommunityLabels as Communities
 from dgraph.algorithms.color_parts.priorities import ByKey
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore_parts.estimates import Estimates
@@ -71,7 +71,7 @@ LONG = ("multi_gpu_rounds", "trees", "persistent_bfs", "round_kernels", "compone
 def kinds():
     """Yield every kind of module of a program: its name, and the function from the traced program to its text."""
     for fused, wide in ((True, False), (False, True)):
-        variant = module_text.Variant(wide=wide, fused=fused)
+        variant = module_text.ModuleFlags(wide=wide, fused=fused)
         yield "round_kernels", partial(module_text.round_kernels, variant=variant)
         if fused:
             yield "rounds", partial(module_text.persistent_rounds, variant=variant)
@@ -80,12 +80,12 @@ def kinds():
         for schedule in SCHEDULES:
             yield schedule, partial(module_text.edges, variant=variant, schedule=schedule)
     for schedule in SCHEDULES:
-        pulling = module_text.Variant(pulling=True, record=True)
+        pulling = module_text.ModuleFlags(pulling=True, record=True)
         yield schedule, partial(module_text.edges, variant=pulling, schedule=schedule)
     for variant in (
-        module_text.Variant(sweep=True),
-        module_text.Variant(cull=3),
-        module_text.Variant(emit_next_edges=True, cull=3),
+        module_text.ModuleFlags(sweep=True),
+        module_text.ModuleFlags(cull=3),
+        module_text.ModuleFlags(emit_next_edges=True, cull=3),
     ):
         yield "edge", partial(module_text.edges, variant=variant, schedule="edge")
 
@@ -139,7 +139,7 @@ def compile_all(wanted, architecture):
 
 def peeled():
     """Yield modules of programs in which edges drop vertices immediately."""
-    alone, several = (module_text.Variant(fused=fused, kcore_peel=True) for fused in (True, False))
+    alone, several = (module_text.ModuleFlags(fused=fused, kcore_peel=True) for fused in (True, False))
     yield "rounds", partial(module_text.persistent_rounds, variant=alone)
     yield "multi_gpu_rounds", partial(module_text.multi_gpu_rounds, variant=several)
     yield "round_kernels", partial(module_text.round_kernels, variant=several)
@@ -151,7 +151,7 @@ def texts(architecture):
     for i, kind, how, target in jobs():
         if target == architecture:
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
-    yield module_text.round_kernels(trace(ByKey(), None), module_text.Variant(fused=False)), "ByKey phases"
+    yield module_text.round_kernels(trace(ByKey(), None), module_text.ModuleFlags(fused=False)), "ByKey phases"
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
         if EVERYTHING or (i + turn) % 2 == 0:
@@ -159,7 +159,7 @@ def texts(architecture):
                 yield components(wide, several=several), f"components, {several=}"
             yield (
                 module_text.persistent_bfs(
-                    trace(Levels(), None), module_text.Variant(wide=wide, fused=False, persistent_bfs=resident)
+                    trace(Levels(), None), module_text.ModuleFlags(wide=wide, fused=False, persistent_bfs=resident)
                 ),
                 "persistent_bfs",
             )
@@ -174,23 +174,20 @@ def texts(architecture):
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
     weight, ids = np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2]
     yield forest(turn % 2 == 1, weight, ids, turn == 0, turn != 1), "forest"
-    trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)
+    trees = module_text.ModuleFlags(wide=turn % 2 == 0, fused=False, union_find=True)
     for how in (module_text.round_kernels, module_text.multi_gpu_rounds):
         yield how(trace(UnionFindLabels(), None), trees), "UnionFindLabels by trees"
     pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
-    yield module_text.round_kernels(pagerank, module_text.Variant(fused=False)), "pulls in two parts"
+    yield module_text.round_kernels(pagerank, module_text.ModuleFlags(fused=False)), "pulls in two parts"
     for i, program in enumerate((Peel(), Shells(), ShellLevels())):
         for j, (kind, how) in enumerate(peeled()):
             if EVERYTHING or (i + j + turn) % 3 == 0:
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
-    yield module_text.edge_filter(trace(ShellLevels(), None), module_text.Variant(wide=turn % 2 == 1)), "edge_filter"
+    wide = module_text.ModuleFlags(wide=turn % 2 == 1)
+    yield module_text.edge_filter(trace(ShellLevels(), None), wide), "edge_filter"
     for folds in (Communities(), Weighed()):
-        traced = trace(folds, np.dtype(np.int64))
-        yield (
-            module_text.round_kernels(traced, module_text.Variant(wide=turn % 2 == 1)),
-            f"row folds of {type(folds).__name__}",
-        )
-    alone = module_text.Variant(wide=turn % 2 == 1, fused=turn % 2 == 0)
+        yield module_text.round_kernels(trace(folds, np.dtype(np.int64)), wide), f"row folds, {type(folds).__name__}"
+    alone = module_text.ModuleFlags(wide=turn % 2 == 1, fused=turn % 2 == 0)
     yield module_text.round_kernels(trace(Estimates().retype(core="int32"), None), alone), "estimates"
     yield selftest.text(), "probe"
     for i, dtype in enumerate(DISTANCES):
@@ -231,7 +228,7 @@ def test_a_text_follows_from_the_wording_alone():
     programs = [*PROGRAMS, Peel().retype(core="int64"), like(1), like(2), like(True), like(1, monotone=True)]
     for program, weight in itertools.product(programs, (None, *map(np.dtype, WEIGHTS))):
         traced = trace(program, weight)
-        whole = module_text.module(traced, module_text.Variant(), "persistent_rounds")
+        whole = module_text.module(traced, module_text.ModuleFlags(), "persistent_rounds")
         assert text_of.setdefault(traced.signature, whole) == whole
         texts.add(whole)
     assert len(text_of) > len(texts) > len(programs)  # a flag changes only some texts

@@ -102,13 +102,13 @@ def check(graph, expected, **more):
 def test_a_run_beyond_its_limit_is_refused_with_figures(uploads):
     graph, expected = graph_of(SerialComm())
     need = check(graph, expected, backend="cuda", direction="pull").report["ranks"][0]["gpu_memory"]["planned_bytes"]
-    graph.kept_backend = None
+    graph.keep_backend(None)
     assert check(graph, expected, backend="cuda", direction="pull", gpu_memory=str(need)).converged
-    graph.kept_backend = None
+    graph.keep_backend(None)
     refused = rf"needs {need:,} bytes .* and {need - 1:,} are free .* limit of {need - 1:,} "
     with pytest.raises(UsageError, match=refused):
         check(graph, expected, backend="cuda", direction="pull", gpu_memory=str(need - 1))
-    graph.kept_backend = None
+    graph.keep_backend(None)
     assert check(graph, expected, backend="cuda", direction="pull").converged
 
 
@@ -156,7 +156,8 @@ def test_a_graph_leaves_where_another_wants_its_room(uploads):
     one, other = (graph_of(SerialComm(), seed=seed) for seed in (3, 4))
     most = max(check(*arguments).report["ranks"][0]["gpu_memory"]["planned_bytes"] for arguments in (one, other))
     for memory, brought in ((2 * most, 2), (most, 6)):
-        one[0].kept_backend = other[0].kept_backend = None
+        one[0].keep_backend(None)
+        other[0].keep_backend(None)
         uploads.clear()
         uploads.memory = memory
         for _ in range(3):
@@ -164,7 +165,8 @@ def test_a_graph_leaves_where_another_wants_its_room(uploads):
             check(*other)
         assert len(uploads) == brought
     uploads.memory = most - 1
-    one[0].kept_backend = other[0].kept_backend = None
+    one[0].keep_backend(None)
+    other[0].keep_backend(None)
     assert check(*one).converged  # it only pushes, and needs no in-edges
 
 

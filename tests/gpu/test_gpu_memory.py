@@ -26,7 +26,7 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan, work_arrays
 from dgraph.backend.cuda.memory.memory_plan import for_kernel
 from dgraph.backend.cuda.memory.work_arrays import ALIGNED
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.comm import SerialComm
@@ -54,7 +54,7 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     device, options = device_of("emulated"), GpuPlan(schedule)
     graph = device_graph.DeviceGraph(local_graph(*arcs()), device)
     traced = trace(program, np.dtype(np.int32))
-    machine = Machine(traced, graph, device, "auto", options)
+    machine = GpuMachine(traced, graph, device, "auto", options)
     bases = {id(array.base if array.base is not None else array): array for array in machine.arrays.all.values()}
     taken = sum((array if array.base is None else array.base).nbytes for array in bases.values())
     slack = 8 + ALIGNED  # an empty array has one entry, and others are aligned

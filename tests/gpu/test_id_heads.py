@@ -12,7 +12,7 @@ from dgraph.backend.cuda.codegen.control_block import ID_HEADS, NO_HEAD
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm import SerialComm
 from dgraph.program import trace
 
@@ -89,7 +89,7 @@ def test_the_smallest_predecessor(device, options, mutant):
     wanted = np.full(local.size, np.iinfo(np.int64).max)
     np.minimum.at(wanted, dst[tight], local.original[src[tight]])
     for first in (True, False):
-        machine = Machine(trace(Parents(source=int(local.original[leaf])), None), graph, device, "auto", options)
+        machine = GpuMachine(trace(Parents(source=int(local.original[leaf])), None), graph, device, "auto", options)
         assert machine.arrays.heads_by_id == (options.copies_edges and not first)
         machine.start({"level": level})
         machine.apply_totals(*machine.totals(), starting=True)

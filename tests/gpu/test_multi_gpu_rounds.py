@@ -24,7 +24,7 @@ from dgraph.backend.cuda.exchange import exchange
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import InternalError
 from dgraph.program import trace
@@ -37,7 +37,7 @@ PATH = 60
 @pytest.fixture
 def calls(monkeypatch):
     """Rounds per call of the kernel on rank 0; the last round of a call ends with the host's allreduce."""
-    seen, across = [], Machine.run_device_rounds
+    seen, across = [], GpuMachine.run_device_rounds
 
     def counted(self, limit):
         first = self.round
@@ -45,7 +45,7 @@ def calls(monkeypatch):
         if self.device_exchange.comm.rank == 0:
             seen.append(self.round - first + 1)
 
-    monkeypatch.setattr(Machine, "run_device_rounds", counted)
+    monkeypatch.setattr(GpuMachine, "run_device_rounds", counted)
     monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
@@ -196,14 +196,14 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
 def test_blocks_meet_seldom(program, mailed, barriers, monkeypatch):
     """Check the grid barriers per round: one if edges write proposals directly into messages, else two."""
     monkeypatch.setattr(exchange_state, "MAILED", mailed)
-    met, across = [], Machine.run_device_rounds
+    met, across = [], GpuMachine.run_device_rounds
 
     def counted(self, limit):
         first, before = self.round, self.words[control_block.GATE]
         across(self, limit)
         met.append((self.words[control_block.GATE] - before) / 2 / (self.round - first + 1))
 
-    monkeypatch.setattr(Machine, "run_device_rounds", counted)
+    monkeypatch.setattr(GpuMachine, "run_device_rounds", counted)
     run(2, path(), [program], policy="hash", direction="push")
     assert len(met) == 2
     assert all(barriers <= meetings < barriers + 0.1 for meetings in met)
@@ -337,9 +337,9 @@ def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
 def skips(kernel, monkeypatch):
     """Make rank 1 skip a kernel; return options of a run that uses the kernel."""
     if kernel == "across":
-        across = Machine.run_device_rounds
+        across = GpuMachine.run_device_rounds
         monkeypatch.setattr(
-            Machine,
+            GpuMachine,
             "run_device_rounds",
             lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit),
         )
@@ -371,7 +371,7 @@ def test_every_encoding_is_met(monkeypatch):
 
 def test_the_encoding_of_fewest_bytes_is_chosen():
     traced = trace(Labels(), None)
-    variant, device = module_text.Variant(fused=False), Device()
+    variant, device = module_text.ModuleFlags(fused=False), Device()
     ask = "KERNEL ask(i64 at) { i64* a = env.record; a[4] = chosen(a[0], Span{a[1], a[2]}, a[3], at); }"
     module = device.module(module_text.round_kernels(traced, variant) + ask, "ask")
     members, words = [name for _, name in module_text.environment(traced)], np.zeros(5, np.int64)

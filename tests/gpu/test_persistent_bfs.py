@@ -15,7 +15,7 @@ from dgraph.algorithms.delta_stepping import Distances
 from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.errors import InternalError
 from dgraph.program import trace
 from dgraph.program.analysis import sends_vertex_sets
@@ -148,13 +148,13 @@ def test_where_vertices_are_numbered_by_degree():
 )
 def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatch, launched):
     """Compare launches and reads with those of rounds that end on the host."""
-    looks, read = [], Machine.read
+    looks, read = [], GpuMachine.read
 
     def noted(self):
         looks.extend([self.round] if self.local.gids[0] == 0 else [])
         read(self)
 
-    monkeypatch.setattr(Machine, "read", noted)
+    monkeypatch.setattr(GpuMachine, "read", noted)
     for reach, wanted in ((0, without), (4, within)):
         (results,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=GpuPlan(reach=reach))
         assert [row[1] for row in kept(results)] == ["pull"] * 3 + ["push"]

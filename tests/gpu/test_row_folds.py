@@ -23,7 +23,7 @@ from row_models import (
 )
 
 import dgraph
-from dgraph.algorithms.cdlp import Labels
+from dgraph.algorithms.cdlp import CommunityLabels
 from dgraph.algorithms.color import Greedy
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -236,7 +236,7 @@ def test_labels_and_colors(ranks, options):
     src, dst = both // n, both % n
     half = src < dst
     graph = simulated.graph(n, src[half], dst[half], directed=False)
-    labels, colors = gpu_ranks.run(ranks, graph, [Labels(), Greedy()], options=options)
+    labels, colors = gpu_ranks.run(ranks, graph, [CommunityLabels(), Greedy()], options=options)
     ids = np.arange(1, n + 1)
     np.testing.assert_array_equal(gpu_ranks.field(labels, "label", n), propagated(n, src, dst, ids))
     np.testing.assert_array_equal(gpu_ranks.field(colors, "color", n), greedy(n, src, dst, ids))
@@ -287,7 +287,7 @@ def test_a_long_row_changes_in_a_small_round(limits, mutant, monkeypatch):
         src, dst = both // n, both % n
         half = src < dst
         graph = simulated.graph(n, src[half], dst[half], directed=False)
-        (labels,) = gpu_ranks.run(1, graph, [Labels(rounds=rounds)], options=GpuPlan(), mutant=mutant)
+        (labels,) = gpu_ranks.run(1, graph, [CommunityLabels(rounds=rounds)], options=GpuPlan(), mutant=mutant)
         wanted = propagated(n, src, dst, np.arange(1, n + 1), rounds)
         right &= np.array_equal(gpu_ranks.field(labels, "label", n), wanted)
     assert right == (mutant is None)
@@ -321,7 +321,7 @@ def test_distinct_keys(ranks, limits, repeats, mutant, monkeypatch):
     src, dst = src[src != dst], dst[src != dst]
     graph = simulated.graph(n, src, dst, directed=False)
     for rounds in (1, 2):
-        (labels,) = gpu_ranks.run(ranks, graph, [Labels(rounds=rounds)], options=GpuPlan(), mutant=mutant)
+        (labels,) = gpu_ranks.run(ranks, graph, [CommunityLabels(rounds=rounds)], options=GpuPlan(), mutant=mutant)
         ends = np.concatenate([src, dst]), np.concatenate([dst, src])
         wanted = propagated(n, *ends, np.arange(1, n + 1), rounds)
         assert np.array_equal(gpu_ranks.field(labels, "label", n), wanted) == (mutant is None)

@@ -9,7 +9,7 @@ from devices import local_graph
 
 import dgraph
 from dgraph._support import cuda_start
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph, Rows
+from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr, DeviceGraph
 from dgraph.backend.cuda.device_graph.small_graph import FEW, MADE_ON_HOST, SmallGraph, graph_on
 from dgraph.graph.stored_graph import Graph
 
@@ -29,7 +29,7 @@ def hub_graph(directed, weighted=True):
 
 
 def same(a, b):
-    if isinstance(a, Rows):
+    if isinstance(a, DeviceCsr):
         return all(same(getattr(a, name), getattr(b, name)) for name in vars(a))
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))

@@ -270,7 +270,7 @@ def test_an_error_of_one_gpu_is_raised_on_all(rank):
 
 @pytest.mark.parametrize("method", ["oriented", "targets", "wedges", "triangles", "shares"])
 def test_an_error_in_any_step_of_one_rank_is_raised_on_all(method, monkeypatch):
-    whole = getattr(wedges_search.Search, method)
+    whole = getattr(wedges_search.WedgeCounter, method)
 
     def broken(self, *args):
         if 0 in self.graph.local.gids[: self.graph.local.masters]:
@@ -281,7 +281,7 @@ def test_an_error_in_any_step_of_one_rank_is_raised_on_all(method, monkeypatch):
         with pytest.raises(InternalError, match="none is left"):
             solved(ALGORITHMS["triangles"](), ctx)
 
-    monkeypatch.setattr(wedges_search.Search, method, broken)
+    monkeypatch.setattr(wedges_search.WedgeCounter, method, broken)
     contexts(3, graph_of(), error)
 
 

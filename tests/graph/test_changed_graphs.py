@@ -168,7 +168,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
         ids_, before = graph.vertices(), graph.fingerprint()
         graph = graph.with_columns(text=(ids_, [str(vertex) for vertex in ids_]))
         first = graph
-        graph._partition().local.incoming  # noqa: B018
+        graph.partition().local.incoming  # noqa: B018
         for more, gone in steps:
             u, v, w = columns(more)
             pairs = np.stack([u, v], axis=1) if len(u) else None

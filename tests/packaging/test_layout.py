@@ -1,4 +1,4 @@
-"""The source tree: sizes of folders, READMEs, names of files, no import cycles.
+"""The source tree: sizes of folders, READMEs, names of files and classes, no import cycles.
 
 Imports are read from the syntax tree, including those inside functions, those under ``TYPE_CHECKING``, and
 ``import_module`` of a literal. The ``__init__.py`` of parent packages, which an import also runs, is ignored.
@@ -195,3 +195,26 @@ def test_names_of_files_are_unique():
     assert {"machine.py", "bfs.py", "lb.cuh"} <= set(by_name)
     clashes = [paths for paths in by_name.values() if len(paths) > 1 and not told_apart(paths)]
     assert [" ".join(map(str, paths)) for paths in clashes] == []
+
+
+def classes_of_one_name(root, *names):
+    """Return the names that two or more classes have, also nested ones, with their files."""
+    by_name = defaultdict(list)
+    for path in files(root, *names):
+        if path.suffix == ".py":
+            nodes = ast.walk(ast.parse(path.read_text()))
+            for node in nodes:
+                if isinstance(node, ast.ClassDef):
+                    by_name[node.name].append(str(path.relative_to(root)))
+    return {name: paths for name, paths in by_name.items() if len(paths) > 1}
+
+
+def test_names_of_classes_are_unique():
+    assert classes_of_one_name(ROOT, "dgraph") == {}
+
+
+def test_classes_of_one_name_are_seen(tmp_path):
+    (tmp_path / "pkg/sub").mkdir(parents=True)
+    (tmp_path / "pkg/a.py").write_text("class Rows: pass\nclass Other: pass\n")
+    (tmp_path / "pkg/sub/b.py").write_text("def f():\n    class Rows: pass\n")
+    assert classes_of_one_name(tmp_path, "pkg") == {"Rows": ["pkg/a.py", "pkg/sub/b.py"]}

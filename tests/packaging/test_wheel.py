@@ -28,10 +28,10 @@ print(json.dumps([sha256(file.read_bytes()).hexdigest() if file.exists() else No
 
 TEXT = """
 from dgraph.algorithms.bfs import Levels
-from dgraph.backend.cuda.codegen.module_text import Variant, edges, round_kernels
+from dgraph.backend.cuda.codegen.module_text import ModuleFlags, edges, round_kernels
 from dgraph.program import trace
 traced = trace(Levels(source=0), None)
-print(round_kernels(traced, Variant(fused=False)), edges(traced, Variant(), "twc"))
+print(round_kernels(traced, ModuleFlags(fused=False)), edges(traced, ModuleFlags(), "twc"))
 """
 
 

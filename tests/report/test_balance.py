@@ -17,7 +17,7 @@ from dgraph.tools import balance
 from dgraph.tools.balance.balance_page import page
 from dgraph.tools.balance.balance_table import ranks
 from dgraph.tools.balance.candidates import Candidate, candidates
-from dgraph.tools.balance.measure import Cell, Cut, Watch, _compare
+from dgraph.tools.balance.measure import Cell, Cut, RoundLimit, _compare
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -128,7 +128,7 @@ def test_answers_are_compared():
 
 
 def test_a_run_that_takes_too_long_is_cut():
-    watch = Watch(0.0)
+    watch = RoundLimit(0.0)
     watch.round(1, 1)  # the first round may include compilation
     with pytest.raises(Cut):
         watch.round(2, 1)

@@ -112,7 +112,7 @@ def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
         len(re.findall('<p class="note">[^<]*edges, max/mean', document)) == 7
     )  # three first rounds, three heaviest ones, all
     for schedule in ("alb", "persistent", "pull"):
-        assert f"</i>{schedule}</span>" in document
+        assert f"</i>{schedule}</li>" in document
     seen = colours(picture)
     assert seen["#4477aa"] > seen["#ee8866"] > 1000, "both kernels of a thread block"
 

@@ -85,12 +85,13 @@ def test_a_report_without_a_field_is_still_read():
 
 
 ROWS = '''
-    Field("steals", COUNT, RANK, "counts.steals", "run.py", "stolen tasks", ("text", "page", "trace", "comparison"),
-          over_ranks="sum"),
-    Field("upload", SECONDS, RANK, "seconds.upload", "run.py", "uploaded the graph", ("text", "page", "trace"), "run"),
-    Field("joules", COUNT, RUN, "outcome.joules", "run.py", "energy", ("text", "trace", "comparison")),
-    Field("cut", BYTES, ROUND, "cut", "run.py", "bytes over the cut", ("text", "page", "trace")),
-    Field("misses", COUNT, RANK_ROUND, "misses", "run.py", "misses of the cache", ("trace",)),
+    ReportField("steals", COUNT, RANK, "counts.steals", "run.py", "stolen tasks",
+                ("text", "page", "trace", "comparison"), over_ranks="sum"),
+    ReportField("upload", SECONDS, RANK, "seconds.upload", "run.py", "uploaded the graph",
+                ("text", "page", "trace"), "run"),
+    ReportField("joules", COUNT, RUN, "outcome.joules", "run.py", "energy", ("text", "trace", "comparison")),
+    ReportField("cut", BYTES, ROUND, "cut", "run.py", "bytes over the cut", ("text", "page", "trace")),
+    ReportField("misses", COUNT, RANK_ROUND, "misses", "run.py", "misses of the cache", ("trace",)),
 '''  # fmt: skip
 
 RUN_OF_THE_COPY = '''

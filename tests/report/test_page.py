@@ -4,12 +4,14 @@ import gzip
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 from report_schema import SCHEMA, violations
 from test_report import sample
 
+import dgraph
 from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm
@@ -277,14 +279,36 @@ def test_the_page_holds_the_verdict_and_the_headline():
     assert phases == pytest.approx(run["walls"], rel=1e-3)
 
 
-@pytest.mark.parametrize("script", ["figures.js", "page.js", "page.css"])
+@pytest.mark.parametrize("script", ["drawing.js", "page.js", "page.css"])
 def test_parts_have_one_name_in_python_and_on_the_page(script):
     text = (files("dgraph.report.page") / script).read_text(encoding="utf-8")
-    if script == "figures.js":
+    if script == "drawing.js":
         assert f"const PARTS = {json.dumps(list(PARTS))};" in text
     if script == "page.css":
         assert all(f"--{part}:" in text for part in PARTS)
     assert "agree" not in text
+
+
+def test_what_draws_on_several_pages_stands_in_one_module():
+    """Names that ``drawing.js`` exports are defined nowhere else, and every import names what a module exports."""
+    package = Path(dgraph.__file__).parent
+    report, service = package / "report/page", package / "service/page"
+    texts = {
+        path: path.read_text() for path in (*report.glob("*.js"), *service.glob("*.js"), *package.glob("tools/*/*.js"))
+    }
+    exports = {
+        path: set(re.findall(r"^export (?:async )?(?:const|function) (\w+)", text, re.M))
+        for path, text in texts.items()
+    }
+    drawing = report / "drawing.js"
+    assert {"make", "bars", "PARTS", "seconds"} <= exports[drawing]
+    for path, text in texts.items():
+        defined = set(re.findall(r"^(?:export )?(?:async )?(?:const|let|function) (\w+)", text, re.M))
+        assert path == drawing or not defined & exports[drawing]
+        for names, target in re.findall(r'^import \{ (.+) \} from "(.+)";$', text, re.M):
+            module = drawing if target.endswith("drawing.js") else (path.parent / target).resolve()
+            assert set(names.split(", ")) <= exports[module], (path.name, target)
+    assert not re.search(r"^(import|export)\b", page([run_report()]), re.M), "a page opened from a file imports nothing"
 
 
 def test_the_page_asks_the_network_for_nothing():

@@ -116,7 +116,7 @@ def test_nothing_is_recorded_unasked():
 def test_machine_code_is_the_same_where_nothing_is_recorded():
     nvrtc = pytest.importorskip("dgraph.backend.cuda.device.nvrtc")
     pytest.importorskip("cuda.bindings.nvrtc")
-    whole = module_text.edges(trace(Levels(source=0), None), module_text.Variant(), "vertex")
+    whole = module_text.edges(trace(Levels(source=0), None), module_text.ModuleFlags(), "vertex")
     bare = "".join(line for line in whole.splitlines(keepends=True) if "if (RECORD)" not in line)
     assert bare.count("\n") < whole.count("\n")
     assert nvrtc.compiled(bare, "sm_90", "bare") == nvrtc.compiled(whole, "sm_90", "bare")

@@ -14,8 +14,8 @@ from live_service import started
 import dgraph
 from dgraph.errors import OutputError, UsageError
 from dgraph.service.client.http_link import Link
-from dgraph.service.client.remote_job import Job
-from dgraph.service.client.remote_result import Rows
+from dgraph.service.client.remote_job import RemoteJob
+from dgraph.service.client.remote_result import RemoteRows
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -113,8 +113,8 @@ def test_rows_that_were_lost_are_computed_again_on_their_version(tmp_path, answe
     while not os.path.exists(path):
         time.sleep(0.01)
     link = Link(f"unix:{path}", None, 5.0, patience)
-    job = Job(link, record("a"), {"graph": "g", "algorithm": "bfs", "version": None})
-    rows = Rows(link, job, ())
+    job = RemoteJob(link, record("a"), {"graph": "g", "algorithm": "bfs", "version": None})
+    rows = RemoteRows(link, job, ())
     if answers[-1] == ROWS:
         assert rows.of([5]) == {"distance": [7]}
     else:

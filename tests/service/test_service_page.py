@@ -89,7 +89,7 @@ def test_a_query_from_the_form_to_the_answer(opened):
     wanted = dgraph.sssp(dgraph.Graph.load(ROOT / "tests/data/rome99.gr"), 1).top(10)
     shown = [[str(v), f"{d:,}"] for v, d in zip(*(values.tolist() for values in wanted.values()), strict=True)]
     assert rows == shown
-    assert page.locator("#job svg").get_attribute("aria-label").startswith("active vertices by round")
+    assert page.locator("#job svg.figure").get_attribute("aria-label").startswith("active vertices by round")
     page.wait_for_selector("#job .bars .compute")
     assert "3,353" in page.inner_text("#graphs-body")
     assert "sssp" in page.inner_text("#jobs tbody tr:first-child")

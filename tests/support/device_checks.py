@@ -24,7 +24,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import trace
 
@@ -80,7 +80,7 @@ def solved(device_graph, name, options) -> np.ndarray:
     direction = "auto"
     if name in WAYS:
         direction, options = WAYS[name].direction, options.under(WAYS[name])
-    machine = Machine(traced, device_graph, device_graph.device, direction, options)
+    machine = GpuMachine(traced, device_graph, device_graph.device, direction, options)
     machine.start({})
     machine.apply_totals(*machine.totals(), True)
     while not machine.done:

@@ -8,7 +8,7 @@ from fake_ranks import FakeRanks
 
 from dgraph.service.front.app import make_app
 from dgraph.service.front.security import Guard
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 from dgraph.service.front.settings import Settings, take_state
 
 TOKENS = "secret admin\nviewer read\nother\n"
@@ -72,7 +72,7 @@ async def front(tmp_path, ranks=None, **options):
     settings = Settings(tmp_path / "state", tmp_path / "data", token_file=tokens, drain_s=0.2, **options)
     ranks = ranks or FakeRanks()
     with take_state(settings.state):
-        service = Service(settings, ranks)
+        service = ServiceParts(settings, ranks)
         await service.start()
         await ranks.start()
         try:

@@ -11,7 +11,7 @@ from devices import local_graph
 from dgraph.algorithms.base import OnePass
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.program import ADD, Field, trace
 
 
@@ -45,7 +45,7 @@ def visited(device, schedule, active, direction="push", arcs=None, record=False,
     local = local_graph(n, src, dst, weights)
     graph = DeviceGraph(local, device, renumber=False)
     options = GpuPlan(schedule=schedule, record=record, **options)
-    machine = Machine(trace(Tally(), weights.dtype), graph, device, direction, options)
+    machine = GpuMachine(trace(Tally(), weights.dtype), graph, device, direction, options)
     machine.start({"chosen": active.astype(np.uint8)})
     machine.apply_totals(*machine.totals(), True)
     listed = machine.frontier().astype(np.int64)

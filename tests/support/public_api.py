@@ -72,7 +72,7 @@ LEFT_OUT = {
 
 ENGINE = {
     "Comm", "Algorithm", "Program", "Parameter", "Graph.builder", "Graph.opener", "Graph.opened", "Graph.planned",
-    "Graph.fit_for", "Graph.close", "Graph.simplified", "Result.first_rows",
+    "Graph.fit_for", "Graph.close", "Graph.simplified", "Graph.partition", "Graph.keep_backend", "Result.first_rows",
 }  # fmt: skip
 """Classes whose methods, and methods, that the engine alone calls."""
 

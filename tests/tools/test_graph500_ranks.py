@@ -11,7 +11,7 @@ from dgraph.graph.generate import recipe_of
 from dgraph.graph.stored_graph import Graph
 from dgraph.run import run
 from dgraph.tools import graph500_searches
-from dgraph.tools.graph500_searches import Searches
+from dgraph.tools.graph500_searches import Graph500Searches
 
 pytestmark = pytest.mark.mpi
 SPEC = "kron:8,edge_factor=2,seed=5"
@@ -19,7 +19,7 @@ SPEC = "kron:8,edge_factor=2,seed=5"
 
 def searches():
     graph = Graph.load(SPEC, comm=world(), device="cpu")
-    return Searches(graph, SPEC, 4, seed=3, check=True), graph
+    return Graph500Searches(graph, SPEC, 4, seed=3, check=True), graph
 
 
 def test_trees_of_ranks():

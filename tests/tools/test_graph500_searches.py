@@ -21,7 +21,7 @@ from dgraph.graph.stored_graph import Graph
 from dgraph.result.columns import UNREACHED
 from dgraph.run import run
 from dgraph.tools import graph500_searches
-from dgraph.tools.graph500_searches import Searches, depths
+from dgraph.tools.graph500_searches import Graph500Searches, depths
 
 pytestmark = pytest.mark.mpi_skip
 SCALE, SPEC = 8, "kron:8,edge_factor=2,seed=5"
@@ -71,7 +71,7 @@ def test_trees_on_a_gpu(build, renumber, monkeypatch):
         return tree
 
     monkeypatch.setattr(graph500_searches, "_first_parents", kept)
-    searches = Searches(on_gpu(build, renumber), SPEC, 6, seed=3, check=True)
+    searches = Graph500Searches(on_gpu(build, renumber), SPEC, 6, seed=3, check=True)
     run(searches, searches.graph)
     src, dst, matrix = edges(SPEC)
     _, component = connected_components(matrix, directed=False)
@@ -97,7 +97,7 @@ def test_a_wrong_tree_is_refused(build, monkeypatch):
         return None, tree
 
     monkeypatch.setattr(graph500_searches, "_first_parents", wrong)
-    searches = Searches(on_gpu(build, True), SPEC, 2, seed=3, check=True)
+    searches = Graph500Searches(on_gpu(build, True), SPEC, 2, seed=3, check=True)
     with pytest.raises(ValidationFailed, match="root"):
         run(searches, searches.graph)
 
@@ -127,4 +127,4 @@ def test_the_command(capsys):
 def test_too_few_vertices_with_edges():
     graph = Graph.load("kron:2", comm=SerialComm(), device="cpu")
     with pytest.raises(UsageError, match="fewer than 5 roots"):
-        run(Searches(graph, "kron:2", 5, 1, True), graph)
+        run(Graph500Searches(graph, "kron:2", 5, 1, True), graph)

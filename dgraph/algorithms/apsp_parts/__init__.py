@@ -2,4 +2,4 @@
 
 from dgraph.backend.kernel_register import Solver
 
-KERNELS = (Solver("minplus", cpu="minplus_cpu:MinPlus", gpu="minplus_cuda:MinPlus", gpus="minplus_cuda:MinPlus"),)
+KERNELS = (Solver("minplus", cpu="minplus_cpu:MinPlus", gpu="minplus_cuda:GpuMinPlus", gpus="minplus_cuda:GpuMinPlus"),)

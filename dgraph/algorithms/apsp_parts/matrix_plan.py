@@ -19,7 +19,7 @@ SPARSE, FEW = 8, 1024
 
 
 @dataclass(frozen=True)
-class Plan:
+class MatrixPlan:
     """Work of one rank.
 
     Attributes:
@@ -40,7 +40,7 @@ class Plan:
 def planned(
     rows: NumberedRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
     kernel: Any, threads: int,
-) -> Plan:  # fmt: skip
+) -> MatrixPlan:  # fmt: skip
     """Choose a method that fits; collective, equal on all ranks but for ``need``.
 
     Args:
@@ -83,14 +83,14 @@ def planned(
         beside = beside_matrix(variant, n, arcs, block, itemsize, threads)
         fits = lacking(comm, matrix + beside, allowed) is None
     if fits:
-        return Plan(variant, matrix + beside, False, reason, parts if variant == "separators" else None)
+        return MatrixPlan(variant, matrix + beside, False, reason, parts if variant == "separators" else None)
     narrower = "--dtype float32, " if itemsize == 8 else ""
     advice = f"use more hosts, {narrower}or an .npy file for the matrix (--output FILE.npy, matrix_file=)"
     if matrix_file is None or not on_host:
         _refuse(comm, n, itemsize, matrix + beside, allowed, "of its host", advice)
     _refuse(comm, n, itemsize, beside, allowed, "of its host beside the file", "use more hosts, or another variant")
     where = f"{reason}; the matrix exceeds the free memory and lies in {matrix_file}"
-    return Plan(variant, beside, True, where, parts if variant == "separators" else None)
+    return MatrixPlan(variant, beside, True, where, parts if variant == "separators" else None)
 
 
 def _additions(parts: np.ndarray) -> float:

@@ -25,7 +25,7 @@ def text(dtype: str) -> str:
     return own_text(types, "minplus")
 
 
-class MinPlus(RowSolver):
+class GpuMinPlus(RowSolver):
     """Matrices in GPU memory; attributes and methods are those of the CPU's ``MinPlus``, but ``added`` is a GPU's."""
 
     preferred = most = CLOSED

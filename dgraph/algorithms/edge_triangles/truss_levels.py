@@ -28,7 +28,7 @@ class Trusses(EdgeTriangles):
         return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
 
 
-class Levels:
+class TrussLevels:
     """Base of both kinds of levels.
 
     Attributes:
@@ -53,7 +53,7 @@ class Levels:
         return ctx.max_rounds is not None and ctx.rounds >= ctx.max_rounds
 
 
-class WholeLevels(Levels):
+class WholeLevels(TrussLevels):
     """Levels on one rank by ``whole_peel.py``."""
 
     def __init__(self, ctx: Context, full, kernel):
@@ -106,7 +106,7 @@ class WholeLevels(Levels):
         return self.most[self.full.place] + 2
 
 
-class LevelsOverRanks(Levels):
+class LevelsOverRanks(TrussLevels):
     """Edges by entries of their higher ends; those that leave are sent to the owners of both ends."""
 
     def __init__(self, ctx: Context, full, kernel):

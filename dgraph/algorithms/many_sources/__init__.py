@@ -8,7 +8,7 @@ __all__ = ["KERNELS", "bc", "closeness", "edge_bc", "multi_source_bfs", "multi_s
 KERNELS = (
     Solver("draw", gpu="gpu.draw:GpuDraw"),
     Solver("reach", cpu="reach:Reach", gpu="gpu.reach_cuda:GpuReach", gpus="reach_programs:ReachByPrograms"),
-    Solver("levels", cpu="reach:Levels", gpu="gpu.reach_cuda:GpuLevels", gpus="reach_programs:LevelsByPrograms"),
+    Solver("levels", cpu="reach:DistanceReach", gpu="gpu.reach_cuda:GpuLevels", gpus="reach_programs:LevelsByPrograms"),
     Solver(
         "dependencies",
         cpu="betweenness.dependencies:Dependencies",

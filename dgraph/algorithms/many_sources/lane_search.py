@@ -28,7 +28,7 @@ SHARED, SPLIT = "shared out among ranks", "searched by all ranks together"
 
 
 @dataclass(frozen=True)
-class Plan:
+class LanePlan:
     """Where a search runs.
 
     Attributes:
@@ -81,7 +81,7 @@ class LaneSearch(HostSolver):
         return self.answer()
 
     @abstractmethod
-    def plan_passes(self) -> Plan:
+    def plan_passes(self) -> LanePlan:
         """Return where the search runs; collective, without side effects."""
 
     def bytes_of_whole(self, threads: int) -> int:
@@ -142,22 +142,22 @@ class HopSearch(LaneSearch):
     rows: GidRows
     lids: np.ndarray
 
-    def plan_passes(self) -> Plan:
+    def plan_passes(self) -> LanePlan:
         """Return where the search runs; collective."""
         comm, local, sources = self.ctx.comm, self.ctx.local, len(self.sources)
         fewest = -comm.largest(-self.team.size)
         together, apart = (plan_passes(comm, sources, self.batch, fewest, own) for own in (False, True))
         if comm.size == 1:
-            return Plan(together)
+            return LanePlan(together)
         batches, threads = -(-sources // self.batch), fewest * comm.size
         if batches < threads:
-            return Plan(together, SPLIT, f"{batches} batches for {threads} threads")
+            return LanePlan(together, SPLIT, f"{batches} batches for {threads} threads")
         need = self.bytes_of_whole(fewest) + 50 * local.n + 8 * local.arcs  # ids, owners and rows as they arrive
         figures = lacking(comm, need, host_share(comm))
         if figures is not None:
             short = f"the graph and its searches take {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"
-            return Plan(together, SPLIT, short)
-        return Plan(apart, SHARED, f"the graph fits each; {batches} batches for {threads} threads")
+            return LanePlan(together, SPLIT, short)
+        return LanePlan(apart, SHARED, f"the graph fits each; {batches} batches for {threads} threads")
 
     def hold_rows(self) -> None:
         """Gather the rows of the whole graph, by gid, or those of this rank's masters; collective."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.lane_search import HopSearch
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
-from dgraph.algorithms.many_sources.results import ENDLESS, KeptSources, Reached, put_rows
+from dgraph.algorithms.many_sources.results import ENDLESS, KeptSources, ReachedVertices, put_rows
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 
@@ -24,7 +24,7 @@ class Reach(HopSearch):
         """
         return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
         """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
 
         Args:
@@ -98,14 +98,14 @@ class Reach(HopSearch):
             words = seen.transpose(0, 2, 1).reshape(len(seen) * WORDS, seen.shape[1])
             put_rows(self.kept.bits, first * WORDS, np.concatenate(self.owned(words)))
 
-    def answer(self) -> Reached:
+    def answer(self) -> ReachedVertices:
         """Return sums over all threads and ranks."""
         far, reached = (self.summed(self.arrays[name]) for name in ("far", "reached"))
         pairs = self.ctx.total(int((self.lids >= 0).sum() + reached.sum())) if self.keep else 0
-        return Reached(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
+        return ReachedVertices(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
 
 
-class Levels(Reach):
+class DistanceReach(Reach):
     """Searches that keep the distance from each source."""
 
     @staticmethod

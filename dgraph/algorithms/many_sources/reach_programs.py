@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, Reached
+from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
@@ -109,7 +109,7 @@ class ReachByPrograms(RowSolver):
 
     programs = (ReachProgram(),)
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
         kept = KeptSources(masters, len(sources), keep)
@@ -130,7 +130,7 @@ class ReachByPrograms(RowSolver):
                 sums, depth = {name: state.raw(name) for name in sums}, max(depth, state.globals["depth"])
         far, count = (np.array(state[name]) for name in sums)
         pairs = ctx.total(int(np.count_nonzero(lids >= 0) + count.sum())) if keep else 0
-        return Reached(far.astype(np.int64), count, pairs, depth, kept.columns())
+        return ReachedVertices(far.astype(np.int64), count, pairs, depth, kept.columns())
 
 
 class LevelsByPrograms(ReachByPrograms):

@@ -19,7 +19,7 @@ LEVELS, BITS = "levels", "bits"
 
 
 @dataclass
-class Reached:
+class ReachedVertices:
     """Result of searches from many sources, by master.
 
     Attributes:

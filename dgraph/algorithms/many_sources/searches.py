@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
-from dgraph.algorithms.many_sources.lane_search import LaneSearch, Plan, plan_by_weights
+from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
-from dgraph.algorithms.many_sources.results import Reached, add_parts
+from dgraph.algorithms.many_sources.results import ReachedVertices, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.weight_checks import largest_and_mean
@@ -37,10 +37,10 @@ class SearchesByPrograms(RowSolver):
         """Return the bytes of the fields of one search."""
         return 40 * size.vertices
 
-    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> ReachedVertices:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
-        result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
+        result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         with one_of_many(ctx):
             for source, lid in zip(sources.tolist(), lids.tolist(), strict=True):
                 answer = Sssp(source=source, return_predecessors=False).run(ctx)
@@ -72,7 +72,7 @@ class Searches(LaneSearch):
         """
         return (552 + (BYTES + 64) * size.threads) * size.n + 90 * size.m + 48 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> ReachedVertices:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
 
         Kept distances are int64, or of the dtype of float weights.
@@ -88,20 +88,20 @@ class Searches(LaneSearch):
         self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if kept is None else kept
         return self.run(ctx, sources)
 
-    def plan_passes(self) -> Plan:
+    def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph, and lanes the distances; else sssp runs; collective."""
         comm, n = self.ctx.comm, self.ctx.local.n
         figures = lacking(comm, self.bytes_of_whole(self.team.size), host_share(comm))
         if figures is not None:
             short = f"the graph takes {figures[0]:,} bytes on a rank, and {figures[1]:,} are free"
-            return Plan(None, "one after the other", short)
+            return LanePlan(None, "one after the other", short)
         if self.integral and self.most * n >= EXACT:
-            return Plan(None, "one after the other", "distances may exceed float64's integers")
+            return LanePlan(None, "one after the other", "distances may exceed float64's integers")
         reason = "the graph fits each rank" if comm.size > 1 else "there is one rank"
         passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
-        return Plan(passes, "shared out among ranks and threads", reason)
+        return LanePlan(passes, "shared out among ranks and threads", reason)
 
-    def by_programs(self) -> Reached:
+    def by_programs(self) -> ReachedVertices:
         """Return what sssp finds."""
         return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, "", keep=self.keep)
 
@@ -109,7 +109,7 @@ class Searches(LaneSearch):
         """Make the arrays of a search."""
         masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
         self.searches = LaneSearches.of(self.replica, self.dtype, self.mean).on(threads)
-        self.result = Reached(np.zeros(masters), np.zeros(masters, np.int64))
+        self.result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         if not self.keep:
             self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)
 
@@ -140,7 +140,7 @@ class Searches(LaneSearch):
         distances[unreached] = UNREACHED
         return distances
 
-    def answer(self) -> Reached:
+    def answer(self) -> ReachedVertices:
         """Return the sums, or the columns and the number of pairs."""
         columns: list[np.ndarray] = self.result.columns  # type: ignore[assignment]
         self.result.pairs = self.ctx.total(sum(int(np.count_nonzero(_reached(column))) for column in columns))

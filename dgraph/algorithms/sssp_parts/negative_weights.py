@@ -110,7 +110,7 @@ SEGMENTS: dict[type, type[Segment]] = {
 """Program of a variant → its program for negative weights."""
 
 
-class Parents(OnePass):
+class PathParents(OnePass):
     """Smallest original id among a vertex's possible parents; see the module's docstring."""
 
     directions = ("push",)
@@ -211,7 +211,7 @@ def solve_signed(ctx: Context, name: str, source: int, dtype: str, largest: floa
 
 def _parents(ctx: Context, source: int, dtype: str, given: dict[str, Any]) -> np.ndarray:
     """Return the parents after a segment, and refuse a cycle among them; collective."""
-    found = ctx.run(Parents().retype(dist=dtype), {"dist": given["dist"], "since": given["since"]})
+    found = ctx.run(PathParents().retype(dist=dtype), {"dist": given["dist"], "since": given["since"]})
     parent = found["parent"]
     here = ctx.local.original[: ctx.local.masters] == source
     root = here & (parent == UNREACHED)

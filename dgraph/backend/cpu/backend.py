@@ -13,7 +13,7 @@ from operator import or_
 from dgraph.backend import affinity
 from dgraph.backend.cpu.round.array_rounds import ArrayMachine, answers_at_once
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
-from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.cpu.threads.team import team_of
 from dgraph.backend.interface import Backend, SharedMachine
 from dgraph.backend.kernel_register import SOLVERS, kernel_of
@@ -66,7 +66,7 @@ class CpuBackend(Backend):
             return InterpretedMachine(traced, local, team_of(1), direction)
         if direction == "auto" and answers_at_once(traced, local):
             return ArrayMachine(traced, local, team_of(self.threads))
-        return Machine(traced, local, team_of(self.threads), direction)
+        return CpuMachine(traced, local, team_of(self.threads), direction)
 
     def solvers(self, name: str) -> Iterator[RowSolver]:
         """Yield the solver on this rank's threads, if there is one."""

@@ -57,7 +57,7 @@ def task(words: Sequence[str]) -> Task:
 def _do(comm: Comm, args: dict[str, Any]) -> int:
     from dgraph.engine.rounds.record import Record
     from dgraph.run import run
-    from dgraph.tools.graph500_searches import Searches
+    from dgraph.tools.graph500_searches import Graph500Searches
 
     scale, factor, seed = args["scale"], args.get("edge_factor", EDGE_FACTOR), args.get("seed", SEED)
     spec = f"kron:{scale},edge_factor={factor},seed={seed}"
@@ -65,7 +65,7 @@ def _do(comm: Comm, args: dict[str, Any]) -> int:
     with progress_for(comm.rank, args.get("quiet", False), began) as progress:
         progress.phase("build", spec)
         graph, construction = _built(spec, args, comm)
-        searches = Searches(graph, spec, args.get("roots", ROOTS), seed, not args.get("skip_validation", False))
+        searches = Graph500Searches(graph, spec, args.get("roots", ROOTS), seed, not args.get("skip_validation", False))
         record = Record(comm, ["graph500"])
         run(searches, graph, record=record, progress=progress)
     runs = searches.measured

@@ -16,7 +16,7 @@ from dgraph.comm import Comm
 from dgraph.graph.devices import DEVICES
 
 if TYPE_CHECKING:
-    from dgraph.tools.graphalytics.jobs import Job
+    from dgraph.tools.graphalytics.jobs import JobFigures
 
 EXAMPLES = """\
 examples:
@@ -70,7 +70,7 @@ def _do(comm: Comm, args: dict[str, Any]) -> int:
         if talks:
             print(line, file=sys.stderr, flush=True)
 
-    finished: list[Job] = []
+    finished: list[JobFigures] = []
     if text:
         print("LDBC Graphalytics rules; these results are unofficial", TABLE.format(*HEAD), sep="\n", flush=True)
     for job in jobs(benchmark, comm, device_of(args), args.get("policy", "auto"), say):
@@ -84,6 +84,6 @@ def _do(comm: Comm, args: dict[str, Any]) -> int:
     return int(any(job.failed for job in finished))
 
 
-def _line(job: Job) -> str:
+def _line(job: JobFigures) -> str:
     times = (f"{job.load:.3f}", f"{job.makespan:.3f}", f"{1000 * job.processing:.3f}")
     return TABLE.format(job.graph, job.algorithm, job.repetition, *times, f"{job.evps:.3g}", job.verdict)

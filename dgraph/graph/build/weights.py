@@ -25,7 +25,7 @@ OCTAVES = np.repeat(np.arange(_PER_MILLE.size), _PER_MILLE)
 _NUMBER = r"[-+]?[0-9]{1,99}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 
 
-class Rule(NamedTuple):
+class WeightRule(NamedTuple):
     """A parsed rule, for kernels that make the same weights on other devices.
 
     Attributes:
@@ -48,7 +48,7 @@ class Rule(NamedTuple):
         return float(np.nextafter(self.high, self.low))
 
 
-def read_rule(rule: str, seed: int) -> Rule:
+def read_rule(rule: str, seed: int) -> WeightRule:
     """Parse a rule of weights.
 
     Raises:
@@ -56,12 +56,12 @@ def read_rule(rule: str, seed: int) -> Rule:
     """
     start = int(key(seed, _WEIGHT))
     if rule == "dimacs":
-        return Rule("skewed", np.dtype(np.int32), start)
+        return WeightRule("skewed", np.dtype(np.int32), start)
     low, high = _bounds(rule)
     if isinstance(low, float):
-        return Rule("reals", np.dtype(np.float64), start, low, high)
+        return WeightRule("reals", np.dtype(np.float64), start, low, high)
     narrow = low >= -(1 << 31) and high < 1 << 31
-    return Rule("integers", np.dtype(np.int32 if narrow else np.int64), start, low, high)
+    return WeightRule("integers", np.dtype(np.int32 if narrow else np.int64), start, low, high)
 
 
 def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: int, directed: bool) -> np.ndarray:

@@ -20,14 +20,14 @@ from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.build.shuffle import Masters
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.local_numbers import Numbers, lids_of, numbers_after
-from dgraph.graph.changes.merge_rows import Arcs, carry, count_some, find, merged
+from dgraph.graph.changes.merge_rows import ChangedArcs, carry, count_some, find, merged
 from dgraph.graph.changes.new_edges import distinct, merged_weights, repetitions
 from dgraph.graph.changes.numbered_batch import NumberedChange, both_ways, distinct_pairs, pair_numbers
 from dgraph.graph.local import Csr, LocalGraph
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedPartition:
     """A changed partition.
 
     Attributes:
@@ -40,8 +40,8 @@ class Changed:
     local: LocalGraph
     facts: GraphFacts
     raised: bool
-    gone: Arcs
-    came: Arcs
+    gone: ChangedArcs
+    came: ChangedArcs
 
     def arc_sum(self, before: int, comm: Comm) -> int:
         """Return the sum of arcs' hashes from that of the graph before, if gids did not change; collective."""
@@ -67,7 +67,9 @@ class _Positions:
         return _Positions(self.copies[chosen], self.holder[chosen], self.positions[chosen])
 
 
-def change(graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False) -> Changed:
+def change(
+    graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Comm, lenient: bool = False
+) -> ChangedPartition:
     """Return the partition after a change; the old one is not modified; collective.
 
     Args:
@@ -123,23 +125,25 @@ def change(graph: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
         duplicates=duplicates,
     )  # fmt: skip
     size = GraphFacts(partition.n, partition.m, partition.arcs, graph.directed, graph.weight_type, what.ids, facts)
-    return Changed(partition, size, raised, _removed(local, gids, cut), put)
+    return ChangedPartition(partition, size, raised, _removed(local, gids, cut), put)
 
 
-def _removed(local: LocalGraph, gids: np.ndarray, cut: Arcs) -> Arcs:
+def _removed(local: LocalGraph, gids: np.ndarray, cut: ChangedArcs) -> ChangedArcs:
     """Return the copies here of the arcs that go, with their weights."""
     low, high = find(local.out, gids, lids_of(local.masters, gids, local.own_mirrors, cut.src), cut.dst)
     copies = high - low
     arcs = np.repeat(np.arange(len(cut)), copies)
     positions = np.arange(copies.sum()) + np.repeat(low - np.cumsum(copies) + copies, copies)
-    return Arcs(cut.src[arcs], cut.dst[arcs], None if local.out.weights is None else local.out.weights[positions])
+    return ChangedArcs(
+        cut.src[arcs], cut.dst[arcs], None if local.out.weights is None else local.out.weights[positions]
+    )
 
 
 @dataclass(frozen=True)
 class _Sums:
     """Arcs that come and go, with the number of copies that do."""
 
-    arcs: tuple[Arcs, Arcs]
+    arcs: tuple[ChangedArcs, ChangedArcs]
     counts: tuple[np.ndarray, np.ndarray]
 
     @property
@@ -156,7 +160,7 @@ class _Sums:
         return int(self.copies[same].sum())
 
 
-def _find(local: LocalGraph, gids: np.ndarray, arcs: Arcs, comm: Comm) -> _Positions:
+def _find(local: LocalGraph, gids: np.ndarray, arcs: ChangedArcs, comm: Comm) -> _Positions:
     """Find arcs on all ranks; collective."""
     rows = lids_of(local.masters, gids, local.own_mirrors, arcs.src)
     low, high = find(local.out, gids, rows, arcs.dst)
@@ -165,7 +169,7 @@ def _find(local: LocalGraph, gids: np.ndarray, arcs: Arcs, comm: Comm) -> _Posit
     return _Positions(copies, comm.allreduce(np.where(here > 0, comm.rank, -1), "max"), low)
 
 
-def _refuse_missing(what: NumberedChange, remove: Arcs, gone: _Positions, graph: GraphFacts, comm: Comm) -> None:
+def _refuse_missing(what: NumberedChange, remove: ChangedArcs, gone: _Positions, graph: GraphFacts, comm: Comm) -> None:
     missing = np.flatnonzero(gone.copies == 0)[:1]
     if not missing.size:
         return
@@ -177,8 +181,8 @@ def _refuse_missing(what: NumberedChange, remove: Arcs, gone: _Positions, graph:
 
 
 def _replaced(
-    local: LocalGraph, add: Arcs, existing: _Positions, there: np.ndarray, graph: GraphFacts, comm: Comm
-) -> tuple[Arcs, bool]:
+    local: LocalGraph, add: ChangedArcs, existing: _Positions, there: np.ndarray, graph: GraphFacts, comm: Comm
+) -> tuple[ChangedArcs, bool]:
     """Return the arcs here that are added a second time and so change their weight; True if some weight rises."""
     none = add[:0]
     if graph.weight_type is None or graph.facts.duplicates_kept:
@@ -190,7 +194,7 @@ def _replaced(
             old = local.out.weights[existing.positions[positions]]  # type: ignore[index]
             new = merged_weights(old, add.weights[positions], graph.facts.merge)  # type: ignore[index]
             rose = int(np.count_nonzero(new > old))
-            none = Arcs(add.src[positions], add.dst[positions], new)[new != old]
+            none = ChangedArcs(add.src[positions], add.dst[positions], new)[new != old]
     return none, comm.total(rose) > 0
 
 
@@ -210,14 +214,14 @@ def _end_that_holds(local: LocalGraph, comm: Comm) -> int:
     return int(parted > 0 and not entered)
 
 
-def _join_arcs(one: Arcs, other: Arcs) -> Arcs:
+def _join_arcs(one: ChangedArcs, other: ChangedArcs) -> ChangedArcs:
     weights = None
     if one.weights is not None and other.weights is not None:
         weights = np.concatenate([one.weights, other.weights])
-    return Arcs(np.concatenate([one.src, other.src]), np.concatenate([one.dst, other.dst]), weights)
+    return ChangedArcs(np.concatenate([one.src, other.src]), np.concatenate([one.dst, other.dst]), weights)
 
 
-def _merged(csr: Csr, local: LocalGraph, gids: np.ndarray, numbers: Numbers, cut: Arcs, put: Arcs) -> Csr:
+def _merged(csr: Csr, local: LocalGraph, gids: np.ndarray, numbers: Numbers, cut: ChangedArcs, put: ChangedArcs) -> Csr:
     """Return rows without the arcs ``cut`` and with those of ``put``; ends are rows and neighbours."""
     rows = lids_of(local.masters, gids, local.own_mirrors, cut.src)
     here = rows >= 0

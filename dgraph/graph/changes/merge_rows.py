@@ -12,7 +12,7 @@ from dgraph.graph.local import Csr
 
 
 @dataclass(frozen=True)
-class Arcs:
+class ChangedArcs:
     """Arcs of a change that one rank holds, by gid of the changed graph.
 
     Attributes:
@@ -27,12 +27,12 @@ class Arcs:
     def __len__(self) -> int:
         return len(self.src)
 
-    def __getitem__(self, chosen) -> Arcs:
-        return Arcs(self.src[chosen], self.dst[chosen], None if self.weights is None else self.weights[chosen])
+    def __getitem__(self, chosen) -> ChangedArcs:
+        return ChangedArcs(self.src[chosen], self.dst[chosen], None if self.weights is None else self.weights[chosen])
 
-    def reversed(self) -> Arcs:
+    def reversed(self) -> ChangedArcs:
         """Return the reverses."""
-        return Arcs(self.dst, self.src, self.weights)
+        return ChangedArcs(self.dst, self.src, self.weights)
 
 
 def find(csr: Csr, gids: np.ndarray, rows: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

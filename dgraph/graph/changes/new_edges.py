@@ -6,11 +6,11 @@ import numpy as np
 
 from dgraph.errors import DataError
 from dgraph.graph.block import GraphFacts
-from dgraph.graph.changes.merge_rows import Arcs
+from dgraph.graph.changes.merge_rows import ChangedArcs
 from dgraph.graph.changes.numbered_batch import pair_numbers
 
 
-def distinct(arcs: Arcs, rule: str, keep: bool) -> Arcs:
+def distinct(arcs: ChangedArcs, rule: str, keep: bool) -> ChangedArcs:
     """Return arcs by source, target and weight; parallel ones are merged by a rule unless they are kept."""
     listed = np.arange(len(arcs))
     if arcs.weights is None or rule == "first":
@@ -31,7 +31,7 @@ def distinct(arcs: Arcs, rule: str, keep: bool) -> Arcs:
         weights = np.maximum.reduceat(arcs.weights, starts)
     elif rule in ("sum", "count"):
         weights = _within(np.add.reduceat(arcs.weights, starts), np.add.reduceat(arcs.weights.astype(float), starts))
-    return Arcs(merged.src, merged.dst, weights)
+    return ChangedArcs(merged.src, merged.dst, weights)
 
 
 def merged_weights(old: np.ndarray, new: np.ndarray, rule: str) -> np.ndarray:
@@ -42,7 +42,7 @@ def merged_weights(old: np.ndarray, new: np.ndarray, rule: str) -> np.ndarray:
 
 
 def repetitions(
-    before: GraphFacts, n: int, removed: tuple[Arcs, np.ndarray], added: tuple[Arcs, np.ndarray]
+    before: GraphFacts, n: int, removed: tuple[ChangedArcs, np.ndarray], added: tuple[ChangedArcs, np.ndarray]
 ) -> tuple[int, int]:
     """Return the numbers of loops and of duplicate edges after a change; those of the load where they were dropped.
 
@@ -55,7 +55,7 @@ def repetitions(
     facts = before.facts
     if not facts.loops_kept and not facts.duplicates_kept:
         return facts.loops, facts.duplicates
-    arcs = Arcs(*(np.concatenate([getattr(added[0], end), getattr(removed[0], end)]) for end in ("src", "dst")))
+    arcs = ChangedArcs(*(np.concatenate([getattr(added[0], end), getattr(removed[0], end)]) for end in ("src", "dst")))
     pairs, first, inverse = np.unique(pair_numbers(arcs, n), return_index=True, return_inverse=True)
     old = np.concatenate([added[1], removed[1]])[first]
     stays = np.ones(pairs.size, bool)

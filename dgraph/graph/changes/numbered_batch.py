@@ -10,7 +10,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.edge_batch import EdgeBatch
-from dgraph.graph.changes.merge_rows import Arcs
+from dgraph.graph.changes.merge_rows import ChangedArcs
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.kept_columns import name_numbers
 from dgraph.graph.names import decode_names
@@ -36,8 +36,8 @@ class NumberedChange:
     ids: VertexIds
     n: int
     below: np.ndarray
-    remove: Arcs
-    add: Arcs
+    remove: ChangedArcs
+    add: ChangedArcs
 
     @property
     def new(self) -> np.ndarray:
@@ -90,7 +90,9 @@ def numbered(
     gone = shifted(gone, below)
     n += below.size
     src, dst = came.reshape(2, -1)
-    return NumberedChange(ids, n, below, distinct_pairs(Arcs(*gone.reshape(2, -1)), n), Arcs(src, dst, weights))
+    return NumberedChange(
+        ids, n, below, distinct_pairs(ChangedArcs(*gone.reshape(2, -1)), n), ChangedArcs(src, dst, weights)
+    )
 
 
 def _gids(ids: VertexIds, vertices: np.ndarray, comm: Comm) -> np.ndarray:
@@ -129,19 +131,19 @@ def _format_vertex(vertex) -> str:
     return str(decode_names(np.array([vertex]))[0]) if isinstance(vertex, bytes) else str(vertex)
 
 
-def pair_numbers(arcs: Arcs, n: int) -> np.ndarray:
+def pair_numbers(arcs: ChangedArcs, n: int) -> np.ndarray:
     """Return a number for each arc, the same for equal ends and ascending by source, then target: (k,)."""
     if n <= 1 << 32:
         return arcs.src.astype(np.uint64) * np.uint64(n) + arcs.dst.astype(np.uint64)
     return np.unique(np.stack([arcs.src, arcs.dst]), axis=1, return_inverse=True)[1].ravel()
 
 
-def distinct_pairs(arcs: Arcs, n: int) -> Arcs:
+def distinct_pairs(arcs: ChangedArcs, n: int) -> ChangedArcs:
     """Return one arc of each pair of ends, in their order."""
     return arcs[np.unique(pair_numbers(arcs, n), return_index=True)[1]]
 
 
-def both_ways(edges: Arcs) -> Arcs:
+def both_ways(edges: ChangedArcs) -> ChangedArcs:
     """Return the arcs of undirected edges: each in both directions, a loop once."""
     other = edges.src != edges.dst
     back = edges.reversed()[other]

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.graph.changes.local_numbers import lids_of
-from dgraph.graph.changes.merge_rows import Arcs, find
+from dgraph.graph.changes.merge_rows import ChangedArcs, find
 from dgraph.graph.changes.numbered_batch import NumberedChange, distinct_pairs
 from dgraph.graph.local import LocalGraph
 
@@ -25,8 +25,8 @@ def undirected_change(what: NumberedChange, local: LocalGraph, comm: Comm) -> Nu
         comm: communicator of the ranks.
     """
     ends = np.stack([what.add.src, what.add.dst]), np.stack([what.remove.src, what.remove.dst])
-    pairs = distinct_pairs(Arcs(*np.sort(np.concatenate(ends, axis=1), axis=0)), what.n)
-    arcs = Arcs(np.concatenate([pairs.src, pairs.dst]), np.concatenate([pairs.dst, pairs.src]))
+    pairs = distinct_pairs(ChangedArcs(*np.sort(np.concatenate(ends, axis=1), axis=0)), what.n)
+    arcs = ChangedArcs(np.concatenate([pairs.src, pairs.dst]), np.concatenate([pairs.dst, pairs.src]))
     rows = lids_of(local.masters, local.gids, local.own_mirrors, arcs.src)
     low, high = find(local.out, local.gids, rows, arcs.dst)
     here = (high > low).astype(np.int64).reshape(2, -1)
@@ -37,4 +37,4 @@ def undirected_change(what: NumberedChange, local: LocalGraph, comm: Comm) -> Nu
         least = np.full(low.size, np.iinfo(np.int64).max if kind.kind == "i" else np.inf, wide)
         least[high > low] = local.out.weights[low[high > low]]  # type: ignore[index]
         weights = comm.allreduce(least.reshape(2, -1).min(axis=0), "min")[there].astype(kind)
-    return replace(what, remove=pairs, add=Arcs(pairs.src[there], pairs.dst[there], weights))
+    return replace(what, remove=pairs, add=ChangedArcs(pairs.src[there], pairs.dst[there], weights))

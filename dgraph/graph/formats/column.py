@@ -12,7 +12,7 @@ SPARE = 1.02
 """Capacity allocated, as a multiple of the expected number of values."""
 
 
-class Column:
+class GrowingColumn:
     """Values appended to one array, which grows in place (``realloc``), so that no second copy is held.
 
     Attributes:

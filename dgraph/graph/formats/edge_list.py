@@ -31,7 +31,7 @@ from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.separator import separator_of
 from dgraph.graph.formats.sniff import FileHead, read_head, words_of
-from dgraph.graph.formats.text import Layout, Table, columns_read, fault_of, read_table, refuse_most
+from dgraph.graph.formats.text import Layout, LineTable, columns_read, fault_of, read_table, refuse_most
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -153,7 +153,7 @@ def _read_lines(
     return raw
 
 
-def _are_counts(counts: Counts, table: Table, skipped: bool, comm: Comm) -> bool:
+def _are_counts(counts: Counts, table: LineTable, skipped: bool, comm: Comm) -> bool:
     """Return True if the first line holds the counts of the other lines; collective.
 
     ``skipped``: it was not read as an edge.

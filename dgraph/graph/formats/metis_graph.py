@@ -18,7 +18,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import IDS, WEIGHTS, Column
+from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.counted_header import check_size, header_number, set_direction
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, FileHead, file_size, read_head, words_of
@@ -113,7 +113,7 @@ class _Rows:
         self.path, self.n, self.skip, self.weighted, self.header = path, n, skip, weighted, header
         self.weighs, self.cause = weighted and weighs, cause
         self.classes = scan.byte_classes("%", "")
-        self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
+        self.src, self.dst, self.weights = GrowingColumn(IDS), GrowingColumn(IDS), GrowingColumn(WEIGHTS)
         self.rows, self.lines, self.fault = 0, 0, ""
 
     def read_range(self, head: FileHead, comm: Comm) -> None:

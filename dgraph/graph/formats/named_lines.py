@@ -10,7 +10,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import WEIGHTS, Column
+from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
@@ -61,7 +61,7 @@ class NameReader:
         self.words: list[np.ndarray] = []
         self.ends: list[np.ndarray] = []
         self.distinct = 0
-        self.weights = Column(WEIGHTS)
+        self.weights = GrowingColumn(WEIGHTS)
 
     def take(self, text: np.ndarray) -> None:
         """Read whole lines; on error set ``fault``, and ``lines`` ends at the wrong line."""

@@ -13,7 +13,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import IDS, WEIGHTS, Column
+from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
@@ -60,7 +60,7 @@ class Layout:
 
 
 @dataclass
-class Table:
+class LineTable:
     """Values of this rank's lines.
 
     Attributes:
@@ -89,7 +89,7 @@ class Table:
                     column.resize(column.size - 1, refcheck=False)
 
 
-def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> Table:
+def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> LineTable:
     """Read a file from the start of its lines of values; collective.
 
     Returns:
@@ -182,7 +182,7 @@ class _Reader:
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
+        self.src, self.dst, self.weights = GrowingColumn(IDS), GrowingColumn(IDS), GrowingColumn(WEIGHTS)
         self.buffers = scan.ScanBuffers(0, self.weighted)
 
     def take(self, text: np.ndarray, share: float) -> bool:
@@ -254,7 +254,7 @@ class _Reader:
         self.hidden.add(self.fresh.count, before + self.fresh.line, self.fresh.text)
         self.fresh = HiddenLines()
 
-    def table(self, comm: Comm) -> Table:
+    def table(self, comm: Comm) -> LineTable:
         """Return all values, each column in one dtype on all ranks; collective."""
         self.buffers = scan.ScanBuffers(0, self.weighted)
         levels = [max(self.src.level, self.dst.level), self.weights.level]
@@ -262,7 +262,7 @@ class _Reader:
         src, dst = self.src.finish(ids), self.dst.finish(ids)
         notes = [ROUNDED] if comm.total(self.rounded) else []
         values = self.weights.finish(weights) if self.weighted else None
-        return Table(src, dst, values, comm.total(self.dropped), self.hidden, notes)
+        return LineTable(src, dst, values, comm.total(self.dropped), self.hidden, notes)
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:

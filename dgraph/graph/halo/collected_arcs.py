@@ -19,17 +19,6 @@ ROW = np.uint64(32)
 """Bits by which a row is shifted in a key, below which the other end of the arc stands."""
 
 
-def simple_rows(offsets: np.ndarray, neighbours: np.ndarray) -> Rows:
-    """Return rows of lids without loops and repeated neighbours; the same arrays where there are none."""
-    neighbours = neighbours.view(np.uint32)
-    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets))
-    kept = rows != neighbours
-    kept[1:] &= (neighbours[1:] != neighbours[:-1]) | (rows[1:] != rows[:-1])
-    if kept.all():
-        return offsets, neighbours
-    return offsets_of(rows[kept], len(offsets) - 1), neighbours[kept]
-
-
 def offsets_of(rows: np.ndarray, count: int) -> np.ndarray:
     """Return the offsets, int64 (count + 1,), of arcs by the rows that they stand in."""
     offsets = np.zeros(count + 1, np.int64)

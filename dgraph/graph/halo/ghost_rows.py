@@ -15,7 +15,7 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.comm.owner_directed import swap
-from dgraph.graph.halo.collected_arcs import ROW, Rows, collected, offsets_of, owners_of, rows_of_keys, simple_rows
+from dgraph.graph.halo.collected_arcs import ROW, Rows, collected, offsets_of, owners_of, rows_of_keys
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import transpose
 
@@ -208,8 +208,9 @@ def gid_rows(local: LocalGraph, comm: Comm) -> GidRows:
     masters, directed = local.masters, local.directed
     place = np.arange(masters)
     if comm.size == 1 or (not directed and not comm.total(int(not local.whole_rows))):
-        out = simple_rows(local.out.offsets[: masters + 1], local.out.neighbours)
-        into = simple_rows(local.incoming.offsets, local.incoming.neighbours) if directed else out
+        offsets, neighbours = local.out.simple_rows
+        out = offsets[: masters + 1], neighbours
+        into = local.incoming.simple_rows if directed else out
         return GidRows(comm, local.gids, place, *out, *mirror_lists(local, comm.size), into)
     arcs = [collected(local, comm, by_target) for by_target in range(1 + directed)]
     gids, sent, ghosts = name_ghosts(local, comm, *arcs)

@@ -24,13 +24,13 @@ class EdgeColumns(NamedTuple):
     @property
     def titles(self) -> tuple[str, str, str]:
         """Names of the three columns in messages: the argument, and the column's own name where it is another."""
-        roles = NamedColumns._fields
+        roles = SelectedColumns._fields
         return tuple(  # type: ignore[return-value]
             name if name == role else f"{role} {name}" for role, name in zip(roles, self.names, strict=True)
         )
 
 
-class NamedColumns(NamedTuple):
+class SelectedColumns(NamedTuple):
     """Columns that the user names, each by its label or its position from 0.
 
     Attributes:
@@ -52,7 +52,7 @@ def is_table(value: object) -> bool:
     return arrow and (root != "pyarrow" or hasattr(value, "schema"))
 
 
-def table_columns(table: Any, columns: NamedColumns | None, what: str = "the table") -> EdgeColumns:
+def table_columns(table: Any, columns: SelectedColumns | None, what: str = "the table") -> EdgeColumns:
     """Return the columns of source, target and weight.
 
     Args:
@@ -90,7 +90,7 @@ def table_columns(table: Any, columns: NamedColumns | None, what: str = "the tab
     return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings))  # type: ignore[arg-type]
 
 
-def _of_arrow(table: Any, columns: NamedColumns | None, what: str) -> tuple[list[str], list[int], list]:
+def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[list[str], list[int], list]:
     """Read a stream batch by batch, so that other columns are not kept."""
     module = pyarrow(f"a table of type {type(table).__name__}")
     try:
@@ -113,7 +113,7 @@ def _of_arrow(table: Any, columns: NamedColumns | None, what: str) -> tuple[list
     return labels, places, [module.chunked_array(chunks, kind) for chunks, kind in zip(kept, types, strict=True)]
 
 
-def _places(labels: list, columns: NamedColumns | None, what: str) -> list[int]:
+def _places(labels: list, columns: SelectedColumns | None, what: str) -> list[int]:
     """Return the positions of source, target and, if there is one, weight."""
     if columns is None:
         return edge_columns([str(label) for label in labels], what)

@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.errors import UsageError
 
 
-class Entries(NamedTuple):
+class MatrixEntries(NamedTuple):
     """Entries of a square matrix: rows by ``offsets``, or ``sources`` of single entries.
 
     Attributes:
@@ -32,7 +32,7 @@ def is_matrix(value: object) -> bool:
     return all(hasattr(value, name) for name in ("tocoo", "tocsr", "shape", "nnz"))
 
 
-def matrix_rows(matrix: Any, rows: bool) -> Entries:
+def matrix_rows(matrix: Any, rows: bool) -> MatrixEntries:
     """Return the entries of a matrix, with ``rows`` as CSR if it is a CSR matrix.
 
     Raises:
@@ -46,6 +46,6 @@ def matrix_rows(matrix: Any, rows: bool) -> Entries:
         raise UsageError(f"got values of {matrix.dtype}; a weight is a real number; convert the matrix")
     n = int(matrix.shape[0])
     if rows and getattr(matrix, "format", "") == "csr":
-        return Entries(n, matrix.indptr, None, matrix.indices, None if matrix.dtype == bool else matrix.data)
+        return MatrixEntries(n, matrix.indptr, None, matrix.indices, None if matrix.dtype == bool else matrix.data)
     listed = matrix.tocoo()
-    return Entries(n, None, listed.row, listed.col, None if matrix.dtype == bool else listed.data)
+    return MatrixEntries(n, None, listed.row, listed.col, None if matrix.dtype == bool else listed.data)

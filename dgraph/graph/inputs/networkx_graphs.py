@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dgraph.errors import DataError, UsageError, shown
-from dgraph.graph.inputs.vertex_columns import Piece, VertexColumn
+from dgraph.graph.inputs.vertex_columns import NameChunk, VertexColumn
 from dgraph.graph.inputs.weight_values import is_beyond, is_number, number_array
 
 ABSENT = type("Absent", (), {})()
@@ -79,7 +79,7 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
     columns: list = [sources, targets, numbers]
     if strings:
         names = np.array(nodes, object)
-        columns = [VertexColumn("nodes", codes.size, words=(Piece(names, codes),)) for codes in columns]
+        columns = [VertexColumn("nodes", codes.size, words=(NameChunk(names, codes),)) for codes in columns]
     return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel, note)
 
 

@@ -28,7 +28,7 @@ CURE = "ids are integers or strings; convert the column, for example with astype
 
 
 @dataclass(frozen=True)
-class Piece:
+class NameChunk:
     """Names of one chunk: ``values``, or ``values[indices]``.
 
     Attributes:
@@ -54,7 +54,7 @@ class VertexColumn:
     name: str
     size: int
     ids: np.ndarray | None = None
-    words: tuple[Piece, ...] | None = None
+    words: tuple[NameChunk, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -85,9 +85,9 @@ def vertex_column(values: Any, name: str) -> VertexColumn:
     if not (types.is_string(of) or types.is_large_string(of) or types.is_string_view(of)):
         raise UsageError(f"{name}: got a column of {kind}; {CURE}")
     if types.is_dictionary(kind):
-        pieces = [Piece(chunk.dictionary, chunk.indices.to_numpy(zero_copy_only=False)) for chunk in chunks]
+        pieces = [NameChunk(chunk.dictionary, chunk.indices.to_numpy(zero_copy_only=False)) for chunk in chunks]
     else:
-        pieces = [Piece(chunk) for chunk in chunks]
+        pieces = [NameChunk(chunk) for chunk in chunks]
     return VertexColumn(name, size, words=tuple(pieces))
 
 
@@ -98,7 +98,7 @@ def _of_numpy(values: np.ndarray, name: str) -> VertexColumn:
         return _of_objects(values, name)
     if values.ndim == 1 and values.dtype.kind in "SUT":
         plain = values.astype(object) if values.dtype.kind == "T" else values
-        return VertexColumn(name, values.size, words=(Piece(plain),))
+        return VertexColumn(name, values.size, words=(NameChunk(plain),))
     if values.ndim == 1 and values.dtype.kind == "f":
         undefined = np.isnan(values)
         if undefined.any():
@@ -109,7 +109,7 @@ def _of_numpy(values: np.ndarray, name: str) -> VertexColumn:
 def _of_objects(values: np.ndarray, name: str) -> VertexColumn:
     kinds = set(map(type, values.tolist()))
     if all(issubclass(kind, str) for kind in kinds):
-        return VertexColumn(name, values.size, words=(Piece(values),))
+        return VertexColumn(name, values.size, words=(NameChunk(values),))
     if not all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         refuse_missing(values, name)
         raise UsageError(f"{name}: got values of {kinds_of(values)}; {CURE}")

@@ -25,7 +25,7 @@ from partitioning.store import Store, part_file
 
 
 @dataclass(frozen=True)
-class Piece:
+class PartShare:
     """Share of one part that a rank reads: masters ``first .. stop - 1`` and arcs ``low .. high - 1``, by position."""
 
     part: int
@@ -89,10 +89,10 @@ def share(store: Store, file: str, comm: Comm) -> range:
     return range(comm.rank, blocks, comm.size)
 
 
-def pieces(store: Store, rank: int, ranks: int) -> list[Piece]:
+def pieces(store: Store, rank: int, ranks: int) -> list[PartShare]:
     """Return the pieces of rank ``rank`` of ``ranks``: whole parts, consecutive chunks, or a share of one chunk."""
     chunks = [
-        Piece(part, first, stop, low, high)
+        PartShare(part, first, stop, low, high)
         for part, entry in enumerate(store.manifest["parts"])
         for (first, stop), (low, high) in zip(
             pairwise(entry["chunks"]["masters"]), pairwise(entry["chunks"]["arcs"]), strict=True
@@ -113,25 +113,25 @@ def pieces(store: Store, rank: int, ranks: int) -> list[Piece]:
     return _merged(chunks[cuts[rank] : cuts[rank + 1]])
 
 
-def _merged(chunks: list[Piece]) -> list[Piece]:
+def _merged(chunks: list[PartShare]) -> list[PartShare]:
     """Join adjacent chunks of a part into one piece."""
-    out: list[Piece] = []
+    out: list[PartShare] = []
     for chunk in chunks:
         if out and out[-1].part == chunk.part:
-            out[-1] = Piece(chunk.part, out[-1].first, chunk.stop, out[-1].low, chunk.high)
+            out[-1] = PartShare(chunk.part, out[-1].first, chunk.stop, out[-1].low, chunk.high)
         else:
             out.append(chunk)
     return out
 
 
-def _share(store: Store, chunk: Piece, number: int, count: int) -> Piece:
+def _share(store: Store, chunk: PartShare, number: int, count: int) -> PartShare:
     """Return one of ``count`` shares of a chunk, equal in arcs."""
     cut = store.manifest["partition"]["cut"]
     steps = np.array([number, number + 1])
     low, high = (chunk.low + (chunk.high - chunk.low) * steps // count).tolist()
     if cut == "vertex":
         first, stop = (chunk.first + (chunk.stop - chunk.first) * steps // count).tolist()
-        return Piece(chunk.part, first, stop, low, high)
+        return PartShare(chunk.part, first, stop, low, high)
     file, masters = part_file(chunk.part), store.manifest["parts"][chunk.part]["masters"]
     offsets, neighbours = store.array(file, "offsets"), np.zeros(0, np.uint32)
     if cut == "incoming":
@@ -143,10 +143,10 @@ def _share(store: Store, chunk: Piece, number: int, count: int) -> Piece:
     stop = chunk.stop if number == count - 1 else int(cuts[1])
     if cut == "outgoing":
         low, high = int(offsets[first]), int(offsets[stop])
-    return Piece(chunk.part, first, stop, low, high)
+    return PartShare(chunk.part, first, stop, low, high)
 
 
-def _first_key(store: Store, mine: list[Piece], n: int) -> int:
+def _first_key(store: Store, mine: list[PartShare], n: int) -> int:
     """Return the key of this rank's first vertex; larger than all keys if it has none."""
     for piece in mine:
         if piece.first < piece.stop:
@@ -154,7 +154,7 @@ def _first_key(store: Store, mine: list[Piece], n: int) -> int:
     return len(store.manifest["parts"]) * n
 
 
-def _masters(store: Store, mine: list[Piece], ranks: int) -> Masters:
+def _masters(store: Store, mine: list[PartShare], ranks: int) -> Masters:
     gids, degrees = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for piece in mine:
         gids.append(store.array(part_file(piece.part), "gids")[piece.first : piece.stop])
@@ -164,7 +164,7 @@ def _masters(store: Store, mine: list[Piece], ranks: int) -> Masters:
     return Masters(owned[order], theirs[order], np.zeros(ranks, np.int64))
 
 
-def _read_piece(store: Store, piece: Piece, dtype: np.dtype) -> tuple:
+def _read_piece(store: Store, piece: PartShare, dtype: np.dtype) -> tuple:
     """Read rows, counts, targets and weights of a piece, as gids."""
     file = part_file(piece.part)
     gids, offsets = store.array(file, "gids"), store.array(file, "offsets")

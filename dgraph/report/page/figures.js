@@ -1,58 +1,15 @@
-"use strict";
-// figures: SVG and canvas drawn from columns of numbers
-const tip = document.getElementById("tip");
-const PARTS = ["compute", "pack", "exchange", "unpack", "idle"];
+// Figures of a report: SVG and canvas drawn from columns of numbers
+import { colour, count, figure, hint, make, seconds, short, ticks } from "./drawing.js";
 
-// creates an element; text is never parsed as markup
-function make(name, attributes = {}, ...children) {
-  const svg = ["svg", "g", "rect", "line", "path", "text", "circle"].includes(name);
-  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
-const colour = name => `var(--${name}, var(--other))`;
 const HUES = ["compute", "pull", "load", "exchange", "compile", "unpack", "pack", "build", "validate", "output"];
-const hues = names => Object.fromEntries(names.map((name, i) => [name, colour(HUES[i % HUES.length])]));
-const figures = (value, digits) => value.toLocaleString("en", { maximumSignificantDigits: digits });
-const count = value => value.toLocaleString("en");
+export const hues = names => Object.fromEntries(names.map((name, i) => [name, colour(HUES[i % HUES.length])]));
 
-function time(seconds) {
-  if (seconds === 0) return "0 s";
-  const [scale, unit] = seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
-  return `${figures(seconds * scale, 3)} ${unit}`;
-}
-
-function size(bytes) {
-  let unit = 0;
-  while (bytes >= 1024 && unit < 4) { bytes /= 1024;
-    unit += 1; }
-  return `${figures(bytes, 3)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
-}
-
-function hint(node, text) {
-  node.addEventListener("pointermove", event => {
-    const shown = typeof text === "function" ? text(event) : text;
-    tip.hidden = !shown;
-    tip.textContent = shown || "";
-    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
-    tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
-  });
-  node.addEventListener("pointerleave", () => { tip.hidden = true; });
-  return node;
-}
-
-function section(title, note, ...children) {
+export function section(title, note, ...children) {
   return make("section", {}, make("h2", {}, title), make("p", { class: "note" }, note), ...children);
 }
 
-function legend(names, of = null) {
-  return make("div", { class: "legend" }, ...names.map(name =>
-    make("span", {}, make("i", { style: `background:${of ? of[name] : colour(name)}` }), name)));
-}
-
 // stacked bars: edges of every thread block, by kernel; columns: kernel → edges, of equal length
-function profile(columns, group, most, of, width = 1040, high = 110) {
+export function profile(columns, group, most, of, width = 1040, high = 110) {
   const names = Object.keys(columns),
     n = columns[names[0]].length,
     left = 62,
@@ -87,55 +44,8 @@ function profile(columns, group, most, of, width = 1040, high = 110) {
   });
 }
 
-function short(value) {
-  const [scale, unit] = value >= 1e9 ? [1e9, "G"] : value >= 1e6 ? [1e6, "M"] : value >= 1e4 ? [1e3, "k"] : [1, ""];
-  return `${figures(value / scale, 3)}${unit}`;
-}
-
-function ticks(most) {
-  if (!(most > 0)) return [0];
-  const power = 10 ** Math.floor(Math.log10(most / 4));
-  const step = [1, 2, 5, 10].map(k => k * power).find(s => most / s <= 5);
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
-}
-
-// stacked bars: one a rank, by part
-function bars(columns, names, write, extra = [], width = 1040, of = null) {
-  const ranks = columns[names[0]].length,
-    height = ranks > 256 ? 2 : ranks > 64 ? 6 : ranks > 24 ? 12 : 18;
-  const every = Math.ceil(12 / height),
-    left = 62,
-    top = 20;
-  const totals = Array.from({ length: ranks }, (_, r) => names.reduce((sum, name) => sum + columns[name][r], 0));
-  const most = Math.max(...totals, ...extra.filter(Boolean), 1e-12),
-    x = value => left + (width - left - 90) * value / most;
-  const svg = make("svg", { viewBox: `0 0 ${width} ${top + ranks * height + 4}`, width, role: "img" });
-  for (const at of ticks(most).filter((_, i) => width > 600 || i % 2 === 0)) {
-    svg.append(make("line", { class: "rule", x1: x(at), x2: x(at), y1: top - 4, y2: top + ranks * height }),
-      make("text", { x: x(at), y: 11, "text-anchor": "middle" }, write(at)));
-  }
-  for (let r = 0; r < ranks; r += 1) {
-    const y = top + r * height;
-    let at = 0;
-    if (r % every === 0) svg.append(make("text", { x: left - 8, y: y + Math.min(height, 12) -
-      1, "text-anchor": "end" }, `rank ${r}`));
-    for (const name of names) {
-      const value = columns[name][r];
-      if (value <= 0) continue;
-      const bar = make("rect", { x: x(at), y, width: Math.max(x(at + value) - x(at), 0.3), height: Math.max(height -
-          (height > 4 ? 2 : 0), 1), fill: of ? of[name] : colour(name) });
-      svg.append(hint(bar, `rank ${r}\n${name} ${write(value)}\nall ${write(totals[r])}`));
-      at += value;
-    }
-    if (extra[r]) svg.append(make("line", { x1: x(extra[r]), x2: x(extra[r]), y1: y, y2: y + height - 2,
-      stroke: "var(--ink)", "stroke-width": 2 }));
-    if (height >= 12) svg.append(make("text", { x: x(at) + 5, y: y + 12 }, write(totals[r])));
-  }
-  return svg;
-}
-
 // heat map of a matrix, dark is large, log scale; hint(row, column): text at the pointer
-function map(rows, text, width = 0, write = null) {
+export function map(rows, text, width = 0, write = null) {
   const high = rows.length,
     wide = rows[0].length;
   const cell = width ? 0 : Math.max(3, Math.min(58, Math.floor(460 / Math.max(high, wide))));
@@ -172,12 +82,12 @@ function map(rows, text, width = 0, write = null) {
   });
 }
 
-function ranksOf(i, group, last) {
+export function ranksOf(i, group, last) {
   return group === 1 ? `rank ${i}` : `ranks ${i * group} to ${Math.min((i + 1) * group, last) - 1}`;
 }
 
 // time (bars) and frontier (line, log scale) of every round
-function rounds(series) {
+export function rounds(series) {
   const n = series.round.length,
     left = 62,
     right = 62,
@@ -192,7 +102,7 @@ function rounds(series) {
   const svg = make("svg", { viewBox: `0 0 ${width} ${top + high + 26}`, width, role: "img" });
   for (const at of ticks(most)) {
     svg.append(make("line", { class: "rule", x1: left, x2: width - right, y1: y(at), y2: y(at) }), make(
-    "text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, time(at)));
+    "text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, seconds(at)));
   }
   for (let power = 0; 10 ** power <= crowd; power += Math.ceil(Math.log10(crowd + 1) / 5) || 1)
     svg.append(make("text", { x: width - right + 6, y: level(10 ** power) + 4 },
@@ -217,17 +127,17 @@ function rounds(series) {
       i = Math.floor(((event.clientX - box.left) / box.width * width - left) / w);
     if (!(i >= 0 && i < n)) return "";
     const schedule = series.schedule && series.schedule[i] ? `, ${series.schedule[i]}` : "";
-    return `round ${count(series.round[i])}: ${series.direction[i]}${schedule}\n${time(series.seconds[i])}\n${count(series.vertices[i])} vertices, ${count(series.edges[i])} edges${series.lines ? `\n${series.lines[i]}` : ""}`;
+    return `round ${count(series.round[i])}: ${series.direction[i]}${schedule}\n${seconds(series.seconds[i])}\n${count(series.vertices[i])} vertices, ${count(series.edges[i])} edges${series.lines ? `\n${series.lines[i]}` : ""}`;
   });
 }
 
-function table(head, rows) {
+export function table(head, rows) {
   return make("table", {}, make("tr", {}, ...head.map(text => make("th", {}, text))),
     ...rows.map(row => make("tr", {}, ...row.map(text => make("td", {}, text)))));
 }
 
 // strong scaling: time against ranks, both on log scales, one line a group
-function scaling(rows) {
+export function scaling(rows) {
   const left = 70,
     width = 1040,
     top = 14,
@@ -245,7 +155,7 @@ function scaling(rows) {
   const svg = make("svg", { viewBox: `0 0 ${width} ${top + high + 34}`, width, role: "img" });
   for (let power = Math.ceil(low); power <= top2; power += Math.ceil((top2 - low) / 8))
     svg.append(make("line", { class: "rule", x1: left, x2: width - right, y1: y(2 ** power), y2: y(2 ** power) }),
-      make("text", { x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, time(2 ** power)));
+      make("text", { x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, seconds(2 ** power)));
   for (const p of new Set(rows.map(row => row.ranks))) svg.append(make("text", { x: x(p), y: top + high +
     16, "text-anchor": "middle" }, `${p}`));
   svg.append(make("text", { x: (left + width) / 2, y: top + high + 31, "text-anchor": "middle" }, "ranks"));
@@ -265,7 +175,7 @@ function scaling(rows) {
       fill: "none", stroke: hue, "stroke-width": 2 }));
     for (const row of line) svg.append(hint(make("circle", { cx: x(row.ranks), cy: y(row.seconds), r: 4.5,
         fill: hue }),
-      `${row.label}\n${row.ranks} ranks: ${time(row.seconds)}\nspeed-up ${figures(row.speedup, 3)}, efficiency ${figures(100 * row.efficiency, 3)} %`
+      `${row.label}\n${row.ranks} ranks: ${seconds(row.seconds)}\nspeed-up ${figure(row.speedup, 3)}, efficiency ${figure(100 * row.efficiency, 3)} %`
       ));
   }
   return svg;

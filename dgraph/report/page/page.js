@@ -1,10 +1,13 @@
-// the page: sections of one run, and the comparison of several
+// The page: sections of one run, and the comparison of several
+import { PARTS, bars, bytes, count, figure, legend, make, seconds } from "./drawing.js";
+import { hues, map, profile, ranksOf, rounds, scaling, section, table } from "./figures.js";
+
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("page");
 
 // unit of a column → text of a value; the columns come from the table dgraph/report/fields.py
-const WRITTEN = { "s": time, "B": size, "": count, ratio: value => figures(value, 3),
-  share: value => `${figures(100 * value, 3)} %` };
+const WRITTEN = { "s": seconds, "B": bytes, "": count, ratio: value => figure(value, 3),
+  share: value => `${figure(100 * value, 3)} %` };
 const cells = (columns, i) => columns.map(column => WRITTEN[column.unit](column.values[i]));
 
 function show(run) {
@@ -12,23 +15,23 @@ function show(run) {
     "span", {}, name));
   const sent = run.pairs.bytes.flat().reduce((a, b) => a + b, 0),
     ranks = run.walls.length;
-  const share = value => value === null ? "–" : `${figures(100 * value, 3)} %`;
+  const share = value => value === null ? "–" : `${figure(100 * value, 3)} %`;
   const nodes = [
     make("h1", {}, run.title), make("code", {}, `${run.command}  ·  ${run.created}`),
     ...run.verdict.map(text => make("p", { class: text.startsWith("try") ? "advice" : "verdict" }, text)),
     make("div", { class: "cards" },
       card(run.converged ? "converged" : "not converged", `${count(run.rounds)} rounds`, !run.converged),
-      card(time(run.rounds_time), "in rounds, slowest rank"), card(time(run.wall), "wall time"), card(count(ranks),
+      card(seconds(run.rounds_time), "in rounds, slowest rank"), card(seconds(run.wall), "wall time"), card(count(ranks),
         `rank${ranks > 1 ? "s" : ""} on ${new Set(run.hosts).size} host${new Set(run.hosts).size > 1 ? "s" : ""}`
         ),
-      card(run.imbalance === null ? "–" : figures(run.imbalance, 3), "imbalance: max/mean compute"),
+      card(run.imbalance === null ? "–" : figure(run.imbalance, 3), "imbalance: max/mean compute"),
       card(share(run.compute_share), "max compute ÷ time in rounds"),
-      card(size(sent), "bytes sent"), card(size(Math.max(...run.memory)), "peak memory, max rank")),
+      card(bytes(sent), "bytes sent"), card(bytes(Math.max(...run.memory)), "peak memory, max rank")),
     make("ul", { class: "facts" }, ...run.facts.map(text => make("li", text.startsWith("warning") ?
     { class: "warning" } : {}, text))),
     section("Rounds, by rank",
       "Time of each rank in rounds. Exchange is communication that nothing overlaps, idle the wait for the slowest rank of each round.",
-      legend(PARTS), bars(run.parts, PARTS, time)),
+      legend(PARTS), bars(run.parts, seconds)),
   ];
   if (run.series.round.length) {
     const shown = run.series.round.length < run.series.of ?
@@ -44,33 +47,33 @@ function show(run) {
     nodes.push(section("Compute, by rank and round",
       "Row: rank. Column: round. Dark is more, on a log scale. A dark row is a rank with too much work, a dark column a costly round.",
       map(m.microseconds, (i, j) =>
-        `${ranksOf(i, m.ranks, ranks)}, round ${count(m.first[j])}\ncompute ${time(m.microseconds[i][j] / 1e6)}`,
+        `${ranksOf(i, m.ranks, ranks)}, round ${count(m.first[j])}\ncompute ${seconds(m.microseconds[i][j] / 1e6)}`,
         1040)));
   }
   if (run.load) nodes.push(loads(run.load, ranks));
   if (run.kernels) nodes.push(section("GPU kernels, by rank",
     "Time between events before and after every launch, summed; the rest of compute is the host's.",
-    legend(Object.keys(run.kernels), hues(Object.keys(run.kernels))), bars(run.kernels, Object.keys(run.kernels),
-      time, [], 1040, hues(Object.keys(run.kernels)))));
+    legend(Object.keys(run.kernels), hues(Object.keys(run.kernels))), bars(run.kernels, seconds,
+      { of: hues(Object.keys(run.kernels)) })));
   const phases = Object.keys(run.phases);
   nodes.push(section("The whole run, by rank",
     "From the start to the report. Compile and init cover all programs; other is time in no phase.",
-    legend(phases), bars(run.phases, phases, time)));
+    legend(phases), bars(run.phases, seconds)));
   const pair = make("div", { class: "pair" });
   if (sent) {
     const p = run.pairs;
     pair.append(section("Bytes from rank to rank",
       "Row: sender. Column: receiver. Dark is more, on a log scale.",
       map(p.bytes, (i, j) =>
-        `${ranksOf(i, p.group, ranks)} to ${ranksOf(j, p.group, ranks)}\n${size(p.bytes[i][j])} in ${count(p.messages[i][j])} messages`,
-        0, value => value ? size(value) : "")));
+        `${ranksOf(i, p.group, ranks)} to ${ranksOf(j, p.group, ranks)}\n${bytes(p.bytes[i][j])} in ${count(p.messages[i][j])} messages`,
+        0, value => value ? bytes(value) : "")));
   }
   pair.append(section("Peak memory, by rank", run.planned.some(Boolean) ?
     "Peak of each process; the stroke is the plan." : "Peak of each process.",
-  bars({ memory: run.memory }, ["memory"], size, run.planned, 480)));
+  bars({ memory: run.memory }, bytes, { width: 480, marks: run.planned })));
   if (run.gpu) pair.append(section("GPU peak memory, by rank",
     "Peak of the arrays; the stroke is the plan made before the first allocation.",
-    bars({ memory: run.gpu.peak }, ["memory"], size, run.gpu.planned, 480)));
+    bars({ memory: run.gpu.peak }, bytes, { width: 480, marks: run.gpu.planned })));
   nodes.push(pair);
   nodes.push(section("Figures", "", table(["rank", "host", ...run.columns.map(column => column.name)],
     run.hosts.slice(0, 256).map((host, r) => [String(r), host, ...cells(run.columns, r)]))));
@@ -87,7 +90,7 @@ function loads(load, ranks) {
     of = hues(names);
   const whose = ranks > 1 ? ` Rank ${load.rank}, whose blocks are the most uneven.` : "";
   const rows = ["block", "warp", "thread"].map(unit => [unit, ...["min", "mean", "max", "deviation", "ratio"].map(
-    key => load[unit][key] === null ? "–" : figures(load[unit][key], 4))]);
+    key => load[unit][key] === null ? "–" : figure(load[unit][key], 4))]);
   return section("Load by thread block",
     `Edges that each thread block of the GPU visited, by kernel; dashed: their mean.${whose} The first rounds, the heaviest rounds, and all rounds.`,
     legend(names, of), ...load.profiles.flatMap(one => [make("p", { class: "note" }, one.title), profile(one.columns,

@@ -1,8 +1,9 @@
 """Self-contained HTML page of one run, or of several with their comparison.
 
-Main entry: :func:`write_page`. Python reduces reports to columns of numbers, which the page holds as JSON; the scripts
-``figures.js`` and ``page.js`` draw them. Neighbouring ranks and rounds are merged where there are many: the page of
-64 ranks over 1,000 rounds stays below 1 MB.
+Main entry: :func:`write_page`. Python reduces reports to columns of numbers, which the page holds as JSON; the modules
+``drawing.js``, ``figures.js`` and ``page.js`` draw them, and stand in the page as one. The service's page imports
+``drawing.js``, too. Neighbouring ranks and rounds are merged where there are many: the page of 64 ranks over 1,000
+rounds stays below 1 MB.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from html import escape
 from importlib.resources import files
 
 from dgraph.report.comparison import columns, compare
-from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, Field, read, shown_in, texts
+from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, ReportField, read, shown_in, texts
 from dgraph.report.report_file import replacing
 from dgraph.report.tables import facts, headline
 from dgraph.report.text_lines import printable
@@ -57,12 +58,16 @@ def page(reports: Sequence[dict]) -> str:
 
 
 def filled(title: str, data: dict, script: str) -> str:
-    """Return the HTML of a page whose ``script`` draws ``data`` with the functions of ``figures.js``."""
+    """Return the HTML of a page whose ``script`` draws ``data`` with what ``drawing.js`` and ``figures.js`` export.
+
+    All three become one module: a page that is opened from a file may not import others.
+    """
     here = files("dgraph.report.page")
+    modules = [(here / name).read_text(encoding="utf-8") for name in ("drawing.js", "figures.js")]
     parts = {
         "TITLE": escape(title),
         "STYLE": (here / "page.css").read_text(encoding="utf-8"),
-        "SCRIPT": (here / "figures.js").read_text(encoding="utf-8") + script,
+        "SCRIPT": re.sub(r"^(?:import .*\n|export )", "", "".join([*modules, script]), flags=re.MULTILINE),
         # escaped, so that text of the report cannot close the script element
         "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }
@@ -199,7 +204,7 @@ def _gpu(ranks: list[dict]) -> dict | None:
     return {key: [one.get(f"{key}_bytes", 0) for one in memories] for key in ("peak", "planned")}
 
 
-def _figure(field: Field, entry: dict):
+def _figure(field: ReportField, entry: dict):
     value = read(field, entry)
     return _short(value or 0.0) if field.unit == SECONDS else 0 if value is None and field.unit != TEXT else value
 

@@ -27,7 +27,7 @@ from dgraph.result.files.vertex_text import ROWS
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """This rank's rows of a file.
 
     Attributes:
@@ -51,7 +51,7 @@ class Rows:
         return [slice(start, start + ROWS) for start in range(0, len(next(iter(self.columns.values()))), ROWS)]
 
 
-def save_text(file: SharedFile, rows: Rows) -> None:
+def save_text(file: SharedFile, rows: FileRows) -> None:
     """Write LDBC Graphalytics' ``vertex value`` lines of the first column, or ``source target value`` lines."""
     if "vertex" not in rows.columns:
         every = rows.columns.items()
@@ -61,14 +61,14 @@ def save_text(file: SharedFile, rows: Rows) -> None:
     _write_text(file, rows, lambda part: vertex_text.lines(vertex[part], values[part], rows.infinity))
 
 
-def save_csv(file: SharedFile, rows: Rows) -> None:
+def save_csv(file: SharedFile, rows: FileRows) -> None:
     """Write every column as CSV below a line of column names; names are quoted if needed, missing values empty."""
     head = csv_text.header(rows.columns) if file.comm.rank == 0 else b""
     columns = rows.columns.items()
     _write_text(file, rows, lambda part: csv_text.rows({name: v[part] for name, v in columns}, rows.nullable), head)
 
 
-def _write_text(file: SharedFile, rows: Rows, text: Callable[[slice], bytes], head: bytes = b"") -> None:
+def _write_text(file: SharedFile, rows: FileRows, text: Callable[[slice], bytes], head: bytes = b"") -> None:
     """Write the text of all ranks in the order of ranks, each block of rows formatted by one thread; collective."""
     blocks = chain([head], in_order(text, rows.blocks(), rows.threads))
     if file.comm.size == 1:
@@ -80,17 +80,17 @@ def _write_text(file: SharedFile, rows: Rows, text: Callable[[slice], bytes], he
     file.write(file.comm.before(sum(map(len, pieces))), pieces)
 
 
-def save_parquet(file: SharedFile, rows: Rows) -> None:
+def save_parquet(file: SharedFile, rows: FileRows) -> None:
     """Write every column as a Parquet table; missing values are null."""
     save_table(file, ".parquet", rows.columns, rows.nullable)
 
 
-def save_arrow(file: SharedFile, rows: Rows) -> None:
+def save_arrow(file: SharedFile, rows: FileRows) -> None:
     """Write every column as an Arrow IPC file (Feather version 2); missing values are null."""
     save_table(file, ".arrow", rows.columns, rows.nullable)
 
 
-def save_npz(file: SharedFile, rows: Rows) -> None:
+def save_npz(file: SharedFile, rows: FileRows) -> None:
     """Write every column for ``np.load``; names as text of one width (dtype U)."""
     dtypes = {name: _file_dtype(values, file.comm) for name, values in rows.columns.items()}
     archive = npz.members(dtypes, rows.total)
@@ -165,7 +165,7 @@ def save(
     order = SampleSort(columns["vertex"], comm)
     sorted_ = {name: order.column(np.ascontiguousarray(values)) for name, values in columns.items() if name != "vertex"}
     named = dict(to_names({"vertex": order.vertex, **sorted_}))
-    rows = Rows(named, order.first, order.total, infinity, nullable, threads)
+    rows = FileRows(named, order.first, order.total, infinity, nullable, threads)
     _write(path, rows, comm)
 
 
@@ -183,7 +183,7 @@ def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads
     """
     _check_on_root(path, comm)
     mine = len(next(iter(columns.values())))
-    _write(path, Rows(columns, comm.before(mine), comm.total(mine), b"", (), threads), comm)
+    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", (), threads), comm)
 
 
 def _check_on_root(path: str | os.PathLike, comm: Comm) -> None:
@@ -192,7 +192,7 @@ def _check_on_root(path: str | os.PathLike, comm: Comm) -> None:
             check(path)
 
 
-def _write(path: str | os.PathLike, rows: Rows, comm: Comm) -> None:
+def _write(path: str | os.PathLike, rows: FileRows, comm: Comm) -> None:
     path = Path(path)
     with shared_file(path, comm) as file:
         WRITERS[path.suffix](file, rows)

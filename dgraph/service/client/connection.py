@@ -13,7 +13,7 @@ from dgraph.errors import UsageError
 from dgraph.service.client.http_link import ARROW, CSV, Link, place
 from dgraph.service.client.problems import class_of
 from dgraph.service.client.remote_graph import RemoteGraph
-from dgraph.service.client.remote_job import Job
+from dgraph.service.client.remote_job import RemoteJob
 
 TOKEN = "DGRAPH_TOKEN"
 """Environment variable with the token, where none is passed."""
@@ -110,7 +110,7 @@ class Service:
         graph = RemoteGraph(self._link, record)
         return self._ready(graph) if wait else graph
 
-    def jobs(self, state: str | None = None, graph: str | None = None) -> Iterator[Job]:
+    def jobs(self, state: str | None = None, graph: str | None = None) -> Iterator[RemoteJob]:
         """Yield jobs, the newest first.
 
         Args:
@@ -121,14 +121,14 @@ class Service:
         while True:
             page = self._link.call("GET", "/v1/jobs", state=state, graph=graph, cursor=cursor)
             for record in page["jobs"]:
-                yield Job(self._link, record)
+                yield RemoteJob(self._link, record)
             cursor = page.get("cursor")
             if not cursor:
                 return
 
-    def job(self, id: str) -> Job:
+    def job(self, id: str) -> RemoteJob:
         """Return a job by its id."""
-        return Job(self._link, self._link.call("GET", place("jobs", id)))
+        return RemoteJob(self._link, self._link.call("GET", place("jobs", id)))
 
     def algorithms(self) -> list[dict[str, Any]]:
         """Return the service's algorithms: JSON Schema of parameters, and result columns."""

@@ -13,7 +13,7 @@ import numpy as np
 from dgraph._support.callers import users_frame
 from dgraph.errors import ConvergenceWarning, OutputError, UsageError
 from dgraph.service.client.http_link import Link, place
-from dgraph.service.client.remote_job import Job
+from dgraph.service.client.remote_job import RemoteJob
 
 if TYPE_CHECKING:
     from dgraph.service.client.remote_result import RemoteResult
@@ -119,7 +119,7 @@ class RemoteGraph:
         options: Any = None,
         wait: float | None = None,
         **parameters: Any,
-    ) -> Job:
+    ) -> RemoteJob:
         """Submit a run and return its job, at once or after ``wait`` seconds.
 
         Args:
@@ -151,7 +151,9 @@ class RemoteGraph:
         }  # fmt: skip
         return self.post(algorithm, parameters, wait=wait, mode=mode, **settings)
 
-    def post(self, algorithm: str, parameters: Mapping[str, Any], wait: float | None = None, **settings: Any) -> Job:
+    def post(
+        self, algorithm: str, parameters: Mapping[str, Any], wait: float | None = None, **settings: Any
+    ) -> RemoteJob:
         """Submit a run as :meth:`submit` does, with the algorithm's parameters apart from the job's settings."""
         if not isinstance(algorithm, str):
             raise UsageError(
@@ -160,7 +162,7 @@ class RemoteGraph:
             )
         body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "version": self.version}
         body |= {key: value for key, value in settings.items() if value is not None}
-        return Job(self._link, self._link.call("POST", "/v1/jobs", body, wait=wait, top=1), body)
+        return RemoteJob(self._link, self._link.call("POST", "/v1/jobs", body, wait=wait, top=1), body)
 
     def run(self, algorithm: str, **settings: Any) -> RemoteResult:
         """Run an algorithm and return its result; keywords as of :meth:`submit`. A KeyboardInterrupt cancels the job.

@@ -1,4 +1,4 @@
-"""``Job``: a run that a service has accepted."""
+"""``RemoteJob``: a run that a service has accepted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLL_S = 1.0
 """Longest pause between two looks at a job, where its events cannot be followed."""
 
 
-class Job:
+class RemoteJob:
     """A job of a service.
 
     Attributes:
@@ -38,7 +38,7 @@ class Job:
         """State when it was last received: queued, running, done, failed or cancelled."""
         return self.record["state"]
 
-    def refresh(self) -> Job:
+    def refresh(self) -> RemoteJob:
         """Ask the service for the record, and return the job."""
         self.record = self._link.call("GET", f"/v1/jobs/{self.id}")
         return self
@@ -86,7 +86,7 @@ class Job:
                     raise
         return False
 
-    def wait(self, seen: Callable[[dict[str, Any]], None] | None = None) -> Job:
+    def wait(self, seen: Callable[[dict[str, Any]], None] | None = None) -> RemoteJob:
         """Wait for the job's end; a ``KeyboardInterrupt`` cancels the job.
 
         Args:

@@ -38,12 +38,13 @@ class FetchedColumns(Columns):
         return dict.__getitem__(self, name)
 
 
-class Rows:
+class RemoteRows:
     """Rows of a job's result at the service, and the columns of them that were fetched.
 
     Args:
         link: the service.
-        job: the :class:`~dgraph.service.client.remote_job.Job`; a patient client runs it again where its rows are gone.
+        job: the :class:`~dgraph.service.client.remote_job.RemoteJob`; a patient client runs it again where its rows are
+            gone.
         vertices: names of the columns that hold vertices.
     """
 
@@ -113,11 +114,11 @@ class RemoteResult(Result):
     and once; after that no request is made.
 
     Attributes:
-        job: the :class:`~dgraph.service.client.remote_job.Job`.
+        job: the :class:`~dgraph.service.client.remote_job.RemoteJob`.
     """
 
     job: Any
-    _rows: Rows
+    _rows: RemoteRows
 
     def __init__(self, job: Any, link: Link):
         record = job.record
@@ -127,7 +128,7 @@ class RemoteResult(Result):
         vars(self).update(
             algorithm=record["algorithm"], comm=Threads(), summary=record.get("summary") or {},
             converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("rounds") or 0,
-            job=job, _rows=Rows(link, job, vertices),
+            job=job, _rows=RemoteRows(link, job, vertices),
         )  # fmt: skip
 
     @cached_property
@@ -194,7 +195,7 @@ class RemoteNames(NamedColumns):
         words: names of the columns that hold names of vertices.
     """
 
-    def __init__(self, rows: Rows, words: Sequence[str]):
+    def __init__(self, rows: RemoteRows, words: Sequence[str]):
         columns = list(rows.types)
         fetched = {name: partial(_fetched, rows, name) for name in columns}
         texts = FetchedColumns({name: fetched[name] for name in words})
@@ -219,7 +220,7 @@ class RemoteNames(NamedColumns):
         return np.where(words == b"", -1, np.searchsorted(names, words))
 
 
-def _fetched(rows: Rows, name: str) -> np.ndarray:
+def _fetched(rows: RemoteRows, name: str) -> np.ndarray:
     return rows.numpy(name, rows.fetch([name])[name])
 
 

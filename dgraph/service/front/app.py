@@ -19,10 +19,13 @@ from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.mcp_endpoint import McpEndpoint
 from dgraph.service.front.routes import routes_graphs, routes_jobs, routes_results, routes_service
 from dgraph.service.front.routes.direct_submit import DirectSubmit
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 
 PAGE = Path(__file__).parents[1] / "page"
 """Folder of the page's files."""
+
+DRAWING = PAGE.parents[1] / "report/page/drawing.js"
+"""The module by which both this page and the page of a report draw."""
 
 ABOUT = """Graphs stay loaded on the ranks; jobs run algorithms on them.
 
@@ -43,7 +46,7 @@ class _Application(FastAPI):
         await super().__call__(scope, receive, send)
 
 
-def make_app(service: Service) -> FastAPI:
+def make_app(service: ServiceParts) -> FastAPI:
     """Return the application of a service."""
     app = _Application(
         title="dgraph", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None
@@ -84,6 +87,7 @@ def _add_page(app: FastAPI) -> None:
         if path.suffix in (".html", ".css", ".js", ".svg", ".json", ".png", ".ico"):
             name = path.relative_to(PAGE).as_posix()
             _add_file(app, "/" if name == "index.html" else f"/{name}", path)
+    _add_file(app, f"/{DRAWING.name}", DRAWING)
 
 
 def _add_file(app: FastAPI, route: str, path: Path) -> None:

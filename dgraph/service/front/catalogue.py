@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dgraph.service.front.graph_entries import Entries, Graph, Version
+from dgraph.service.front.graph_entries import Entries, GraphEntry, VersionEntry
 from dgraph.service.front.history import History
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.rank_calls import RankCalls
@@ -65,7 +65,7 @@ class Catalogue(Entries):
         op: str,
         fields: dict[str, Any],
         idle_s: float | None = None,
-    ) -> Graph:
+    ) -> GraphEntry:
         """Begin the load of a new graph; it ends after ``idle_s`` seconds without use, if that is not None.
 
         Raises:
@@ -74,7 +74,7 @@ class Catalogue(Entries):
         old = self.graphs.get(name)
         if old is not None and old.state != "failed":
             raise Problem(409, f"got the name {name!r}, which a graph of the catalogue has; delete it or give another")
-        graph = Graph(name, source, options, newest=old.newest if old else 0, idle_s=idle_s)
+        graph = GraphEntry(name, source, options, newest=old.newest if old else 0, idle_s=idle_s)
         self.graphs[name] = graph
         try:
             await self._begin(graph, graph.begin(op, fields))
@@ -87,7 +87,7 @@ class Catalogue(Entries):
             raise
         return graph
 
-    async def replace(self, graph: Graph, source: str, options: dict[str, Any], fields: dict[str, Any]) -> None:
+    async def replace(self, graph: GraphEntry, source: str, options: dict[str, Any], fields: dict[str, Any]) -> None:
         """Begin the load of a new version of a graph, from new data.
 
         Raises:
@@ -101,7 +101,7 @@ class Catalogue(Entries):
             graph.source, graph.options = before
             raise
 
-    async def change(self, graph: Graph, fields: dict[str, Any]) -> tuple[Version, asyncio.Task]:
+    async def change(self, graph: GraphEntry, fields: dict[str, Any]) -> tuple[VersionEntry, asyncio.Task]:
         """Begin a version that differs from the newest by a batch of edges; return it and the task that makes it.
 
         Raises:
@@ -110,7 +110,7 @@ class Catalogue(Entries):
         version = graph.begin("change", fields)
         return version, await self._begin(graph, version)
 
-    async def pin(self, graph: Graph, pinned: bool) -> None:
+    async def pin(self, graph: GraphEntry, pinned: bool) -> None:
         """Pin a graph, or unpin it.
 
         Raises:
@@ -122,7 +122,7 @@ class Catalogue(Entries):
             self._note(graph)
             raise self.history.refusal()
 
-    async def take_back(self, graph: Graph, version: Version) -> None:
+    async def take_back(self, graph: GraphEntry, version: VersionEntry) -> None:
         """Forget a version that failed, once its error was reported; its number is free unless a later one exists."""
         graph.versions.pop(version.number, None)
         if graph.newest == version.number:
@@ -131,16 +131,16 @@ class Catalogue(Entries):
             graph.error = None
         await self._keep(graph)
 
-    def _note(self, graph: Graph) -> None:
+    def _note(self, graph: GraphEntry) -> None:
         if not graph.dropped:  # another may have its name
             self.history.note_graph(graph.name, graph.document())
 
-    async def _keep(self, graph: Graph) -> bool:
+    async def _keep(self, graph: GraphEntry) -> bool:
         """Write a graph to the history; return False if the disk refused it, which is then tried again."""
         self._note(graph)
         return await self.history.flush()
 
-    async def _begin(self, graph: Graph, version: Version) -> asyncio.Task:
+    async def _begin(self, graph: GraphEntry, version: VersionEntry) -> asyncio.Task:
         """Write a new version to the history, and begin to make it; return the task.
 
         Raises:
@@ -152,7 +152,7 @@ class Catalogue(Entries):
         await self.take_back(graph, version)
         raise self.history.refusal()
 
-    def _start(self, graph: Graph, version: Version) -> asyncio.Task:
+    def _start(self, graph: GraphEntry, version: VersionEntry) -> asyncio.Task:
         return self._task(self._make(graph, version))
 
     def _task(self, work: Any) -> asyncio.Task:
@@ -161,12 +161,12 @@ class Catalogue(Entries):
         task.add_done_callback(self.tasks.discard)
         return task
 
-    async def _make(self, graph: Graph, version: Version) -> None:
+    async def _make(self, graph: GraphEntry, version: VersionEntry) -> None:
         """Load or change a version; versions of one graph are made in order."""
         async with self.changing.setdefault(graph.id, asyncio.Lock()), self.ranks.turn:
             await self._ask(graph, version)
 
-    async def _ask(self, graph: Graph, version: Version) -> None:
+    async def _ask(self, graph: GraphEntry, version: VersionEntry) -> None:
         """Make the ranks load, change or open a version, and note the outcome; every attempt has one."""
         try:
             await self._asked(graph, version)
@@ -177,7 +177,7 @@ class Catalogue(Entries):
             fault("a graph failed by a fault of the front", graph=graph.name, version=version.number)
             self._failed(graph, version, "InternalError", f"a fault of the front: {type(error).__name__}; see the log")
 
-    async def _asked(self, graph: Graph, version: Version) -> None:
+    async def _asked(self, graph: GraphEntry, version: VersionEntry) -> None:
         if graph.dropped or version.state != "loading":
             return
         store = self.settings.store(graph.name, version.number)
@@ -225,7 +225,7 @@ class Catalogue(Entries):
             self._note(graph)
         self.ready(graph.name)
 
-    def _failed(self, graph: Graph, version: Version, kind: str, message: str) -> None:
+    def _failed(self, graph: GraphEntry, version: VersionEntry, kind: str, message: str) -> None:
         version.state = "failed"
         graph.error = version.error = {"kind": kind, "message": message}
         _forget_data(version)
@@ -234,7 +234,7 @@ class Catalogue(Entries):
             self._note(graph)
             self.ready(graph.name)
 
-    def _drop_old(self, graph: Graph) -> bool:
+    def _drop_old(self, graph: GraphEntry) -> bool:
         """Drop versions that are neither among the newest nor named by a job; return True if there were some."""
         stored = [version for version in graph.versions.values() if version.stored]
         old = [version for version in stored[:-VERSIONS] if not version.jobs]
@@ -259,7 +259,7 @@ class Catalogue(Entries):
         self.ranks.send("drop", **fields)
         await in_thread(remove, set_aside(graphs / name if number is None else graphs / name / str(number), graphs))
 
-    def _forget_graph(self, graph: Graph) -> None:
+    def _forget_graph(self, graph: GraphEntry) -> None:
         """Take a graph out of the catalogue; its queued jobs fail."""
         graph.dropped = True
         del self.graphs[graph.name]
@@ -270,7 +270,7 @@ class Catalogue(Entries):
         self.history.note_graph(graph.name, None)
         self.ready(graph.name)
 
-    async def drop(self, graph: Graph) -> None:
+    async def drop(self, graph: GraphEntry) -> None:
         """Delete a graph, its stores and its results.
 
         Raises:
@@ -304,7 +304,7 @@ class Catalogue(Entries):
         """Read the catalogue of the last run of the service; graphs open when the ranks come up."""
         for document in await self.history.graphs():
             try:
-                graph = Graph.of(document)
+                graph = GraphEntry.of(document)
             except (KeyError, TypeError, AttributeError):
                 fault("a graph of the history is damaged, and is left out", document=str(document)[:200])
                 continue
@@ -341,7 +341,7 @@ class Catalogue(Entries):
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-def _forget_data(version: Version) -> None:
+def _forget_data(version: VersionEntry) -> None:
     """Delete the data that the front received for a version."""
     if path := version.fields.get("path"):
         Path(path).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""``Graph`` and ``Version``: entries of the catalogue; ``Entries`` finds them, by name or for a job."""
+"""``GraphEntry`` and ``VersionEntry``: entries of the catalogue; ``Entries`` finds them, by name or for a job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def new_id() -> str:
 
 
 @dataclass
-class Version:
+class VersionEntry:
     """Version of a graph.
 
     Attributes:
@@ -56,7 +56,7 @@ class Version:
 
 
 @dataclass
-class Graph:
+class GraphEntry:
     """Graph of the catalogue.
 
     Attributes:
@@ -79,7 +79,7 @@ class Graph:
     name: str
     source: str
     options: dict[str, Any]
-    versions: dict[int, Version] = field(default_factory=dict)
+    versions: dict[int, VersionEntry] = field(default_factory=dict)
     newest: int = 0
     pinned: bool = False
     created: float = field(default_factory=time.time)
@@ -92,7 +92,7 @@ class Graph:
     jobs: int = 0
 
     @property
-    def current(self) -> Version | None:
+    def current(self) -> VersionEntry | None:
         """Newest version that is ready, or will be once it is open again; None before the first load ends."""
         done = [version for version in self.versions.values() if version.stored]
         return done[-1] if done else None
@@ -109,13 +109,13 @@ class Graph:
             self.used = time.time()
         return self.idle_s is not None and not self.pinned and time.time() - self.used > self.idle_s
 
-    def begin(self, op: str, fields: dict[str, Any]) -> Version:
+    def begin(self, op: str, fields: dict[str, Any]) -> VersionEntry:
         """Add the next version."""
         self.newest += 1
-        version = self.versions[self.newest] = Version(self.newest, op, fields)
+        version = self.versions[self.newest] = VersionEntry(self.newest, op, fields)
         return version
 
-    def record(self, version: Version | None = None) -> dict[str, Any]:
+    def record(self, version: VersionEntry | None = None) -> dict[str, Any]:
         """Return the public record, with the figures of a version, by default of the newest that is stored."""
         current = version or self.current
         return {
@@ -141,9 +141,9 @@ class Graph:
         return {**{name: getattr(self, name) for name in names}, "versions": kept}
 
     @classmethod
-    def of(cls, document: dict[str, Any]) -> Graph:
+    def of(cls, document: dict[str, Any]) -> GraphEntry:
         """Return the graph of a document; versions that were ready are loading until they are open again."""
-        versions = [Version(**{"id": str(record["number"]), **record}) for record in document.pop("versions")]
+        versions = [VersionEntry(**{"id": str(record["number"]), **record}) for record in document.pop("versions")]
         document.setdefault("id", f"created {document['created']}")  # of a service without ids: the same at each start
         for version in versions:
             version.state = "failed" if version.state == "failed" else "loading"
@@ -154,9 +154,9 @@ class Entries:
     """Graphs by name. A name, or the number of a version, may be used again; an id is not."""
 
     def __init__(self) -> None:
-        self.graphs: dict[str, Graph] = {}
+        self.graphs: dict[str, GraphEntry] = {}
 
-    def graph(self, name: str) -> Graph:
+    def graph(self, name: str) -> GraphEntry:
         """Return a graph.
 
         Raises:
@@ -169,7 +169,7 @@ class Entries:
         graph.used = time.time()
         return graph
 
-    def version(self, graph: Graph, number: int | None) -> Version | None:
+    def version(self, graph: GraphEntry, number: int | None) -> VersionEntry | None:
         """Return a version, or the newest; None while the first load is under way.
 
         Raises:
@@ -186,7 +186,7 @@ class Entries:
             raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
         return graph.current
 
-    def settled(self, graph: Graph, number: int | None) -> Version | None:
+    def settled(self, graph: GraphEntry, number: int | None) -> VersionEntry | None:
         """Return the version on which a job that names ``number`` would run; None if a newer one is in the making.
 
         Raises:
@@ -196,7 +196,7 @@ class Entries:
         newer = number is None and any(other.state == "loading" for other in graph.versions.values())
         return None if newer else match
 
-    def of_job(self, job: Job) -> Version | None:
+    def of_job(self, job: Job) -> VersionEntry | None:
         """Return the version of a job, by default the newest; None while the first load is under way.
 
         Raises:
@@ -210,7 +210,7 @@ class Entries:
             raise _deleted(f"version {job.version} of {job.graph}")
         return version
 
-    def same(self, graph: Graph | None, name: str) -> Graph:
+    def same(self, graph: GraphEntry | None, name: str) -> GraphEntry:
         """Return the graph of a name if it is ``graph``, which had the name when a request came.
 
         Raises:

@@ -27,7 +27,7 @@ from dgraph.service.front import service_log
 from dgraph.service.front.app import make_app
 from dgraph.service.front.limits.http_protocol import LimitedProtocol, Strangers
 from dgraph.service.front.security import Guard
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings, take_state
 
@@ -158,7 +158,7 @@ async def _serve(settings: Settings, ranks: Any, at_last: Callable[[Any, list[Pa
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
-    service = Service(settings, ranks)
+    service = ServiceParts(settings, ranks)
     listeners = [unix_listener(settings)]
     own = _file_of(settings.unix_socket)
     app = make_app(service)

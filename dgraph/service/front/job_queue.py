@@ -16,7 +16,7 @@ from typing import Any
 
 from dgraph.algorithms.many_sources.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
-from dgraph.service.front.graph_entries import Graph, Version
+from dgraph.service.front.graph_entries import GraphEntry, VersionEntry
 from dgraph.service.front.history import History
 from dgraph.service.front.job import ENDED, Job
 from dgraph.service.front.memory_guard import MemoryGuard
@@ -268,7 +268,7 @@ class JobQueue:
             self._end(job, "failed", refusal)
         return job.state == "queued"
 
-    def _chosen(self, job: Job) -> Version | None:
+    def _chosen(self, job: Job) -> VersionEntry | None:
         """Return the version of a job; None if it waits for that, or has failed because that failed or was deleted."""
         try:
             version = self.catalogue.of_job(job)
@@ -357,16 +357,16 @@ class JobQueue:
             self.queued -= 1
             job.owner.queued -= 1
 
-    def _used(self, job: Job) -> list[Graph | Version]:
+    def _used(self, job: Job) -> list[GraphEntry | VersionEntry]:
         """Return the graph and the version of a job, which count it."""
         return [entry for entry in (self._graph(job), self._version(job)) if entry is not None]
 
-    def _graph(self, job: Job) -> Graph | None:
+    def _graph(self, job: Job) -> GraphEntry | None:
         """Return the graph of a job; None if it was deleted."""
         graph = self.catalogue.graphs.get(job.graph)
         return graph if graph is not None and graph.id == job.graph_id else None
 
-    def _version(self, job: Job) -> Version | None:
+    def _version(self, job: Job) -> VersionEntry | None:
         """Return the version that was chosen for a job; None if there is none (any more)."""
         graph = self._graph(job)
         if graph is None or job.version is None:

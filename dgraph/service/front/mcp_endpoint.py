@@ -21,7 +21,7 @@ from dgraph.service.client.http_link import JSON, Link
 from dgraph.service.client.problems import error_of
 from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.security import Principal, forbidden
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 from dgraph.service.front.worker_threads import in_thread
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class InnerLink(Link):
         service: its service.
     """
 
-    def __init__(self, app: ASGIApp, service: Service):
+    def __init__(self, app: ASGIApp, service: ServiceParts):
         super().__init__(f"unix:{service.settings.unix_socket}", None, TIMEOUT_S)
         self._app, self._service = app, service
         self._loop = asyncio.get_running_loop()
@@ -99,7 +99,7 @@ class McpEndpoint:
         service: its service.
     """
 
-    def __init__(self, app: ASGIApp, service: Service):
+    def __init__(self, app: ASGIApp, service: ServiceParts):
         self._app, self._service = app, service
         self._starting: asyncio.Future[StreamableHTTPSessionManager] | None = None
 

@@ -10,14 +10,14 @@ from dgraph.service.front.job import ENDED, Job
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.result_encodings import Lookup, Selection
 from dgraph.service.front.result_store import Stored
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 from dgraph.service.front.worker_threads import in_thread
 
 ROWS_WITH_ANSWER = 10_000
 """Rows that the answer of a job without ``top`` has at most; ``/result`` gives all."""
 
 
-async def result_of(service: Service, job: Job) -> dict[str, Any]:
+async def result_of(service: ServiceParts, job: Job) -> dict[str, Any]:
     """Return the result that is sent with the answer of a job."""
     stored: Stored = job.result
     if job.mode != "stream":
@@ -35,7 +35,7 @@ async def result_of(service: Service, job: Job) -> dict[str, Any]:
     return {"columns": columns, "rows": stored.rows, "summary": stored.summary}
 
 
-async def find(service: Service, id: str, record: dict[str, Any]) -> Stored:
+async def find(service: ServiceParts, id: str, record: dict[str, Any]) -> Stored:
     """Return the result of a job.
 
     Raises:
@@ -54,7 +54,7 @@ async def find(service: Service, id: str, record: dict[str, Any]) -> Stored:
     return stored
 
 
-async def spooled(service: Service, stored: Stored) -> Any:
+async def spooled(service: ServiceParts, stored: Stored) -> Any:
     """Return the file of a result; the ranks write it if they still hold the rows.
 
     Raises:
@@ -69,11 +69,11 @@ async def spooled(service: Service, stored: Stored) -> Any:
     return stored.path
 
 
-def _gone(service: Service, job: str) -> Problem:
+def _gone(service: ServiceParts, job: str) -> Problem:
     return Problem(410, f"{service.results.why_gone(job)}; submit the job again", "Evicted")
 
 
-async def _spool(service: Service, stored: Stored) -> None:
+async def _spool(service: ServiceParts, stored: Stored) -> None:
     path = service.results.path(stored.job)
     try:
         await _held(service, stored, "rows", job=stored.job, spool=str(path), columns=None, offset=0, limit=None)
@@ -82,7 +82,7 @@ async def _spool(service: Service, stored: Stored) -> None:
         stored.spooling = None
 
 
-async def _held(service: Service, stored: Stored, op: str, **fields: Any) -> dict[str, Any]:
+async def _held(service: ServiceParts, stored: Stored, op: str, **fields: Any) -> dict[str, Any]:
     """Ask the ranks for rows of a held result.
 
     Raises:
@@ -97,7 +97,7 @@ async def _held(service: Service, stored: Stored, op: str, **fields: Any) -> dic
         raise _gone(service, stored.job) from None
 
 
-async def lookup(service: Service, stored: Stored, vertices: list[int | str]) -> dict[str, list]:
+async def lookup(service: ServiceParts, stored: Stored, vertices: list[int | str]) -> dict[str, list]:
     """Return the rows of some vertices."""
     if stored.path is None:
         reply = await _held(service, stored, "lookup", job=stored.job, vertices=vertices)

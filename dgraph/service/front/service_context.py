@@ -1,4 +1,4 @@
-"""``Service``: the parts of one front, which the routes share."""
+"""``ServiceParts``: the parts of one front, which the routes share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dgraph.service.front.service_log import log
 from dgraph.service.front.settings import Settings
 
 
-class Service:
+class ServiceParts:
     """All parts, made together.
 
     Args:
@@ -108,7 +108,7 @@ class Service:
         await self.history.close()
 
 
-def service_of(request: Request) -> Service:
+def service_of(request: Request) -> ServiceParts:
     """Return the service of a request."""
     return request.app.state.service
 

@@ -19,7 +19,7 @@ from dgraph._support.version import __version__
 from dgraph.errors import DgraphError, UsageError
 from dgraph.service.client.connection import Service
 from dgraph.service.client.remote_graph import RemoteGraph
-from dgraph.service.client.remote_job import Job
+from dgraph.service.client.remote_job import RemoteJob
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,7 +128,7 @@ def _figures(graph: RemoteGraph) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _answer(job: Job, rows: int) -> dict[str, Any]:
+def _answer(job: RemoteJob, rows: int) -> dict[str, Any]:
     record = job.record
     return {
         "job": job.id, "summary": record["summary"], "rounds": record["rounds"], "seconds": record["seconds"],
@@ -137,6 +137,6 @@ def _answer(job: Job, rows: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _top(job: Job, rows: int, column: str | None) -> dict[str, list]:
+def _top(job: RemoteJob, rows: int, column: str | None) -> dict[str, list]:
     columns = job.result().top(rows, column)
     return {name: values.tolist() for name, values in columns.items()}

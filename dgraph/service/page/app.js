@@ -1,6 +1,7 @@
 // The page: polls graphs, jobs and health, follows the chosen job's events, and draws what changed.
 import { call, follow } from "./api.js";
-import { PARTS, ago, bars, breakdown, bytes, count, figure, legend, make, named, rounds, seconds, table } from "./figures.js";
+import { PARTS, bars, bytes, count, figure, legend, make, seconds } from "./drawing.js";
+import { ago, breakdown, named, rounds, table } from "./figures.js";
 import { fill, read } from "./form.js";
 import { every, notice } from "./polls.js";
 import { themed } from "./theme.js";
@@ -21,6 +22,9 @@ function draw(id, shown, nodes) {
   drawn[id] = key;
   if (kept) at(id).querySelector(`[data-key="${CSS.escape(kept)}"]`)?.focus();
 }
+
+// The width of a figure in a part of the page
+const width = id => Math.max(at(id).clientWidth, 240);
 
 const pill = name => make("span", { class: `pill ${name}` }, name);
 const empty = text => make("p", { class: "empty" }, text);
@@ -68,7 +72,7 @@ function graph(each, most) {
       make("button", { type: "button", class: "quiet", "data-key": `pin-${each.name}`, onclick: () => change("PATCH", each.name, { pinned: !each.pinned }) }, each.pinned ? "Unpin" : "Pin"),
       make("button", { type: "button", class: "quiet", "data-key": `drop-${each.name}`, disabled: each.pinned, "aria-label": `Remove ${each.name}`, onclick: event => confirmed(event.target, () => change("DELETE", each.name)) }, "Remove")),
     make("p", { class: each.state === "failed" ? "bad" : "note" }, named(words)),
-    held.length > 1 ? bars({ memory: held }, bytes, most) : null);
+    held.length > 1 ? bars({ memory: held }, bytes, { width: width("graphs-body"), full: most }) : null);
 }
 
 // Asks once more before something is removed.
@@ -207,7 +211,7 @@ function roundsFigure() {
   const kept = state.report?.rounds?.kept;
   const points = kept?.length ? kept.map(row => ({ round: row.round, active: row.frontier_vertices })) : state.points;
   if (points.length < 2) return [];
-  return [make("h3", {}, "Active vertices by round"), rounds(thinned(points), Math.max(at("job-body").clientWidth, 240))];
+  return [make("h3", {}, "Active vertices by round"), rounds(thinned(points), width("job-body"))];
 }
 
 function thinned(points) {
@@ -219,8 +223,8 @@ function rankFigures() {
   const found = state.report && breakdown(state.report);
   if (!found) return [];
   const out = [];
-  if (found.parts) out.push(make("h3", {}, "Time in rounds, by rank"), legend(PARTS.filter(name => name in found.parts)), bars(found.parts, seconds));
-  if (found.whole) out.push(make("h3", {}, "Whole run, by rank"), legend(Object.keys(found.whole)), bars(found.whole, seconds));
+  if (found.parts) out.push(make("h3", {}, "Time in rounds, by rank"), legend(PARTS.filter(name => name in found.parts)), bars(found.parts, seconds, { width: width("job-body") }));
+  if (found.whole) out.push(make("h3", {}, "Whole run, by rank"), legend(Object.keys(found.whole)), bars(found.whole, seconds, { width: width("job-body") }));
   return out;
 }
 
@@ -239,8 +243,8 @@ async function memory() {
   const shown = found.map(rank => [rank.host_used >> 20, rank.device_used >> 20]);
   draw("memory-body", shown, () => {
     const gpu = found.some(rank => rank.device_total);
-    const parts = [make("p", { class: "note" }, "Process memory of each rank."), bars({ memory: found.map(rank => rank.host_used || 0) }, bytes)];
-    if (gpu) parts.push(make("p", { class: "note" }, "GPU memory in use; grey is free."), bars({ memory: found.map(rank => rank.device_used || 0), idle: found.map(rank => Math.max((rank.device_total || 0) - (rank.device_used || 0), 0)) }, bytes));
+    const parts = [make("p", { class: "note" }, "Process memory of each rank."), bars({ memory: found.map(rank => rank.host_used || 0) }, bytes, { width: width("memory-body") })];
+    if (gpu) parts.push(make("p", { class: "note" }, "GPU memory in use; grey is free."), bars({ memory: found.map(rank => rank.device_used || 0), idle: found.map(rank => Math.max((rank.device_total || 0) - (rank.device_used || 0), 0)) }, bytes, { width: width("memory-body") }));
     return parts;
   });
 }

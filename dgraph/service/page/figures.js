@@ -1,43 +1,10 @@
-// Elements, numbers as text, and the figures of a job: rounds, and time by rank and phase with the report's colours.
-export const PARTS = ["compute", "pack", "exchange", "unpack", "idle"];
-const PHASES = ["load", "partition", "build", "prepare", "compile", "init", ...PARTS, "checkpoint", "validate", "output"];
-const SVG = new Set(["svg", "g", "rect", "line", "path", "text", "circle", "title"]);
+// Figures of a job: rounds, and time by rank and phase; a table, names, times of day.
+import { PARTS, count, make, short } from "./drawing.js";
 
-// Creates an element; text is never parsed as markup.
-export function make(name, attributes = {}, ...children) {
-  const node = SVG.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (value !== false && value !== undefined && value !== null) node.setAttribute(key, value === true ? "" : value);
-  }
-  node.append(...children.filter(child => child !== null && child !== undefined));
-  return node;
-}
+const PHASES = ["load", "partition", "build", "prepare", "compile", "init", ...PARTS, "checkpoint", "validate", "output"];
 
 // A text from outside, isolated: letters that turn the direction of text do not turn what stands beside it.
 export const named = text => make("bdi", {}, text);
-
-export const count = value => value === null || value === undefined ? "–" : value.toLocaleString("en");
-export const figure = (value, digits = 3) => value.toLocaleString("en", { maximumSignificantDigits: digits });
-
-function compact(value) {
-  const [scale, unit] = value >= 1e9 ? [1e9, "G"] : value >= 1e6 ? [1e6, "M"] : value >= 1e4 ? [1e3, "k"] : [1, ""];
-  return `${figure(value / scale)}${unit}`;
-}
-
-export function seconds(value) {
-  if (value === null || value === undefined) return "–";
-  if (value === 0) return "0 s";
-  const [scale, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
-  return `${figure(value * scale)} ${unit}`;
-}
-
-export function bytes(value) {
-  if (value === null || value === undefined) return "–";
-  let unit = 0;
-  while (value >= 1024 && unit < 4) { value /= 1024; unit += 1; }
-  return `${figure(value)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
-}
 
 export function ago(time) {
   const past = Math.max(Date.now() / 1000 - time, 0);
@@ -71,28 +38,8 @@ export function rounds(points, width, height = 120) {
   make("path", { class: "area", d: `${line}L${x(last).toFixed(1)} ${floor}L${x(first).toFixed(1)} ${floor}Z` }),
   make("path", { class: "line", d: line }),
   make("circle", { class: "end", cx: x(shown.round), cy: y(shown.active), r: 3.2 }),
-  words(compact(most), left - 6, top + 9, "end"), words("0", left - 6, floor, "end"),
+  words(short(most), left - 6, top + 9, "end"), words("0", left - 6, floor, "end"),
   words(`round ${count(first)}`, left, height - 6, "start"), words(count(last), width - right, height - 6, "end"));
-}
-
-// Stacked bars, one a rank; columns: part → numbers by rank; full: the number of a full bar, by default the largest
-export function bars(columns, write, full = 0) {
-  const names = Object.keys(columns), ranks = columns[names[0]].length;
-  const totals = Array.from({ length: ranks }, (_, r) => names.reduce((sum, name) => sum + columns[name][r], 0));
-  const most = Math.max(...totals, full, 1e-12);
-  return make("ul", { class: ranks > 16 ? "bars many" : "bars" }, ...totals.map((total, r) => {
-    const told = names.filter(name => columns[name][r] > 0).map(name => `${name} ${write(columns[name][r])}`);
-    const track = make("span", { class: "track", role: "img", "aria-label": told.join(", "), title: told.join("\n") }, ...names.map(name => {
-      const part = make("i", { class: `part ${name}` });
-      part.style.width = `${100 * columns[name][r] / most}%`;
-      return part;
-    }));
-    return make("li", {}, make("span", {}, `rank ${r}`), track, make("span", {}, write(total)));
-  }));
-}
-
-export function legend(names) {
-  return make("ul", { class: "legend" }, ...names.map(name => make("li", {}, make("i", { class: `part ${name}` }), name)));
 }
 
 // Parts of rounds and phases of the run by rank, from a report; null if it has no ranks

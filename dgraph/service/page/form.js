@@ -1,5 +1,5 @@
 // A form from the JSON Schema of an algorithm's parameters.
-import { make } from "./figures.js";
+import { make } from "./drawing.js";
 
 const types = schema => [].concat(schema.type || []);
 

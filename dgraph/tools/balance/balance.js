@@ -1,4 +1,7 @@
 // Page of a comparison of schedules.
+import { bytes, colour, count, figure, hint, legend, make, seconds, ticks } from "../../report/page/drawing.js";
+import { hues, profile, section, table } from "../../report/page/figures.js";
+
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("page");
 const ran = data.rows.filter(row => row.seconds !== null);
@@ -64,17 +67,17 @@ function radar(rows, size = 420) {
 
 const parts = ["kernel", "others", "host"],
   partHues = { kernel: colour("compute"), others: colour("exchange"), host: colour("idle") };
-const shade = value => value === null || value === undefined ? "–" : figures(value, 3);
+const shade = value => value === null || value === undefined ? "–" : figure(value);
 const nodes = [make("h1", {}, data.title), make("code", {}, `${data.command}  ·  ${data.created}`),
   make("ul", { class: "facts" }, ...data.facts.map(text => make("li", {}, text)), ...data.rows.filter(row => row.told || !
     row.right).map(row => make("li", { class: "warning" },
     `${row.label}: ${row.right ? row.told : "its answer is not that of the first"}`))),
   section("Time", "Time of the rounds: kernels that visit edges, other kernels, and the host's remainder. Bars with … are truncated.", legend(
-    parts, partHues), stacked(ran, parts, partHues, time)),
+    parts, partHues), stacked(ran, parts, partHues, seconds)),
   section("Figures", data.note, table(["schedule", "time", "kernel", "others", "host", "rounds", "memory", "block",
       "warp", "thread", "lines"],
-    data.rows.map(row => row.seconds === null ? [row.label, ...Array(10).fill("–")] : [row.label, time(row.seconds),
-      time(row.kernel), time(row.others), time(row.host), count(row.rounds), size(row.memory), ...["block",
+    data.rows.map(row => row.seconds === null ? [row.label, ...Array(10).fill("–")] : [row.label, seconds(row.seconds),
+      seconds(row.kernel), seconds(row.others), seconds(row.host), count(row.rounds), bytes(row.memory), ...["block",
         "warp", "thread"
       ].map(unit => shade(row.spread && row.spread[unit].ratio)), row.lines === null ? "–" : String(row.lines)
     ]))),

@@ -97,7 +97,7 @@ def measure(
         def once(longest: float, cell=cell, candidate=candidate, **recorded: bool) -> Result:
             chosen = backend.choosing(GpuPlan(candidate.schedule, **recorded, **candidate.options))
             result = run(
-                algorithm, graph.on(device=chosen), options=options, progress=Watch(longest),
+                algorithm, graph.on(device=chosen), options=options, progress=RoundLimit(longest),
                 **parameters,
             )  # fmt: skip
             cell.memory = chosen.device.peak or chosen.planned
@@ -174,7 +174,7 @@ class Cut(Exception):
         self.seconds = seconds
 
 
-class Watch(Progress):
+class RoundLimit(Progress):
     """Progress observer that aborts a run whose rounds take longer than ``limit`` seconds.
 
     The time starts at the end of the first round, which may include compilation.

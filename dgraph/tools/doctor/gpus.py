@@ -25,7 +25,7 @@ SMALL = 256
 """Bytes of a buffer for a device name."""
 
 
-class Memory(ctypes.Structure):
+class NvmlMemory(ctypes.Structure):
     """NVML's nvmlMemory_t, in bytes."""
 
     _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
@@ -95,7 +95,7 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
         cuda.cuDeviceGetPCIBusId(pci, SMALL, device)
         for value, attribute in ((major, 75), (minor, 76)):  # compute capability
             cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
-        memory, handle = Memory(), ctypes.c_void_p()
+        memory, handle = NvmlMemory(), ctypes.c_void_p()
         measured = False
         if nvml is not None and not nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, ctypes.byref(handle)):
             measured = not nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))

@@ -144,7 +144,9 @@ def estimate(
 
 
 def _resident_bytes() -> int:
-    """Return this process's resident memory; it has loaded the same libraries as a run by now."""
+    """Return this process's resident memory, with the libraries that a run loads."""
+    import numba  # noqa: F401 (a run loads it where something is compiled, which small graphs do without)
+
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

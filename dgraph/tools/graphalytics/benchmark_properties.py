@@ -17,7 +17,7 @@ DEEPEST = 8
 
 
 @dataclass(frozen=True)
-class Dataset:
+class BenchmarkGraph:
     """One graph of the benchmark.
 
     Attributes:
@@ -46,7 +46,7 @@ class Benchmark:
         validated: True if outputs are compared with references.
     """
 
-    datasets: tuple[Dataset, ...]
+    datasets: tuple[BenchmarkGraph, ...]
     references: Path | None
     output: Path | None
     repetitions: int
@@ -123,7 +123,7 @@ def read_properties(path: Path, depth: int = 0) -> dict[str, str]:
     return properties
 
 
-def _dataset(file: Path, name: str, keys: Mapping[str, str], wanted: list[str] | None) -> Dataset:
+def _dataset(file: Path, name: str, keys: Mapping[str, str], wanted: list[str] | None) -> BenchmarkGraph:
     def value(what: str) -> str:
         text = keys.get(f"graph.{name}.{what}")
         if text is None:
@@ -151,7 +151,7 @@ def _dataset(file: Path, name: str, keys: Mapping[str, str], wanted: list[str] |
         "WCC": dict,
     }
     jobs = {algorithm: parameters[algorithm]() for algorithm in chosen if algorithm in able}
-    return Dataset(name, file, jobs, bool(keys.get(f"graph.{name}.edge-properties.names")))
+    return BenchmarkGraph(name, file, jobs, bool(keys.get(f"graph.{name}.edge-properties.names")))
 
 
 def _folder(path: Path, value: str) -> Path:

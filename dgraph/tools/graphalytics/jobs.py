@@ -19,12 +19,12 @@ from dgraph.errors import DgraphError, OutputError
 from dgraph.graph.devices import Device
 from dgraph.graph.stored_graph import Graph
 from dgraph.run import run
-from dgraph.tools.graphalytics.benchmark_properties import ALGORITHMS, Benchmark, Dataset
+from dgraph.tools.graphalytics.benchmark_properties import ALGORITHMS, Benchmark, BenchmarkGraph
 from dgraph.tools.graphalytics.reference_outputs import RULES, difference, reference_of
 
 
 @dataclass(frozen=True)
-class Job:
+class JobFigures:
     """Figures of one run, equal on all ranks.
 
     Attributes:
@@ -56,7 +56,9 @@ class Job:
         return self.verdict.split(":")[0] in ("EXE", "TIM", "VAL")
 
 
-def jobs(benchmark: Benchmark, comm: Comm, device: Device, policy: str, say: Callable[[str], None]) -> Iterator[Job]:
+def jobs(
+    benchmark: Benchmark, comm: Comm, device: Device, policy: str, say: Callable[[str], None]
+) -> Iterator[JobFigures]:
     """Run the benchmark and yield the figures of each job; collective.
 
     Args:
@@ -85,7 +87,9 @@ def jobs(benchmark: Benchmark, comm: Comm, device: Device, policy: str, say: Cal
                 yield _job(benchmark, dataset, graph, algorithm, repetition, load)
 
 
-def _job(benchmark: Benchmark, dataset: Dataset, graph: Graph, algorithm: str, repetition: int, load: float) -> Job:
+def _job(
+    benchmark: Benchmark, dataset: BenchmarkGraph, graph: Graph, algorithm: str, repetition: int, load: float
+) -> JobFigures:
     comm, name = graph.comm, f"{dataset.name}-{algorithm}"
     record, began, verdict = Record(comm, ["graphalytics"]), time.perf_counter(), "not validated"
     started = int(1000 * time.time())
@@ -111,7 +115,7 @@ def _job(benchmark: Benchmark, dataset: Dataset, graph: Graph, algorithm: str, r
     processing = max(_slowest(comm, processing), 1e-9)
     n, m = graph.n, graph.m
     ended = started + int(1000 * processing)
-    return Job(
+    return JobFigures(
         dataset.name, algorithm, repetition, n, m, load, makespan, processing, (n + m) / processing, verdict,
         started, ended,
     )  # fmt: skip

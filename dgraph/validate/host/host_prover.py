@@ -1,7 +1,7 @@
 """Prover on the CPUs: counts violations of rules in the rows as they were loaded, by all threads of a rank.
 
-Methods return rule → (violations on this rank, place of the first), see :class:`dgraph.validate.violation.Finding`. All
-are collective.
+Methods return rule → (violations on this rank, place of the first), see :class:`dgraph.validate.violation.Violations`.
+All are collective.
 """
 
 from __future__ import annotations

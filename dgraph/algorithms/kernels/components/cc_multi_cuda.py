@@ -14,12 +14,12 @@ from dgraph.algorithms.kernels.components import components_cuda
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
 
-class ComponentsMulti(Machine):
+class ComponentsMulti(GpuMachine):
     """Machine for a program whose ``kernel`` is "components", where ranks share vertices.
 
     The edge phase gives every vertex the smallest label of its tree; the exchange is the program's. A mirror proposes

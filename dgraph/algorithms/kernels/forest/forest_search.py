@@ -144,7 +144,7 @@ def _bits(vertices: int) -> int:
     return max(int(vertices - 1).bit_length(), 1)
 
 
-class Search:
+class BoruvkaRounds:
     """Borůvka's rounds over lists of edges.
 
     Args:
@@ -265,7 +265,7 @@ class Search:
         self.module.set_environment(words_of(self.device, [*self.arrays.values(), *self.numbers.values()]))
 
 
-class RowSearch(Search):
+class RowSearch(BoruvkaRounds):
     """Search of the rows of a graph on this GPU.
 
     Args:

@@ -61,10 +61,10 @@ class GpuStrong(RowSolver):
         graph, device = self.backend.graph_of(ctx.local), self.backend.device
         in_edges(graph)
         require(device, self.bytes(RowSize.whole(ctx.local.size, 0)), "finding components")
-        return Search(graph, device).components(ctx, ahead, behind)
+        return StrongComponents(graph, device).components(ctx, ahead, behind)
 
 
-class Search:
+class StrongComponents:
     """One search for all components.
 
     Attributes:

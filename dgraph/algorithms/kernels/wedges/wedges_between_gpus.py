@@ -15,7 +15,7 @@ import numpy as np
 
 from dgraph.algorithms.kernels.wedges.gpu_counts import GpuCounts
 from dgraph.algorithms.kernels.wedges.wedges_memory import bitmap_words, hubs_of
-from dgraph.algorithms.kernels.wedges.wedges_search import Search, Wedges
+from dgraph.algorithms.kernels.wedges.wedges_search import WedgeCounter, WedgeRows
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gathered.gathered_rows import GatheredRows, gathered_rows
 from dgraph.backend.cuda.gathered.numbering import lacking, numbering_bytes, numbering_of
@@ -36,7 +36,7 @@ class OrientedRows:
     """
 
     rows: GatheredRows
-    wedges: Wedges
+    wedges: WedgeRows
     degrees: Any
 
 
@@ -71,7 +71,7 @@ class WedgesBetweenGpus(RowSolver):
         comm, device, part = ctx.comm, self.backend.device, self.backend.graph_of(ctx.local)
         oriented: OrientedRows = part.oriented
         with comm.together():
-            search = Search(part, device)
+            search = WedgeCounter(part, device)
         with ctx.record("prepare"), comm.watchdog.paused():
             numbering = numbering_of(part, comm)
         ctx.record.choose("placement", "every GPU", "each has all oriented rows and counts the triangles of a share")
@@ -108,7 +108,7 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> OrientedRows | No
     places, vertices = order.numbers, order.ending
     del order
     with comm.together():
-        search = Search(part, device, places)
+        search = WedgeCounter(part, device, places)
         starts, degrees = search.oriented()
         rows = xp.flatnonzero(degrees)
         own = device.get(starts[[masters, part.local.size]]).tolist()
@@ -126,7 +126,7 @@ def _gathered(ctx: Context, part: DeviceGraph, before: int) -> OrientedRows | No
     gathered = gathered_rows(numbering, mine, vertices + 1, numbers, lengths, arcs, distinct, ordered=not spread)
     with comm.together():
         hubs = hubs_of(vertices, part.local.arcs)
-        wedges = Search(part, device).wedges(gathered.offsets, gathered.targets, hubs)
+        wedges = WedgeCounter(part, device).wedges(gathered.offsets, gathered.targets, hubs)
         return OrientedRows(replace(gathered, values=None), wedges, gathered.values[mine])
 
 

@@ -1,4 +1,4 @@
-"""Launches of ``wedges.cuh``: rows are oriented, hubs marked in a bitmap, triangles counted. Entry: :class:`Search`."""
+"""Launches of ``wedges.cuh``: rows are oriented, hubs marked, triangles counted. Entry: :class:`WedgeCounter`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def text(wide: bool) -> str:
 
 
 @dataclass
-class Wedges:
+class WedgeRows:
     """Oriented rows of a whole graph, whose pairs of targets are wedges.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wedges:
     bitmap: Any
 
 
-class Search:
+class WedgeCounter:
     """Kernels on one GPU.
 
     Args:
@@ -70,13 +70,13 @@ class Search:
         self._of_rows("fill_lower", starts=starts, targets=targets)
         return targets
 
-    def wedges(self, starts: Any, targets: Any, hubs: int) -> Wedges:
+    def wedges(self, starts: Any, targets: Any, hubs: int) -> WedgeRows:
         """Return the rows of a whole graph with their bitmap."""
         bitmap = self.device.xp.zeros(bitmap_words(hubs), np.uint32)
         self._launch("mark_hubs", starts=starts, targets=targets, bitmap=bitmap, hubs=hubs)
-        return Wedges(starts, targets, hubs, bitmap)
+        return WedgeRows(starts, targets, hubs, bitmap)
 
-    def triangles(self, wedges: Wedges, rows: int, part: int = 0, parts: int = 1) -> Any:
+    def triangles(self, wedges: WedgeRows, rows: int, part: int = 0, parts: int = 1) -> Any:
         """Return the triangles at each place, int64, that the rows of one part close.
 
         Args:

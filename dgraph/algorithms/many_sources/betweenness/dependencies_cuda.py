@@ -94,13 +94,13 @@ class GpuDependencies(RowSolver):
             free = device.free(bytes_)
             if bytes_ <= free:
                 graph = self.backend.graph_of(local)
-                return _Search(ctx, device, graph, lanes, sources, endpoints).run()
+                return _DependencySearch(ctx, device, graph, lanes, sources, endpoints).run()
             reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
             ctx.record.choose("sources", "one after the other", reason)
         return DependenciesByPrograms(self.backend).solve(ctx, sources, endpoints=endpoints)
 
 
-class _Search(SourceSearch):
+class _DependencySearch(SourceSearch):
     """Arrays of a search, by position, and its kernels."""
 
     def __init__(self, ctx: Context, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.path_sums_kernel import batch_by_hops, batch_by_weights
-from dgraph.algorithms.many_sources.lane_search import LaneSearch, Plan, plan_by_weights
+from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
 from dgraph.algorithms.many_sources.results import Summed, add_parts
 from dgraph.algorithms.weight_checks import largest_and_mean
@@ -58,7 +58,7 @@ class PathSummer(LaneSearch):
             self.dtype = lane_type(ctx.local.out.weight_type, most, ctx.local.n)
         return self.run(ctx, sources)
 
-    def plan_passes(self) -> Plan:
+    def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph; collective.
 
         Raises:
@@ -70,7 +70,7 @@ class PathSummer(LaneSearch):
             "rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
         ))  # fmt: skip
         most = LINE // self.dtype.itemsize if self.reads_weights else BATCH
-        return Plan(plan_by_weights(self.ctx, len(self.sources), self.team.size, most))
+        return LanePlan(plan_by_weights(self.ctx, len(self.sources), self.team.size, most))
 
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""

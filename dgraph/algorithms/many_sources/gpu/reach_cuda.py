@@ -15,7 +15,7 @@ from dgraph.algorithms.many_sources.gpu.level_table import NAME, LevelColumn, Le
 from dgraph.algorithms.many_sources.gpu.reach_text import DIGITS, text
 from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
-from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, Reached, hops_of
+from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, ReachedVertices, hops_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
@@ -51,7 +51,7 @@ class GpuReach(RowSolver):
         """Return the bytes a vertex of :func:`need` for few words, which it takes where memory is short."""
         return 100 * size.vertices
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> Reached:
+    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
         """Search from ``sources``; collective. See ``reach.py``; levels and bits stay on the GPU."""
         words, n, edges, device = MOST_WORDS, ctx.local.size, ctx.local.out.arcs, self.backend.device
         while words > 1 and 32 * words >= len(sources):
@@ -62,7 +62,7 @@ class GpuReach(RowSolver):
             while words > 1 and need(n, edges, len(sources), words, keep) > free:
                 words //= 2
             if need(n, edges, len(sources), words, keep) <= free:
-                return _Search(ctx, device, graph, words, sources, keep).run(limit)
+                return _ReachSearch(ctx, device, graph, words, sources, keep).run(limit)
         return ReachByPrograms(self.backend).solve(ctx, sources, keep=keep, limit=limit)
 
 
@@ -75,7 +75,7 @@ class GpuLevels(GpuReach):
         return 120 * size.vertices
 
 
-class _Search(SourceSearch):
+class _ReachSearch(SourceSearch):
     """Arrays of a search on the GPU, by position, and its kernels."""
 
     def __init__(self, ctx: Context, device: Any, graph: Any, words: int, sources: np.ndarray, keep: str):
@@ -98,7 +98,7 @@ class _Search(SourceSearch):
             "dense": 0, "frontier_count": 0, "count": 0, "words": self.kept, "first": 0, "stride": 0, "depth": 0,
         })  # fmt: skip
 
-    def run(self, limit: int) -> Reached:
+    def run(self, limit: int) -> ReachedVertices:
         """Search from all sources, ``64 · words`` at a time."""
         passes, depth, pairs = Passes(len(self.positions), 64 * self.words), 0, len(self.positions)
         for number in passes.turns(self.ctx):
@@ -112,10 +112,10 @@ class _Search(SourceSearch):
             table = LevelTable(self.device, self.graph, self.words, self.bits, self.digits, depth)
             convert = hops_of if self.keep == LEVELS else reached_of
             columns = (FieldColumn(LevelColumn(table, k), NAME, convert) for k in range(len(self.positions)))
-            return Reached(none, none, pairs, depth, list(columns))
+            return ReachedVertices(none, none, pairs, depth, list(columns))
         views = (FieldView(self.device, sums, self.graph.place) for sums in (self.far, self.reached))
         far, reached = (self.device.get(view.values_at(slice(0, self.ctx.local.masters))) for view in views)
-        return Reached(far, reached, 0, depth)
+        return ReachedVertices(far, reached, 0, depth)
 
     def _batch(self, first: int, positions: Any, limit: int) -> tuple[int, int]:
         """Search from some sources, whose bits begin at word ``first``.

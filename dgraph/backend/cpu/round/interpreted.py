@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cpu.codegen.generated_module import text_of
-from dgraph.backend.cpu.round.machine import Machine, may_pull
+from dgraph.backend.cpu.round.machine import CpuMachine, may_pull
 from dgraph.graph.generators.counter import mix_int
 from dgraph.program import Traced
 
@@ -24,7 +24,7 @@ OPTIONS: dict[str, Any] = {}
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 
-class InterpretedMachine(Machine):
+class InterpretedMachine(CpuMachine):
     """Machine of one thread that interprets the generated module."""
 
     compiled = True

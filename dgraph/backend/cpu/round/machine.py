@@ -42,7 +42,7 @@ def may_pull(traced: Traced, forced: str) -> bool:
     )
 
 
-class Machine(ProgramMachine):
+class CpuMachine(ProgramMachine):
     """State and compiled rounds of one program on one rank.
 
     Attributes:

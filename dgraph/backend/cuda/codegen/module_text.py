@@ -100,7 +100,7 @@ vertex is active, so that rounds of several GPUs may run ahead of their totals.
 
 
 @dataclass(frozen=True)
-class Variant:
+class ModuleFlags:
     """Flags that a module is compiled for, beside its program.
 
     Attributes:
@@ -155,7 +155,7 @@ def own_arrays(t: Traced) -> Any:
     return kernel_of(t.program.kernel).load("arrays")
 
 
-def module(t: Traced, variant: Variant, name: str) -> str:
+def module(t: Traced, variant: ModuleFlags, name: str) -> str:
     """Return the text of a module.
 
     Args:
@@ -170,7 +170,7 @@ def module(t: Traced, variant: Variant, name: str) -> str:
     return kinds[name](t, variant) if name in kinds else edges(t, variant, name)
 
 
-def round_kernels(t: Traced, variant: Variant) -> str:
+def round_kernels(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernels of single phases and, where vertices have mirrors, those of an exchange."""
     head = _head(t, variant, persistent=False, walks=False)
     binned = ["propagation_blocking"] * sums_source_floats(t)
@@ -187,14 +187,14 @@ def round_kernels(t: Traced, variant: Variant) -> str:
     return head + "\n".join(files)
 
 
-def persistent_rounds(t: Traced, variant: Variant) -> str:
+def persistent_rounds(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel that runs many small rounds in one launch."""
     return _head(t, variant, persistent=True) + "\n".join(
         [*map(_schedule, ("vertex", "warp_search", "twc")), common("persistent_rounds")]
     )
 
 
-def edges(t: Traced, variant: Variant, schedule: str) -> str:
+def edges(t: Traced, variant: ModuleFlags, schedule: str) -> str:
     """Return the kernels of one schedule."""
     row = SCHEDULES[schedule]
     named = f"#define SCHEDULE {row.name}\n#define SHARED_TYPE {row.shared_type}\n"
@@ -205,7 +205,7 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
     return _head(t, variant, persistent=False) + "\n".join([*shared, *files, named, common("edges")])
 
 
-def multi_gpu_rounds(t: Traced, variant: Variant) -> str:
+def multi_gpu_rounds(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel of rounds that several GPUs run together."""
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
     own = kernel_of(t.program.kernel) if variant.union_find else Kernel("")
@@ -214,7 +214,7 @@ def multi_gpu_rounds(t: Traced, variant: Variant) -> str:
     return _head(t, variant, persistent=True) + "\n".join([*schedules, *_exchange_text(t), *files])
 
 
-def persistent_bfs(t: Traced, variant: Variant) -> str:
+def persistent_bfs(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel of a search that several GPUs run as a whole."""
     schedules = map(_schedule, ("warp_search", "twc"))
     return _head(t, variant, persistent=True, reach=True) + "\n".join(
@@ -226,7 +226,7 @@ def persistent_bfs(t: Traced, variant: Variant) -> str:
     )
 
 
-def edge_filter(t: Traced, variant: Variant) -> str:
+def edge_filter(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernels that mark edges and copy them into rows of their own."""
     return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("edge_filter")])
 
@@ -235,7 +235,7 @@ def _exchange_text(t: Traced) -> list[str]:
     return [exchange_state.constants(), message_columns.operators(t), common("messages"), common("pack")]
 
 
-def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, walks: bool = True) -> str:
+def _head(t: Traced, variant: ModuleFlags, persistent: bool, reach: bool = False, walks: bool = True) -> str:
     macros = {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
         "SMALLEST": t.smallest + variant.by_id,
         "WIDE": int(variant.wide),
@@ -271,7 +271,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, wa
     )  # fmt: skip
 
 
-def _walk(variant: Variant, persistent: bool) -> int:
+def _walk(variant: ModuleFlags, persistent: bool) -> int:
     """Return the value of flag WALK of a module with a schedule."""
     if variant.pulling:
         return control_block.WALK_IN_ROWS
@@ -284,7 +284,7 @@ def _peels(t: Traced) -> int:
     return control_block.PEELS + levels * ("start" in t.fields) + bounded * ("top" in t.fields)
 
 
-def _mirror_proposals(t: Traced, variant: Variant, persistent: bool) -> int:
+def _mirror_proposals(t: Traced, variant: ModuleFlags, persistent: bool) -> int:
     """Return the value of flag MIRROR_PROPOSALS."""
     if variant.local and persistent and runs_locally(t):
         return control_block.PROPOSALS_KEPT

@@ -40,7 +40,7 @@ MADE_WITH = {"heads": ("incoming_heads", "incoming_many"), "incoming": ("incomin
 """Arrays derived from an array, freed with it."""
 
 
-class Rows:
+class DeviceCsr:
     """CSR on the device.
 
     Attributes:
@@ -79,7 +79,7 @@ class DeviceGraph(RowClasses, IdPlaces):
     numbering: Any = None
     replicas: Any = None
     pull_requests = id_requests = 0
-    light: tuple[float, Rows | None] | None = None
+    light: tuple[float, DeviceCsr | None] | None = None
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
         self.local, self.device = local, device
@@ -98,7 +98,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         """Adopt the arrays of a graph that was built on this GPU."""
         built, vertices = local.built, local.vertices
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
-        self.out = Rows(built.offsets, built.neighbours, built.weights)
+        self.out = DeviceCsr(built.offsets, built.neighbours, built.weights)
         self.original, self.degree = vertices.original, local.degree
         self.lids, self.replicas = vertices.lids, local.replicas
         if local.in_edges is not None:
@@ -116,7 +116,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         weights = None if local.out.weights is None else device.put(local.out.weights)
         if self.order is not None:
             offsets, neighbours, weights = self._renumbered(offsets, neighbours, weights)
-        self.out = Rows(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
+        self.out = DeviceCsr(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
         del offsets
         self.original = self.arranged(self._put_narrow(local.original))
         self.degree = self.arranged(self._put_narrow(local.out_degree))
@@ -212,11 +212,11 @@ class DeviceGraph(RowClasses, IdPlaces):
         return max((int(counts[1:].argmax()) + 1) * self.largest // BINS, 1)
 
     @cached_property
-    def incoming(self) -> Rows:
+    def incoming(self) -> DeviceCsr:
         """In-edges (CSC); the out-edges where every arc has its reverse."""
         return self._turned(self.out) if self.local.directed else self.out
 
-    def _turned(self, out: Rows) -> Rows:
+    def _turned(self, out: DeviceCsr) -> DeviceCsr:
         """Transpose rows, piece by piece; sources of a target keep their order."""
         xp, size = self.device.xp, self.local.size
         counts = xp.zeros(size, np.uint32)
@@ -230,9 +230,9 @@ class DeviceGraph(RowClasses, IdPlaces):
         free = offsets[:-1].copy()
         for first in range(0, self.edges, SOME):
             self._turn(out, first, free, sources, weights)
-        return Rows(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
+        return DeviceCsr(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
 
-    def _turn(self, out: Rows, first: int, free, sources, weights) -> None:
+    def _turn(self, out: DeviceCsr, first: int, free, sources, weights) -> None:
         """Put a piece of the edges at their targets' ``free`` places, in order."""
         xp = self.device.xp
         e, where = self._taken(out.neighbours[first : first + SOME], free)
@@ -339,7 +339,7 @@ class DeviceGraph(RowClasses, IdPlaces):
             bitmap[first // 8 : first // 8 + bits.size] = bits
         return bitmap.view(np.uint32)
 
-    def _heads(self, rows: Rows):
+    def _heads(self, rows: DeviceCsr):
         if self.order is None:
             return None
         xp, size, none = self.device.xp, self.local.size, np.uint32(control.NO_HEAD)
@@ -360,7 +360,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         """
         out = self.out
         if not self.local.directed and self.local.mirrors:
-            out = self._turned(Rows(out.offsets, out.neighbours, None))
+            out = self._turned(DeviceCsr(out.offsets, out.neighbours, None))
         return EdgeTiles(out, self.local.masters, self.device)
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph, Rows
+from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr, DeviceGraph
 from dgraph.graph.local import LocalGraph
 
 FEW = 1 << 19
@@ -59,10 +59,10 @@ class SmallGraph(DeviceGraph):
             return self.device.put(part)
         if isinstance(part, tuple):
             return tuple(map(self._put, part))
-        if isinstance(part, Rows):
+        if isinstance(part, DeviceCsr):
             if part is self._host.out and "out" in self.__dict__:
                 return self.out
-            return Rows(*map(self._put, (part.offsets, part.neighbours, part.weights)))
+            return DeviceCsr(*map(self._put, (part.offsets, part.neighbours, part.weights)))
         return part
 
     def rows_with_edges(self, rows: int) -> int:

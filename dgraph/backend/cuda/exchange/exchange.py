@@ -19,7 +19,7 @@ from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen import exchange_state as state
 from dgraph.backend.cuda.exchange.mailbox_session import PATIENCE, patience, post_of
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm import Comm
 from dgraph.errors import PeerLost
 from dgraph.graph.local import Mirrors
@@ -46,10 +46,10 @@ class Exchange:
         blocks: grid size of the exchange's kernels; None: as many blocks as are resident at once.
     """
 
-    def __init__(self, machine: Machine, comm: Comm, plans: Mapping[str, Any], record: Any):
+    def __init__(self, machine: GpuMachine, comm: Comm, plans: Mapping[str, Any], record: Any):
         links = machine.graph.links
         assert links is not None
-        self.machine: Machine = weakref.proxy(machine)  # a strong reference would keep arrays allocated
+        self.machine: GpuMachine = weakref.proxy(machine)  # a strong reference would keep arrays allocated
         self.comm, self.record = comm, record
         self.graph, self.device = machine.graph, machine.device
         self.peers = self.graph.peers

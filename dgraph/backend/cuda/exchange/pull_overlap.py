@@ -17,7 +17,7 @@ from functools import cached_property
 from dgraph.backend import wire
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.exchange.exchange import Exchange
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.interface import Exchanges
 
@@ -35,7 +35,7 @@ class PullOverlap:
         able: True if messages of this rank's pulls are copied.
     """
 
-    def __init__(self, exchange: Exchange, machine: Machine):
+    def __init__(self, exchange: Exchange, machine: GpuMachine):
         self.exchange, self.machine, t = exchange, machine, machine.traced
         fields, self._role = exchange.pulls.reduce, exchange.pulls.reduce_role
         plain = t.all and machine.pulls and machine.options.schedule not in SCHEDULES

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.program import Traced
 
 
-class EdgeFilter(Machine):
+class EdgeFilter(GpuMachine):
     """Machine whose module set has the kernels that mark edges and copy them into rows of their own."""
 
     filters_edges = True

@@ -6,13 +6,13 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.filtered_edges.edge_filter import FilteredMachine
 from dgraph.backend.cuda.filtered_edges.light_edges import LightEdgesMachine
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.program import Traced
 
-KINDS: tuple[type[Machine], ...] = (LightEdgesMachine, FilteredMachine, Machine)
+KINDS: tuple[type[GpuMachine], ...] = (LightEdgesMachine, FilteredMachine, GpuMachine)
 """Machines, the most special first."""
 
 
-def kind_of(traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> type[Machine]:
+def kind_of(traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> type[GpuMachine]:
     """Return the first machine that serves a program on a graph of this size."""
     return next(kind for kind in KINDS if kind.serves(traced, extent, options, pulls))

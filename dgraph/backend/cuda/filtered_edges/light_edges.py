@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.device_graph import Rows
+from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.filtered_edges.edge_filter import EdgeFilter
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -41,7 +41,7 @@ class LightEdgesMachine(EdgeFilter):
             )
         super().start(initial)
 
-    def _made(self, heaviest: float) -> Rows | None:
+    def _made(self, heaviest: float) -> DeviceCsr | None:
         """Return rows of the light edges in their original order; None where there are too many."""
         graph, xp, address = self.graph, self.device.xp, self.device.address
         out = graph.out
@@ -60,4 +60,4 @@ class LightEdgesMachine(EdgeFilter):
         neighbours, weights = xp.empty(max(count, 1), np.uint32), xp.empty(max(count, 1), out.weights.dtype)
         self.kernels.set_members(kept=address(neighbours), kept_weights=address(weights), kept_offsets=address(offsets))
         self._launch_filter("keep_marked")
-        return Rows(offsets, neighbours[:count], weights[:count])
+        return DeviceCsr(offsets, neighbours[:count], weights[:count])

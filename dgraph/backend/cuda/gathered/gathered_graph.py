@@ -20,7 +20,7 @@ from dgraph.backend.cuda.gathered.gathered_local import GatheredLocal, Replicas
 from dgraph.backend.cuda.gathered.gathered_rows import gathered_rows
 from dgraph.backend.cuda.gathered.numbering import Numbering, Order, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.kernel_register import KERNELS, SOLVERS
@@ -91,7 +91,7 @@ def _mine(part: DeviceGraph, whole: GatheredLocal, name: str, column: Column) ->
     return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name, convert)
 
 
-def _by_position(column: Column, device: Any, vertices: Vertices) -> Any:
+def _by_position(column: Column, device: Any, vertices: BuiltVertices) -> Any:
     """Return a column by position, on the GPU; of a field, the values that are still to be converted."""
     view = _raw(column)
     if isinstance(view, FieldView) and view.is_whole(vertices.size, vertices.place):

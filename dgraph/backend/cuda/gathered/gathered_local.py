@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.backend.cuda.gathered.gathered_rows import GatheredRows
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.graph.local import LocalGraph
 
@@ -65,7 +65,7 @@ class GatheredLocal(BuiltLocal):
             kept_loops=0, hashed=np.uint64(0), isolated=0,
         )  # fmt: skip
         planned = sum(array.nbytes for array in (offsets, rows.targets, ids, degree, order, place) if array is not None)
-        super().__init__(whole, built, Vertices(n, n, ids, order, place), degree, device, planned)
+        super().__init__(whole, built, BuiltVertices(n, n, ids, order, place), degree, device, planned)
         self.replicas = replicas
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.build.weights import Rule, read_rule
+from dgraph.graph.build.weights import WeightRule, read_rule
 from dgraph.graph.generate import is_generator, recipe_of
 from dgraph.graph.generators.recipe import Formula
 from dgraph.graph.load_options import LoadOptions
@@ -41,7 +41,7 @@ class BuildPlan:
     both: bool
     keep_loops: bool
     keep_parallel: bool
-    rule: Rule | None
+    rule: WeightRule | None
     own_weights: bool
     facts: LoadFacts
 

@@ -16,7 +16,7 @@ from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 
 
@@ -48,7 +48,7 @@ class BuiltCsr:
     isolated: int
 
 
-def rows(draft: BuildPlan, vertices: Vertices, kernels: BuildKernels, comm: Comm) -> BuiltCsr:
+def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm: Comm) -> BuiltCsr:
     """Build the rows of this rank's vertices; collective, so that all ranks raise if one lacks memory."""
     device, xp, size = kernels.device, kernels.device.xp, vertices.size
     with comm.together():
@@ -70,7 +70,7 @@ def rows(draft: BuildPlan, vertices: Vertices, kernels: BuildKernels, comm: Comm
         return _finished(draft, vertices, kernels, starts[:-1], targets, arcs)
 
 
-def _more(draft: BuildPlan, vertices: Vertices, drawn: int, longest: int, parts: int) -> int:
+def _more(draft: BuildPlan, vertices: BuiltVertices, drawn: int, longest: int, parts: int) -> int:
     """Return the bytes still to be allocated."""
     ids, weight = vertices.original.itemsize, 0 if draft.weight_type is None else draft.weight_type.itemsize
     whole = building(draft.n, vertices.size, drawn, parts, ids=ids, weight=weight, longest=longest)
@@ -126,7 +126,7 @@ def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, long
     return to
 
 
-def _finished(draft: BuildPlan, vertices: Vertices, kernels: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
+def _finished(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
     """Compute weights and the rows' figures, and narrow offsets to 32 bits where they fit."""
     device, xp, size = kernels.device, kernels.device.xp, vertices.size
     neighbours = targets[:arcs]

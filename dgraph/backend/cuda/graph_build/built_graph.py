@@ -16,7 +16,7 @@ from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
 from dgraph.backend.cuda.graph_build.certificate import EdgeCertificate
 from dgraph.backend.cuda.graph_build.degrees import busiest, degrees, largest_group, order
 from dgraph.backend.cuda.graph_build.ownership import place, places
-from dgraph.backend.cuda.graph_build.vertices import Vertices, spread, whole
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, spread, whole
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
 from dgraph.graph.build.clean import SYMMETRISED, symmetrised
@@ -100,7 +100,7 @@ class BuiltGraph(Graph):
         local = BuiltLocal(self._known, built, vertices, degree, self.built_on, planned)  # type: ignore[arg-type]
         return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
-    def _whole(self, kernels: BuildKernels) -> Vertices:
+    def _whole(self, kernels: BuildKernels) -> BuiltVertices:
         """Assign lids to all vertices on one rank; by degree if that is wanted and fits."""
         plan, renumber = self.draft, self._renumber
         if renumber is None:
@@ -109,7 +109,7 @@ class BuiltGraph(Graph):
             renumber = None if need <= self.built_on.free(need) else False
         return whole(plan, kernels, renumber)
 
-    def _set_facts(self, built: BuiltCsr, vertices: Vertices, degree) -> None:
+    def _set_facts(self, built: BuiltCsr, vertices: BuiltVertices, degree) -> None:
         """Set the facts that are known after building, equal under every policy; collective."""
         graph, facts, both = self._known, self._known.facts, self.draft.both
         here = np.array([built.neighbours.size, built.equal, built.equal_loops, built.kept_loops], np.int64)

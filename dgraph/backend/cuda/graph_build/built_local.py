@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.device_graph import SOME, Rows
+from dgraph.backend.cuda.device_graph.device_graph import SOME, DeviceCsr
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize, sharing
 from dgraph.backend.cuda.device_graph.row_sums import row_sums
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.degrees import degrees
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import GraphFacts
 from dgraph.graph.local import Csr, LocalGraph
@@ -28,7 +28,7 @@ class BuiltRows(Csr):
     place: Any
     device: Any
 
-    def __init__(self, built: BuiltCsr, vertices: Vertices, device):
+    def __init__(self, built: BuiltCsr, vertices: BuiltVertices, device):
         self.__dict__.update(built=built, order=vertices.order, place=vertices.place, device=device)
 
     @property
@@ -130,12 +130,12 @@ class BuiltLocal(LocalGraph):
         replicas: GPUs that hold the same whole graph; None: there are none.
     """
 
-    in_edges: Rows | None = None
+    in_edges: DeviceCsr | None = None
     replicas: Any = None
     _asked: tuple[int, int] | None = None
 
     def __init__(
-        self, whole: GraphFacts | LocalGraph, built: BuiltCsr, vertices: Vertices, degree, device, planned: int
+        self, whole: GraphFacts | LocalGraph, built: BuiltCsr, vertices: BuiltVertices, degree, device, planned: int
     ):
         self.n, self.m, self.arcs, self.directed = whole.n, whole.m, whole.arcs, whole.directed
         self.masters, self.own_mirrors, self.peer_mirrors = (
@@ -159,7 +159,7 @@ class BuiltLocal(LocalGraph):
             **sharing(self),
         )  # fmt: skip
 
-    def make_reversed(self, incoming: Rows, comm: Comm) -> None:
+    def make_reversed(self, incoming: DeviceCsr, comm: Comm) -> None:
         """Make ``turned``, the reversed partition, which shares all arrays but degrees; collective.
 
         Args:
@@ -178,7 +178,7 @@ class BuiltLocal(LocalGraph):
         vertices = replace(self.vertices, own_mirrors=own, peer_mirrors=peers)
         degree = degrees(built, vertices, False, comm, self.device)
         turned = BuiltLocal(self, built, vertices, degree, self.device, self.planned)
-        turned.in_edges = Rows(self.built.offsets, self.built.neighbours, self.built.weights)
+        turned.in_edges = DeviceCsr(self.built.offsets, self.built.neighbours, self.built.weights)
         self.turned = turned
 
     @property

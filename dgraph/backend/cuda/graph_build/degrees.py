@@ -18,7 +18,7 @@ from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import renumbering, sets
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
-from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from partitioning import Placement
 
@@ -26,7 +26,7 @@ NARROW = 1 << 32
 """Bound below which degrees are sent and stored in 32 bits."""
 
 
-def degrees(built: BuiltCsr, vertices: Vertices, whole_rows: bool, comm: Comm, device):
+def degrees(built: BuiltCsr, vertices: BuiltVertices, whole_rows: bool, comm: Comm, device):
     """Return the out-degrees of this rank's vertices, by position; uint32 if that suffices; collective.
 
     Args:
@@ -56,7 +56,7 @@ def _lengths(built: BuiltCsr, dtype: DTypeLike, xp):
     return lengths
 
 
-def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
+def busiest(degree, vertices: BuiltVertices, device) -> tuple[int, int]:
     """Return the largest degree of this rank's masters and the smallest gid that has it; (-1, 0) if it has none."""
     if not vertices.masters:
         return -1, 0
@@ -69,7 +69,7 @@ def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
     return most, min(smallest)
 
 
-def _reduce_to_masters(degree, vertices: Vertices, comm: Comm, device) -> None:
+def _reduce_to_masters(degree, vertices: BuiltVertices, comm: Comm, device) -> None:
     """Add mirrors' values to their masters; int64 by position; collective."""
     dtype = _sent(degree, comm)
     leaving = [
@@ -83,7 +83,7 @@ def _reduce_to_masters(degree, vertices: Vertices, comm: Comm, device) -> None:
             degree[vertices.lids[peer]] += device.put(values)
 
 
-def _send_to_mirrors(degree, vertices: Vertices, comm: Comm, device) -> None:
+def _send_to_mirrors(degree, vertices: BuiltVertices, comm: Comm, device) -> None:
     """Copy masters' values to their mirrors; int64 by position; collective."""
     dtype = _sent(degree, comm)
     leaving = [
@@ -104,7 +104,12 @@ def _sent(degree, comm: Comm) -> DTypeLike:
 
 
 def order(
-    draft: BuildPlan, vertices: Vertices, placement: Placement, kernels: BuildKernels, comm: Comm, renumber: bool | None
+    draft: BuildPlan,
+    vertices: BuiltVertices,
+    placement: Placement,
+    kernels: BuildKernels,
+    comm: Comm,
+    renumber: bool | None,
 ) -> None:
     """Renumber the vertices of several ranks by descending degree; collective.
 
@@ -141,7 +146,7 @@ def order(
         _renumber(vertices, masters, kernels)
 
 
-def _counted(vertices: Vertices, kernels: BuildKernels):
+def _counted(vertices: BuiltVertices, kernels: BuildKernels):
     """Return the arcs drawn from each vertex that are placed here: uint64 by lid."""
     starts = kernels.device.xp.zeros(vertices.size + 2, np.uint64)
     if vertices.drawn is None:
@@ -153,7 +158,7 @@ def _counted(vertices: Vertices, kernels: BuildKernels):
     return starts[2:]
 
 
-def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, kernels: BuildKernels, parts: int) -> bool:
+def _fits(draft: BuildPlan, vertices: BuiltVertices, arcs: int, kernels: BuildKernels, parts: int) -> bool:
     """Return True if there is memory for renumbering."""
     size, ids = vertices.size, vertices.original.itemsize
     need = renumbering(
@@ -167,19 +172,19 @@ def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, kernels: BuildKernels
     return need <= kernels.device.free(need)
 
 
-def largest_group(vertices: Vertices) -> int:
+def largest_group(vertices: BuiltVertices) -> int:
     """Return the most vertices that are sorted together."""
     return max(stop - first for first, stop in pairwise(cuts_of(vertices)))
 
 
-def _by_descending_degree(degree, vertices: Vertices, kernels: BuildKernels) -> tuple[Any, dict[int, Any]]:
+def _by_descending_degree(degree, vertices: BuiltVertices, kernels: BuildKernels) -> tuple[Any, dict[int, Any]]:
     """Return the lid at each position, and by peer those of the masters that it mirrors."""
     xp, lids, theirs = kernels.device.xp, vertices.lids, vertices.peer_mirrors
     masters = {peer: lids[peer][by_descending_degree(degree[lids[peer]], groups_of(theirs[peer]), xp)] for peer in lids}
     return by_descending_degree(degree, cuts_of(vertices), xp), masters
 
 
-def _renumber(vertices: Vertices, masters: dict[int, Any], kernels: BuildKernels) -> None:
+def _renumber(vertices: BuiltVertices, masters: dict[int, Any], kernels: BuildKernels) -> None:
     xp, size = kernels.device.xp, vertices.size
     vertices.place = place = xp.empty(size, np.uint32)
     place[vertices.order] = xp.arange(size, dtype=np.uint32)

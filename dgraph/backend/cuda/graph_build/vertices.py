@@ -24,7 +24,7 @@ from partitioning.policies.edge_cut import Blocks
 
 
 @dataclass
-class Vertices:
+class BuiltVertices:
     """Vertices of a rank.
 
     Attributes:
@@ -49,7 +49,7 @@ class Vertices:
     isolated: int | None = None
 
 
-def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> Vertices:
+def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> BuiltVertices:
     """Assign lids to all vertices on the one rank, by gid or by descending degree.
 
     Args:
@@ -76,11 +76,11 @@ def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> Ver
             place = xp.empty(draft.n, np.uint32)
             place[order] = xp.arange(draft.n, dtype=np.uint32)
             kernels.take(lids=place, original=order)
-            return Vertices(draft.n, draft.n, order, order, place, drawn=drawn)
-    return Vertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
+            return BuiltVertices(draft.n, draft.n, order, order, place, drawn=drawn)
+    return BuiltVertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
 
 
-def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: Comm) -> Vertices:
+def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: Comm) -> BuiltVertices:
     """Find and number this rank's masters and mirrors; kernels then translate gids; collective."""
     device, xp = kernels.device, kernels.device.xp
     count, parts = words(draft.n), comm.size
@@ -124,7 +124,7 @@ def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: 
         del tally, rows, columns
     masters = int(counts[0])
     drawn = None if drawn is None else drawn[:masters]
-    vertices = Vertices(
+    vertices = BuiltVertices(
         masters, size, original[:size], drawn=drawn, own_mirrors=mirrors_of(masters, counts[1:].reshape(parts, 3))
     )
     vertices.isolated = isolated
@@ -132,7 +132,7 @@ def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: 
     return vertices
 
 
-def _exchange_mirrors(vertices: Vertices, kernels: BuildKernels, comm: Comm) -> None:
+def _exchange_mirrors(vertices: BuiltVertices, kernels: BuildKernels, comm: Comm) -> None:
     """Exchange the gids of mirrors, so that each rank knows which of its masters its peers mirror; collective."""
     device, xp = kernels.device, kernels.device.xp
     mirrored, spans = [], []

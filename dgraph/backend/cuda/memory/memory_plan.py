@@ -15,7 +15,7 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.exchange_state import bound
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
-from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceGraph, Rows
+from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceCsr, DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import STORED, bytes_of, wanted
@@ -179,7 +179,7 @@ def _transpose_peak(x: GraphSize) -> int:
     return x.rows + COUNTING * x.size + max(TRANSPOSING, MOVING + x.weight) * min(x.edges, SOME)
 
 
-def in_edges(graph: DeviceGraph) -> Rows:
+def in_edges(graph: DeviceGraph) -> DeviceCsr:
     """Return the in-edges (CSC) of a graph on its GPU.
 
     Raises:

@@ -47,7 +47,7 @@ STORED = {"bool": "uint8"}
 """dtype of a field → dtype of its array, where they differ: atomics need whole bytes."""
 
 
-class WorkArrays:
+class GpuWorkArrays:
     """Arrays that a program's rounds write.
 
     Attributes:

@@ -18,7 +18,7 @@ from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.exchange.pull_overlap import PullOverlap
 from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.interface import DeviceRounds, Exchanges
 
@@ -29,7 +29,7 @@ HOST_CHECK_TIME = exchange_state.HOST_CHECK_TIME / 1e9
 """Seconds of rounds after which a rank returns to the host."""
 
 
-def concluded_by_device(machine: Machine) -> bool:
+def concluded_by_device(machine: GpuMachine) -> bool:
     """Return True if GPUs reduce the totals of this program's rounds without the host."""
     links, sums = machine.graph.links, len(machine.traced.sums)
     fits = sums <= exchange_state.TOTALS_WORDS - exchange_state.TOTAL_LIGHT - 1 - exchange_state.TOTAL_SUMS
@@ -37,7 +37,7 @@ def concluded_by_device(machine: Machine) -> bool:
     return wanted and fits and links is not None and links.direct
 
 
-def device_rounds_of(machine: Machine, sync: Exchanges) -> DeviceRounds | None:
+def device_rounds_of(machine: GpuMachine, sync: Exchanges) -> DeviceRounds | None:
     """Return the driver of rounds that GPUs run without the host; None where the host drives all."""
     exchange = machine.device_exchange
     if not isinstance(exchange, Exchange):
@@ -54,7 +54,7 @@ class Launched:
         able: returns True if the next round can run in that kernel; the same on every rank.
     """
 
-    def __init__(self, exchange: Exchange, machine: Machine, able: Callable[[], bool]):
+    def __init__(self, exchange: Exchange, machine: GpuMachine, able: Callable[[], bool]):
         self.exchange, self.machine, self.able = exchange, machine, able
 
     def run(self, limit: int) -> bool:
@@ -76,7 +76,7 @@ class DeviceBsp:
             handles all large rounds.
     """
 
-    def __init__(self, exchange: Exchange, machine: Machine, sync: Exchanges):
+    def __init__(self, exchange: Exchange, machine: GpuMachine, sync: Exchanges):
         self.exchange, self.machine, self.sync = exchange, machine, sync
         self.copies = PullOverlap(exchange, machine)
         flips = int(machine.words[control.FORCED]) == control.FLIP

@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -25,12 +25,12 @@ Otherwise vertices look for an active in-neighbour.
 
 
 class EdgePhase:
-    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that launches the phases of a round."""
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that launches the phases of a round."""
 
     traced: Traced
     graph: DeviceGraph
     local: LocalGraph
-    arrays: WorkArrays
+    arrays: GpuWorkArrays
     kernels: Launcher
     options: GpuPlan
     device: Any

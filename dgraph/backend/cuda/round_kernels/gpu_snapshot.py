@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
 from dgraph.backend.program_machine import ProgramMachine
 
 
@@ -18,7 +18,7 @@ class GpuSnapshot(ProgramMachine):
 
     layout = control
     graph: DeviceGraph
-    arrays: WorkArrays
+    arrays: GpuWorkArrays
     device: Any
     all_words: np.ndarray
     _phase: Callable[..., None]

@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.memory.memory_plan import uses_row_heads
-from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import LaunchRecord
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -42,7 +42,7 @@ class Launcher:
         record: record of launches; None where none was asked for.
     """
 
-    def __init__(self, sources: ModuleSet, arrays: WorkArrays):
+    def __init__(self, sources: ModuleSet, arrays: GpuWorkArrays):
         self.sources, self.arrays = sources, arrays
         self.traced, self.graph = sources.traced, sources.graph
         self.device, self.options = device, options = sources.device, sources.options

@@ -1,6 +1,6 @@
 """Machine of one program on one rank's GPU: its arrays, its kernels, and the round loop's contract.
 
-:class:`Machine` launches kernels through ``launcher.py``; messages between GPUs are an exchange's (``exchange/``).
+:class:`GpuMachine` launches kernels through ``launcher.py``; messages between GPUs are an exchange's (``exchange/``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD, GpuPlan
 from dgraph.backend.cuda.memory.memory_plan import may_pull
-from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.edge_phase import EdgePhase
 from dgraph.backend.cuda.round_kernels.gpu_snapshot import GpuSnapshot
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -51,7 +51,7 @@ class DeviceExchange(Protocol):
         """Raise if a peer has failed."""
 
 
-class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
+class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     """State and kernels of one program; it has the same contract as the CPU's machine.
 
     Attributes:
@@ -68,8 +68,8 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     walks_by_schedule, uses_union_find, filters_edges, renewable = True, False, False, True
     first_rounds, first_arcs = READ_ROUNDS, 1 << 33
     _unread = False
-    make_exchange: Callable[[Machine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
-    make_rounds: Callable[[Machine, Exchanges], DeviceRounds | None] | None = None
+    make_exchange: Callable[[GpuMachine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
+    make_rounds: Callable[[GpuMachine, Exchanges], DeviceRounds | None] | None = None
 
     @classmethod
     def serves(cls, traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> bool:
@@ -85,7 +85,7 @@ class Machine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.local = graph.local
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
-        self.arrays = WorkArrays(traced, graph, device, self.pulls, options)
+        self.arrays = GpuWorkArrays(traced, graph, device, self.pulls, options)
         self.renewable = self.renewable and not self.arrays.awaits_heads
         kind = (self.walks_by_schedule, self.uses_union_find, self.filters_edges)
         self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)

@@ -118,7 +118,7 @@ class ModuleSet:
     def _made(self, name: str, fused: bool) -> tuple[str, str]:
         """Generate a module's text, which all runs of a program on this GPU share."""
         schedule, _, traversal = name.partition(":")
-        variant = module_text.Variant(
+        variant = module_text.ModuleFlags(
             wide=self.graph.wide,
             degrees=self.graph.degree.dtype.name,
             ids=self.graph.original.dtype.name,

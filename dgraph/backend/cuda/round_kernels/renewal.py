@@ -12,7 +12,7 @@ from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -21,13 +21,13 @@ from dgraph.program import Traced
 
 
 class Renewal(ProgramMachine):
-    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that serves run after run.
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that serves run after run.
 
     Work arrays stay; every run has fields of its own, which its result keeps.
     """
 
     graph: DeviceGraph
-    arrays: WorkArrays
+    arrays: GpuWorkArrays
     kernels: Launcher
     sources: ModuleSet
     options: GpuPlan

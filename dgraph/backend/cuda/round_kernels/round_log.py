@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, WorkArrays
+from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
@@ -23,10 +23,10 @@ NAMES = ("persistent", *SCHEDULES)
 
 
 class RoundLog:
-    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that logs rounds."""
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that logs rounds."""
 
     local: LocalGraph
-    arrays: WorkArrays
+    arrays: GpuWorkArrays
     kernels: Launcher
     options: GpuPlan
     device: Any

@@ -25,7 +25,7 @@ PREFIX = 64
 """Bytes before the first piece: the size of the message, and padding."""
 
 
-class Slot:
+class StagingSlot:
     """Pinned memory for one piece. ``event`` is reached when the last copy to or from it is done."""
 
     def __init__(self, raw: Any, size: int):
@@ -48,9 +48,9 @@ class MpiHost:
         self._after: Any = None
         self._copied = False
 
-    def _slots(self, size: int) -> list[Slot]:
+    def _slots(self, size: int) -> list[StagingSlot]:
         whole = PREFIX + size
-        return [Slot(self.raw, min(whole, PIECE)) for _ in range(1 if whole <= PIECE else PIECES)]
+        return [StagingSlot(self.raw, min(whole, PIECE)) for _ in range(1 if whole <= PIECE else PIECES)]
 
     def begin(
         self, sizes: Mapping[int, int], outboxes: Mapping[int, int], inboxes: Mapping[int, int], after: Any
@@ -74,7 +74,7 @@ class MpiHost:
             self.raw.hold(self._arrived)
         return self._received
 
-    def _copy_up(self, to: int, slot: Slot, start: int, size: int) -> None:
+    def _copy_up(self, to: int, slot: StagingSlot, start: int, size: int) -> None:
         if not self._copied:
             self.raw.hold(self._after, self._up)  # earlier kernels may still read the inbox
             self._copied = True

@@ -17,7 +17,7 @@ from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.limits import json_values
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.routes import models, routes_jobs
-from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_context import ServiceParts
 from dgraph.service.front.service_log import fault
 
 ROUTE = SimpleNamespace(path=routes_jobs.SUBMIT)
@@ -34,7 +34,7 @@ class DirectSubmit:
         service: its service.
     """
 
-    def __init__(self, app: ASGIApp, service: Service):
+    def __init__(self, app: ASGIApp, service: ServiceParts):
         self.app, self.service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

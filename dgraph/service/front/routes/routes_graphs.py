@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from dgraph.graph.generate import is_generator
 from dgraph.service.front import edge_batches, jail
-from dgraph.service.front.graph_entries import Graph
+from dgraph.service.front.graph_entries import GraphEntry
 from dgraph.service.front.job import checked
 from dgraph.service.front.limits.body_limits import save_upload
 from dgraph.service.front.limits.json_values import JsonRoute
@@ -22,7 +22,7 @@ from dgraph.service.front.limits.table_checks import check_table
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.routes import models
 from dgraph.service.front.routes.routes_jobs import json_response
-from dgraph.service.front.service_context import Service, principal_of, service_of
+from dgraph.service.front.service_context import ServiceParts, principal_of, service_of
 from dgraph.service.front.worker_threads import in_thread
 
 
@@ -41,7 +41,7 @@ class GraphRoute(JsonRoute):
         return noted
 
 
-def graph_of(request: Request) -> Graph:
+def graph_of(request: Request) -> GraphEntry:
     """Return the graph that a request names: the one that had the name when the request came.
 
     Raises:
@@ -253,7 +253,7 @@ async def estimate(request: Request, body: models.EstimateQuery) -> Response:
     return json_response({name: reply[name] for name in ("bytes_by_rank", "available_by_rank", "fits")})
 
 
-def _ready(service: Service, graph: Graph, number: int | None) -> int:
+def _ready(service: ServiceParts, graph: GraphEntry, number: int | None) -> int:
     """Return the number of a version that is ready.
 
     Raises:

@@ -17,7 +17,7 @@ from dgraph.service.front.result_answers import result_of
 from dgraph.service.front.routes import models
 from dgraph.service.front.routes.event_stream import event_text, events_of
 from dgraph.service.front.security import Principal
-from dgraph.service.front.service_context import Service, principal_of, service_of
+from dgraph.service.front.service_context import ServiceParts, principal_of, service_of
 
 router = APIRouter(tags=["jobs"], route_class=JsonRoute)
 JobId = Annotated[str, Path(max_length=64, description="id of a job")]
@@ -58,7 +58,9 @@ async def submit(request: Request, body: models.NewJob, query: Annotated[models.
     return await submitted(service_of(request), principal_of(request), body, query)
 
 
-async def submitted(service: Service, owner: Principal, body: models.NewJob, query: models.SubmitQuery) -> Response:
+async def submitted(
+    service: ServiceParts, owner: Principal, body: models.NewJob, query: models.SubmitQuery
+) -> Response:
     """Submit a job that has been validated, and return the response.
 
     Raises:
@@ -111,7 +113,7 @@ async def submitted(service: Service, owner: Principal, body: models.NewJob, que
     return json_response(job.record(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
-async def _answer(service: Service, job: Job) -> dict[str, Any]:
+async def _answer(service: ServiceParts, job: Job) -> dict[str, Any]:
     """Return a job that has ended, with its result.
 
     Raises:
@@ -139,7 +141,7 @@ async def page(
     return json_response({"jobs": records[:limit], "cursor": more})
 
 
-async def job_record(service: Service, id: str) -> dict[str, Any]:
+async def job_record(service: ServiceParts, id: str) -> dict[str, Any]:
     """Return a job's record.
 
     Raises:

@@ -16,7 +16,7 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.multi_gpu.device_bsp import DeviceBsp
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
-from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.errors import InternalError
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -120,14 +120,14 @@ def test_components_by_trees(policy):
 
 def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
     """Check that an error on one rank ends all ranks long before GPUs' waits time out."""
-    launches = Machine.edge_launches
+    launches = GpuMachine.edge_launches
 
     def fails(self):
         if self.device_exchange.comm.rank == 1 and self.round == 2:
             raise MemoryError("no room")
         return launches(self)
 
-    monkeypatch.setattr(Machine, "edge_launches", fails)
+    monkeypatch.setattr(GpuMachine, "edge_launches", fails)
     with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
         run(3, mesh(), [Levels(source=6)], direction="push", options=GpuPlan(small=-1))
 
