@@ -16,6 +16,10 @@ end in any order, so a GPU needs bases and a stride that is fixed before the row
 two sectors of memory; a rank on a CPU writes rows in order, and small messages of its many rounds should not grow by
 48 bytes. No file has the format, and ranks of one run are all on CPUs or all on GPUs.
 
+``engine/sync/encodings.py`` writes and reads messages of CPU ranks. On GPUs ``finish`` in ``messages.cuh`` writes a
+header and ``incoming`` reads it; messages whose count is in the signal (``few`` in ``device_signals.cuh``) and messages
+of bits (``frontier_messages.cuh``) leave it unwritten. ``tests/gpu/test_wire.py`` reads messages of both backends.
+
 The module lies in ``backend``, since the GPU's text is made here and ``engine`` imports ``backend``.
 """
 
@@ -38,7 +42,7 @@ class WireLayout(NamedTuple):
     """Widths of the messages of one backend.
 
     Attributes:
-        header: bytes of the header.
+        header: bytes of the header, a multiple of 8.
         kind_word: word of the header with the kind, as the others int64.
         count_word: word with the number of positions.
         stride_word: word with the capacity of a column in rows.

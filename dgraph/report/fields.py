@@ -2,9 +2,9 @@
 
 A new field is the line that measures it and a row of :data:`FIELDS`. A rank measures by ``record.count(name, n)``,
 ``with record(name):`` and ``record.describe("outcome", name=value)``, a round by ``rounds.extend(…, name=values)``.
-The text, the page, the Chrome trace and the comparison show the field as ``shown`` says. Lists and structures, such as
-``kernels`` and ``load``, are not in the table. ``tests/support/report_fields.py`` writes the rows into ``schema.json``
-and docs/guide/reports.md.
+Totals over rounds are added up in ``RoundSeries._add``, and are keys of its ``summary``. The text, the page, the Chrome
+trace and the comparison show the field as ``shown`` says. Lists and structures, such as ``kernels`` and ``load``, are
+not in the table. ``tests/support/report_fields.py`` writes the rows into ``schema.json`` and docs/guide/reports.md.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Rule:
     """Rule under test on this rank.
 
     Attributes:
-        name: printed with a violation, and listed in ``docs/internals/validation.md``.
+        name: printed with a violation.
         text: message of a violation; ``{names}`` are replaced by original ids and values.
         count: violations on this rank.
         gids: name → gid of the first violation.

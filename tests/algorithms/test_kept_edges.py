@@ -31,7 +31,7 @@ def policy_of(graph, name):
 
 
 def test_all_algorithms_are_here():
-    assert {name for _, name, *_ in RUNS} == set(ALGORITHMS)
+    assert {name for _, name, *_ in RUNS} == set(ALGORITHMS), "write a row in tests/support/kept_edges.py"
 
 
 @pytest.mark.mpi

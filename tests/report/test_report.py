@@ -113,7 +113,9 @@ def test_the_headline_is_one_line_and_facts_follow_in_order(capsys):
     )
     rows = facts(report)
     labels = [label for label, _ in rows]
-    assert labels == ["summary", "ranks", "time", "graph", "direction", "warning"], "policy: no choice on one rank"
+    assert labels == ["summary", "ranks", "time", "graph", "direction", "warning"], (
+        "a field of the run with text has a label here; policy has none on one rank"
+    )
     by_label = dict(rows)
     assert by_label["summary"] == "reached 45,001, sum 1.5"
     assert by_label["ranks"].startswith(f"1 on {report['hosts'][0]['host']} ({os.cpu_count()} core")

@@ -83,7 +83,7 @@ def test_a_built_graph_has_the_verdicts_of_its_rows(spec, algorithm, parameters,
     for place in (0, int(np.argmax(result.columns[column])), 40):
         value = result.columns[column][place]
         columns = changed(result.columns, {column: {place: value + step}})
-        assert not hosts
+        assert not hosts, "ranks checked it: NUDGED is for certificates with proved=True"
         outcome = judged(evidence, algorithm, columns, built, result, parameters)
         want = judged(rows.block, algorithm, columns, rows, result, parameters)
         assert outcome.passed is want.passed

@@ -5,7 +5,8 @@
 ``VALID``: parameters of runs that the certificate accepts; a ``source`` is added where one is needed.
 ``WRONG``: parameters, changes of columns (column → {vertex: value}), the rule that they break, words of the message;
 on the graph that ``test_validate.py`` has for directed or undirected algorithms.
-``NUDGED``: parameters, column and step: changes that certificates on the GPU and on the CPU judge alike.
+``NUDGED``: parameters, column and step: changes that certificates on the GPU and on the CPU judge alike; only for
+certificates under ``@certifies(name, proved=True)``, since ranks check the others.
 """
 
 from importlib import import_module

@@ -36,10 +36,8 @@ class Mailboxes:
 
     The two copies alternate by parity of the exchange's number, so a fast rank does not overwrite what a slow one still
     reads. The memory is zero at first. Kernels write a message to :meth:`outbox` and read one at :meth:`inbox`. Under
-    p2p
-    the outbox *is* the peer's inbox, and kernels announce a message through :meth:`signal`. :meth:`deliver` moves
-    messages
-    of other transports.
+    p2p the outbox *is* the peer's inbox, and kernels announce a message through :meth:`signal`. :meth:`deliver` moves
+    messages of other transports.
 
     Args:
         leaving: peer → the most bytes of a message to it; equal to ``arriving`` of this rank on the peer.
