@@ -15,7 +15,7 @@ from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import as_ids, check_range, host_array
 from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
 from dgraph.graph.build.collective_checks import is_clean, unify_weights
-from dgraph.graph.build.rows_from_file import check_mirrored
+from dgraph.graph.build.rows_from_file import RawRows, check_mirrored
 from dgraph.graph.devices import Device
 from dgraph.graph.formats.column_names import BY_NAME
 from dgraph.graph.ids import ConsecutiveIds
@@ -43,6 +43,14 @@ class Constructors:
     @classmethod
     def _handle(cls, block: EdgeBlock, comm: Comm, policy: str, device: Device) -> Self:
         return cls(block, comm).on(policy, device)  # type: ignore[call-arg, attr-defined]
+
+    @classmethod
+    def _of_listed(cls, raw: RawEdges, comm: Comm, options: LoadOptions, policy: str, device: Device) -> Self:
+        """Build the graph on a GPU, or on the host; collective."""
+        graph, _ = cls.builder_of_listed(lambda: raw, raw.src.size, comm, policy, device, options)  # type: ignore[attr-defined]
+        if graph is None:
+            return cls._handle(_assembled(raw, comm, options), comm, policy, device)
+        return graph.on(policy, device)
 
     @classmethod
     @collective
@@ -93,7 +101,7 @@ class Constructors:
         comm = communicator(comm)
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids, merge=merge)
         raw = edges_of(src, dst, weights, vertices, n=n, directed=directed, sparse_ids=sparse_ids, comm=comm)
-        return cls._handle(_assembled(raw, comm, options), comm, policy, device)
+        return cls._of_listed(raw, comm, options, policy, device)
 
     @classmethod
     @collective
@@ -152,6 +160,11 @@ class Constructors:
         with comm.together():
             if n == 0:
                 raise UsageError("offsets: no row on any rank; a graph has at least one vertex")
+        rows = RawRows(n, first, offsets, targets, weights, directed, facts=facts)
+        graph, _ = cls.builder_of_listed(lambda: rows, targets.size, comm, policy, device, options)  # type: ignore[attr-defined]
+        if graph is not None:
+            return graph.on(policy, device)
+        with comm.together():
             check_range(targets, 0, n - 1, "targets")
             kept = options.keep_loops, options.keep_parallel
             clean = options.merge == "min" and is_clean(offsets, targets, weights, first, *kept)
@@ -287,7 +300,7 @@ class Constructors:
         remarks = _first(comm.allgather_json(None if table is None else remarks), remarks)
         raw.facts.notes += remarks[0]
         raw.facts.warnings += remarks[1]
-        return cls._handle(_assembled(raw, comm, options), comm, policy, device)
+        return cls._of_listed(raw, comm, options, policy, device)
 
     @classmethod
     @collective
@@ -337,7 +350,7 @@ class Constructors:
         )  # fmt: skip
         raw.facts.name = "networkx"
         raw.facts.notes += shared_notes("" if listed is None else listed.note, comm)
-        return cls._handle(_assembled(raw, comm, LoadOptions(sparse_ids=sparse, **keywords)), comm, policy, device)
+        return cls._of_listed(raw, comm, LoadOptions(sparse_ids=sparse, **keywords), policy, device)
 
     @classmethod
     @collective
@@ -388,7 +401,7 @@ class Constructors:
             src, dst, weights, None, n=n, directed=directed, sparse_ids=False, comm=comm, mirrored=not directed
         )
         raw.facts.name = "matrix"
-        return cls._handle(_assembled(raw, comm, merging), comm, policy, device)
+        return cls._of_listed(raw, comm, merging, policy, device)
 
 
 def _assembled(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:

@@ -28,7 +28,7 @@ from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import VertexIds
 from dgraph.graph.kept_columns import VertexColumns
-from dgraph.graph.load import describe, graph_spec, load
+from dgraph.graph.load import cleaned, describe, edges_about, graph_spec, read
 from dgraph.graph.load_options import MERGES, options_of
 from dgraph.graph.local import LocalGraph
 from partitioning.placement import Placement
@@ -90,6 +90,8 @@ class Graph(Constructors, GraphValues):
     """Opens a store; ``stored_graph.py``, which the public name of this class imports, sets it."""
     builder: ClassVar[Callable[..., tuple[Graph | None, Building | None]]] = staticmethod(lambda *_: (None, None))
     """Builds on GPUs or leaves it to the host; ``dgraph/backend/build.py``, which that name imports first, sets it."""
+    builder_of_listed: ClassVar[Callable[..., tuple[Any, Any]]] = staticmethod(lambda *_: (None, None))
+    """Reads edges and builds their graph on a GPU, or leaves it to the host; set as ``builder`` is."""
     policy = "auto"
     device: Device = "auto"
 
@@ -206,12 +208,16 @@ class Graph(Constructors, GraphValues):
         graph, building = cls.builder(spec, comm, policy, device, keywords, build)
         if graph is None:
             try:
-                graph = cls(load(spec, comm, keywords), comm)
+                about = edges_about(spec)
+                graph, raw = cls.builder_of_listed(
+                    lambda: read(spec, comm, keywords), about, comm, policy, device, keywords, build
+                )
+                if graph is None:
+                    graph = cls(cleaned([raw or read(spec, comm, keywords)], comm, keywords), comm)
             except OutOfMemory as lacking:
                 raise OutOfMemory(f"{lacking}; {building[1]}" if building else str(lacking)) from None
-        graph = graph.on(policy, device)
-        graph.building = building
-        return graph
+        graph.building = graph.building or building
+        return graph.on(policy, device)
 
     @classmethod
     @collective

@@ -29,6 +29,9 @@ from dgraph.graph.formats.spooled import spooled
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 
+EDGE = 8
+"""Bytes of a file that hold an edge, about."""
+
 LISTS = 1.5
 """Peak memory of a load in lists of both ends of all edges: one list, and the rows built from it."""
 
@@ -56,10 +59,20 @@ def load(spec: str, comm: Comm, options: LoadOptions | None = None) -> EdgeBlock
         DataError: the file violates its format, with file and line.
     """
     options = options or LoadOptions()
-    raw = [_read(spec, comm, options)]
+    return cleaned([read(spec, comm, options)], comm, options)
+
+
+def cleaned(raw: list[RawEdges | RawRows], comm: Comm, options: LoadOptions) -> EdgeBlock:
+    """Return the clean graph of what :func:`read` returned; collective.
+
+    Args:
+        raw: a list of it alone, which is emptied: the raw edges are freed while the block is built.
+        comm: the ranks.
+        options: of the load.
+    """
     clean: Callable = build_from_rows if isinstance(raw[0], RawRows) else assemble
     claimed = isinstance(raw[0], RawEdges) and raw[0].mirrored
-    block = clean(raw.pop(), comm, options)  # the only reference: the raw edges are freed while the block is built
+    block = clean(raw.pop(), comm, options)
     if claimed:
         check_mirrored(block, comm, block.facts.name)
     if options.weights is not None:
@@ -88,7 +101,16 @@ def refuse_names(spec: str, options: LoadOptions) -> None:
         )
 
 
-def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
+def edges_about(spec: str) -> int:
+    """Return about how many edges a file lists, by its size; 0 if there is no such file, or for a pipe."""
+    try:
+        return os.stat(spec).st_size // EDGE
+    except (OSError, ValueError):
+        return 0
+
+
+def read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
+    """Read the edges that ``spec`` names, as they are listed; collective. Raises as :func:`load` does."""
     from dgraph.graph.build.weights import check_rule
     from dgraph.graph.generate import generate, is_generator
 

@@ -27,6 +27,7 @@ from dgraph.algorithms.sssp_parts import gather_near_hubs
 from dgraph.backend.cuda import gpu_options
 from dgraph.backend.cuda.device.compiled_module import Environment
 from dgraph.backend.cuda.device.downloads import Downloads
+from dgraph.backend.cuda.device.uploads import Uploads
 from dgraph.graph.devices import memory_limit
 
 HERE = Path(__file__).parent
@@ -131,6 +132,7 @@ class Device:
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
         self._downloads = Downloads(self.raw, self.address, 2)
+        self._uploads = Uploads(self.raw, self.address, 2)
         self.ranges: list[str] = []
         self.stream = None
 
@@ -175,6 +177,9 @@ class Device:
 
     def download(self, pieces, convert, size):
         return self._downloads.fetch(pieces, convert, size)
+
+    def fill(self, array, read):
+        self._uploads.fill(array, read)
 
     def write(self, array, values):
         array[...] = np.asarray(values).view(array.dtype)

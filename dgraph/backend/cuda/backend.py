@@ -33,12 +33,14 @@ from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
+from dgraph.graph.formats.text import parsing_with
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 from dgraph.program.analysis import sums_source_floats
 
 if TYPE_CHECKING:
+    from dgraph.graph.build.rows_from_file import Listed
     from dgraph.graph.handle import Graph
 
 PULLS_BEFORE_CSC = 64
@@ -171,6 +173,21 @@ class CudaBackend(Backend):
         from dgraph.backend.cuda.graph_build import BuiltGraph  # not at the top: lists would wait for Numba
 
         return BuiltGraph.from_spec(spec, comm, self.device, policy, options, self.options.renumber)
+
+    def build_listed(self, read: Callable[[], Listed], comm: Comm, policy: str, options: LoadOptions) -> Graph | Listed:
+        """Read edges, and build their graph on the one rank's GPU; return the edges if the host is to build it."""
+        from dgraph.backend.cuda.graph_build import LoadedGraph  # not at the top: lists would wait for Numba
+        from dgraph.backend.cuda.graph_load.plain_lines import plain_parser
+        from dgraph.graph.build.clean import RawEdges
+
+        self.device.use()
+        with parsing_with(plain_parser(self.device)):
+            raw = read()
+        graph = LoadedGraph.from_raw(raw, comm, self.device, policy, options, self.options.renumber)
+        if graph is None and isinstance(raw, RawEdges):
+            raw.src, raw.dst = self.device.get(raw.src), self.device.get(raw.dst)
+            raw.weights = None if raw.weights is None else self.device.get(raw.weights)
+        return raw if graph is None else graph
 
     def evidence(self, graph: Graph, local: LocalGraph) -> Any:
         """Return the input of certificates: on one rank they run on the GPU."""

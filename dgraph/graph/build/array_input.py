@@ -85,6 +85,8 @@ def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
 
 def check_range(values: np.ndarray, low: int, high: int, name: str, before: int = 0) -> None:
     """Refuse integers outside ``low .. high``, with the index counted from ``before``."""
+    if values.dtype.kind == "u" and low <= 0 and np.iinfo(values.dtype).max <= high:
+        return
     if values.size and not (low <= int(values.min()) and int(values.max()) <= high):
         index = int(np.argmax((values < low) | (values > high)))
         raise DataError(f"{name}[{before + index}] is {values[index]}; it must be within {low} .. {high}; correct it")

@@ -51,6 +51,10 @@ class RawRows:
     facts: LoadFacts = field(default_factory=LoadFacts)
 
 
+Listed = RawEdges | RawRows
+"""Edges as an input lists them."""
+
+
 def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
     """Build the clean graph of all ranks' rows, as ``assemble`` does from edges, without moving them; collective.
 

@@ -90,7 +90,7 @@ def read_wel(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, ...], example: str) -> RawEdges:
     raw = _read_fixed(path, comm, options, kinds, example)
-    largest = comm.largest(max(int(raw.src.max(initial=0)), int(raw.dst.max(initial=0))))
+    largest = _id_range(raw.src, raw.dst, comm)[1]
     edges = comm.total(raw.src.size)
     with comm.together():
         check_size(path, largest + 1, edges, options)

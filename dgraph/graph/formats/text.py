@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
@@ -100,14 +104,41 @@ def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient:
         DataError: a line that violates the layout; the lowest such line number is given. If ``lenient``, such lines are
             skipped and counted, unless they are most.
     """
-    reader = _Reader(layout, lenient)
-    if begin.packing:
-        _read_scattered(path, reader, begin, comm)
-    else:
-        _read_ranges(path, reader, begin, comm)
-    table = reader.table(comm)
+    parser = None if comm.size > 1 or begin.packing else _parser.get()
+    table = parser and parser(path, layout, begin, lenient)
+    if table is None:
+        reader = _Reader(layout, lenient)
+        if begin.packing:
+            _read_scattered(path, reader, begin, comm)
+        else:
+            _read_ranges(path, reader, begin, comm)
+        table = reader.table(comm)
     refuse_most(path, comm.total(table.src.size), table.dropped, layout.example)
     return table
+
+
+Parser = Callable[[str, Layout, DataStart, bool], "LineTable | None"]
+"""Reads the lines of a whole file, in the arguments' order path, layout, begin, lenient; None: the host is to do it."""
+_parser: ContextVar[Parser | None] = ContextVar("parser", default=None)
+
+
+@contextmanager
+def parsing_with(parser: Parser) -> Iterator[None]:
+    """Let a parser read plain text on one rank within the body; its columns may be on a GPU."""
+    token = _parser.set(parser)
+    try:
+        yield
+    finally:
+        _parser.reset(token)
+
+
+def table_of_lines(text: np.ndarray, layout: Layout, lenient: bool) -> LineTable | None:
+    """Return the values of some lines; hidden ones are numbered among them. None if a line is wrong."""
+    reader = _Reader(layout, lenient)
+    if not reader.take(text, 1.0):
+        return None
+    reader.hidden = reader.fresh
+    return reader.table(SerialComm())
 
 
 def fault_of(raw: str, layout: Layout) -> str:

@@ -256,5 +256,5 @@ def evidence(graph: Any, local: Any, device: Any) -> Any:
     built, vertices = local.built, local.vertices
     original = None if vertices.place is None else vertices.original
     rows = DeviceRows(built.offsets, built.neighbours, built.weights, original, vertices.place)
-    drawn = getattr(graph, "evidence", None)
+    drawn = graph.evidence if getattr(graph, "draws", False) else None
     return RowCertificate(graph, device, block, graph.comm, rows, graph.fingerprint(), drawn)

@@ -21,6 +21,7 @@ from dgraph.backend.cuda.device import nvrtc, pools
 from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
+from dgraph.backend.cuda.device.uploads import Reader, Uploads
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
 from dgraph.graph.devices import memory_limit
@@ -128,6 +129,7 @@ class CudaDevice:
         self.pool = pools.pool_of(self, allocator)
         self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
         self._downloads = Downloads(self.raw, self.address, cores())
+        self._uploads = Uploads(self.raw, self.address, cores())
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self.texts: dict[tuple, dict[tuple, str]] = {}
@@ -240,6 +242,10 @@ class CudaDevice:
     def download(self, pieces: Iterable[Any], convert: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
         """Return ``convert`` of arrays as one host array of ``size`` values, see :meth:`Downloads.fetch`."""
         return self._downloads.fetch(pieces, convert, size)
+
+    def fill(self, array, read: Reader) -> None:
+        """Fill a contiguous array with bytes that threads read, see :meth:`Uploads.fill`."""
+        self._uploads.fill(array, read)
 
     @staticmethod
     def address(array) -> int:

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 RUN, STRETCH = 32, 32
 """Consecutive items of one thread: words of a vertex set (RUN), entries of rows (STRETCH)."""
 
-LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, VERTICES_HERE, EMPTY, COUNTERS = range(9)
+LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, HASH_BACK, VERTICES_HERE, EMPTY, COUNTERS = range(10)
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)
 RULE_INTEGERS, RULE_SKEWED, RULE_REALS, RULE_OWN, RULE_UNIT = range(5)
 
@@ -28,7 +28,7 @@ MEMBERS = [
     *((f"u64 {name}", 1) for name in (
         "items", "step", "n", "both", "directed", "keep_loops", "parts", "rank", "cut", "columns", "low", "high",
         "word_count", "window_low", "window_high", "source", "row", "row_end", "begin", "end", "to", "rule",
-        "weight_key", "width", "weight_bytes", "octave_count",
+        "weight_key", "width", "weight_bytes", "octave_count", "packed",
     )),
     ("i64 least", 1), ("i64 cutoff", 1), ("double real_cutoff", 1),
     *((f"{kind} {name}", 1) for kind, name in (
@@ -36,6 +36,7 @@ MEMBERS = [
         ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
         ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"),
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
+        ("const u32*", "sources"), ("const u32*", "entered"), ("const void*", "listed"), ("const void*", "moved"),
         ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
         ("const i64*", "parents"), ("u32*", "joined"),
         ("u32*", "tight"), ("u32*", "pointers"), ("u32*", "level"), ("u64*", "broken"),
@@ -100,6 +101,7 @@ class BuildKernels:
         self.take(counters=self.counters, octaves=device.put(OCTAVES.astype(np.int64)))
         if draft.weight_type is not None:
             self._values["weight_bytes"] = draft.weight_type.itemsize
+            self._values["rule"] = RULE_REALS if draft.weight_type.kind == "f" else RULE_UNIT
         if draft.own_weights:
             self._values["rule"] = RULE_OWN
         elif rule is not None:

@@ -15,6 +15,9 @@ LEAST = 1 << 20
 SORTING = 24
 """Bytes an entry while sorted: its key twice, and the mask and prefix sums of kept entries."""
 
+APART = 48
+"""Bytes an entry while its weight is sorted apart from its key: two orders, and key and weight moved by them."""
+
 ORDERING = 48
 """Bytes a vertex while degrees are sorted."""
 
@@ -47,7 +50,7 @@ def sets(n: int, vertices: int, parts: int) -> int:
 
 def building(
     n: int, vertices: int, arcs: int, parts: int, *, ids: int, weight: int, longest: int = 0, renumbered: bool = False,
-    group: int = 0,
+    group: int = 0, listed: bool = False,
 ) -> int:  # fmt: skip
     """Return the peak number of bytes while a graph is built.
 
@@ -61,10 +64,13 @@ def building(
         longest: arcs of the longest row; a row longer than a piece is sorted by itself.
         renumbered: vertices are numbered by degree.
         group: on several ranks, most vertices that are sorted together.
+        listed: weights are listed, and sorted with the rows.
     """
     order = 8 * vertices if renumbered else 0
     rows, whole = 8 * (vertices + 2) + 4 * arcs, piece(arcs)
-    scratch = max(SORTING * min(arcs, whole + min(longest, whole)), 4 * longest if longest > whole else 0)
+    sorting, row = (SORTING + APART, APART) if listed and weight else (SORTING, 4)
+    scratch = max(sorting * min(arcs, whole + min(longest, whole)), row * longest if longest > whole else 0)
+    scratch += weight * arcs if listed else 0
     numbering = sets(n, vertices, parts) + order + ids * vertices
     ordering = ORDERING * n if renumbered else 0
     if renumbered and parts > 1:

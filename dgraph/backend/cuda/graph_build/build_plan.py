@@ -30,8 +30,9 @@ class BuildPlan:
         formula: computes an edge from its number.
         directed: True if the graph is; ``both``: every drawn edge is stored as two arcs.
         keep_loops, keep_parallel: keep self-loops and parallel arcs.
-        rule: rule of the weights; None: no weights, or the generator's own (``own_weights``).
+        rule: rule of the weights; None: no weights, the generator's own (``own_weights``), or ``listed`` ones.
         facts: name and notes; counts are set after building.
+        listed: dtype of the weights that are listed with the edges, see ``listed_edges.py``; None: none are.
     """
 
     n: int
@@ -44,13 +45,19 @@ class BuildPlan:
     rule: WeightRule | None
     own_weights: bool
     facts: LoadFacts
+    listed: np.dtype | None = None
 
     @property
     def weight_type(self) -> np.dtype | None:
         """Dtype of the weights, or None."""
         if self.own_weights:
             return np.dtype(np.int32)
-        return None if self.rule is None else self.rule.dtype
+        return self.listed if self.rule is None else self.rule.dtype
+
+    @property
+    def mirrored(self) -> bool:
+        """True if both arcs of every edge of an undirected graph are listed."""
+        return not (self.directed or self.both)
 
     @property
     def arcs(self) -> int:

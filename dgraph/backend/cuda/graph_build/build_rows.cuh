@@ -31,10 +31,21 @@ template <class F> DEVICE void walk(u64 first, u64 last, u64 begin, u64 end, F t
     }
 }
 
-// Load a piece of the entries as keys that sort by row, then by target. ``keys[-1]`` is the key before the piece.
+DEVICE i64 whole_weight(u64 e) {
+    return env.weight_bytes == 8 ? ((const i64*)env.weights)[e] : (i64)((const int*)env.weights)[e];
+}
+
+// Write the row of every entry into ``targets``: the sources of listed rows.
+KERNEL list_rows(i64) {
+    walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) { env.targets[e] = (u32)row; });
+}
+
+// Load a piece of the entries as keys that sort by row, then by target, then by listed weight where a key has bits for
+// it (``packed``; ``least`` is the smallest weight). ``keys[-1]`` is the key before the piece.
 KERNEL load(i64) {
     walk(env.row, env.row_end, env.begin, env.end, [=](u64 row, u64 e) {
-        env.keys[e - env.begin] = row - env.row << 32 | env.targets[e];
+        const u64 key = row - env.row << 32 | env.targets[e];
+        env.keys[e - env.begin] = env.packed ? key << env.packed | (u64)(whole_weight(e) - env.least) : key;
     });
 }
 
@@ -42,8 +53,8 @@ KERNEL load(i64) {
 KERNEL choose(i64 keep_parallel) {
     u64 equal = 0, loops = 0;
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
-        const u64 key = env.keys[i];
-        const bool again = key == env.keys[(i64)i - 1];
+        const u64 key = env.keys[i] >> env.packed;
+        const bool again = key == env.keys[(i64)i - 1] >> env.packed;
         env.kept[i] = !again || keep_parallel;
         equal += again;
         loops += again && (u32)key == (u32)(env.row + (key >> 32));
@@ -52,12 +63,20 @@ KERNEL choose(i64 keep_parallel) {
     if (loops) atomicAdd(env.counters + EQUAL_LOOPS, loops);
 }
 
-// Move targets to their places, given the inclusive prefix sums in ``kept``. A place is never behind the entry it is
-// read from, so this works in place.
+// Move targets and listed weights to their places, from the inclusive prefix sums in ``kept``. A place is never behind
+// the entry it is read from, so this works in place. ``moved``: the piece's weights in the order of its keys.
 KERNEL store(i64) {
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
         const u32 before = i ? env.kept[i - 1] : 0;
-        if (env.kept[i] != before) env.targets[env.to + before] = (u32)env.keys[i];
+        if (env.kept[i] == before) continue;
+        const u64 key = env.keys[i], e = env.to + before;
+        env.targets[e] = (u32)(key >> env.packed);
+        if (env.moved) copy_weight(env.moved, i, env.weights, e);
+        else if (env.packed) {
+            const i64 weight = env.least + (i64)(key & (1ull << env.packed) - 1);
+            if (env.weight_bytes == 8) ((i64*)env.weights)[e] = weight;
+            else ((int*)env.weights)[e] = (int)weight;
+        }
     }
 }
 
@@ -103,18 +122,22 @@ KERNEL weigh(i64) {
     });
 }
 
-// Sum over arcs of graph/build/fingerprint.py.
-KERNEL hash(i64) {
-    u64 sum = 0;
+DEVICE u64 hash_of(u64 u, u64 v, u64 weight) { return mix(mix(mix(0x9e3779b97f4a7c15ull + u) + v) + weight); }
+
+// Sums over arcs, and over their reverses where they are asked for, of graph/build/fingerprint.py.
+KERNEL hash(i64 reverses) {
+    u64 sum = 0, back = 0;
     walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {
         const u64 u = gid_of(row), v = gid_of(env.targets[e]);
         u64 weight = 1;
         if (env.weights) {
-            if (env.rule == RULE_REALS) weight = bits_of(((const double*)env.weights)[e] + 0.0);
-            else if (env.weight_bytes == 4) weight = (u64)(i64)((const int*)env.weights)[e];
-            else weight = (u64)((const i64*)env.weights)[e];
+            if (env.rule != RULE_REALS) weight = (u64)whole_weight(e);
+            else if (env.weight_bytes == 4) weight = bits_of((double)((const float*)env.weights)[e] + 0.0);
+            else weight = bits_of(((const double*)env.weights)[e] + 0.0);
         }
-        sum += mix(mix(mix(0x9e3779b97f4a7c15ull + u) + v) + weight);
+        sum += hash_of(u, v, weight);
+        if (reverses) back += hash_of(v, u, weight);
     });
     atomicAdd(env.counters + HASH, sum);
+    if (reverses) atomicAdd(env.counters + HASH_BACK, back);
 }

@@ -32,6 +32,8 @@ class BuiltCsr:
         loops: self-loops drawn, on all ranks; ``kept_loops``: those in the rows.
         equal: arcs here that were dropped or kept as parallel; ``equal_loops``: self-loops among them.
         hashed: the sum over arcs of ``graph/build/fingerprint.py``.
+        repeats: True if parallel arcs are among the rows.
+        mirrored: True if every arc was listed with its reverse of the same weight; checked where both are listed.
         isolated: vertices of the whole graph without arcs.
     """
 
@@ -46,6 +48,8 @@ class BuiltCsr:
     kept_loops: int
     hashed: np.uint64
     isolated: int
+    repeats: bool = False
+    mirrored: bool = True
 
 
 def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm: Comm) -> BuiltCsr:
@@ -64,21 +68,30 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         need = _more(draft, vertices, drawn, longest, comm.size)
         demand(need, device, f"{drawn:,} arcs")
         targets = xp.empty(max(drawn, 1), np.uint32)
-        kernels.take(targets=targets)
+        weights = None if draft.listed is None else xp.empty(max(drawn, 1), draft.listed)
+        kernels.take(targets=targets, weights=weights)
         kernels.launch("fill")
-        arcs = _cleaned(kernels, starts[:-1], targets, size, drawn, longest, draft.keep_parallel)
-        return _finished(draft, vertices, kernels, starts[:-1], targets, arcs)
+        device.wait()
+        kernels.take(sources=None, entered=None, listed=None)
+        arcs = _cleaned(kernels, starts[:-1], targets, weights, size, drawn, longest, draft.keep_parallel)
+        return _finished(draft, vertices, kernels, starts[:-1], targets, weights, arcs)
 
 
 def _more(draft: BuildPlan, vertices: BuiltVertices, drawn: int, longest: int, parts: int) -> int:
     """Return the bytes still to be allocated."""
     ids, weight = vertices.original.itemsize, 0 if draft.weight_type is None else draft.weight_type.itemsize
-    whole = building(draft.n, vertices.size, drawn, parts, ids=ids, weight=weight, longest=longest)
+    whole = building(
+        draft.n, vertices.size, drawn, parts, ids=ids, weight=weight, longest=longest, listed=draft.listed is not None
+    )
     return whole - building(draft.n, vertices.size, 0, parts, ids=ids, weight=0)
 
 
-def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
-    """Sort and merge all rows in place, one piece after the other; return the number of remaining arcs."""
+def _cleaned(kernels: BuildKernels, starts, targets, weights, size: int, drawn: int, longest: int, keep: bool) -> int:
+    """Sort and merge all rows in place, one piece after the other; return the number of remaining arcs.
+
+    Listed ``weights`` go with their targets, and the smallest of parallel arcs is first. They are part of the sorted
+    keys if these have the bits, else they are sorted apart.
+    """
     device, xp = kernels.device, kernels.device.xp
     if not drawn:
         return 0
@@ -90,7 +103,13 @@ def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, long
     room = min(drawn, length + min(longest, length))
     keys, kept = xp.empty(room + 1, np.uint64), xp.empty(room, np.uint32)
     kernels.take(keys=keys[1:], kept=kept)
-    to = 0
+    to, bits = 0, 0
+    if weights is not None and weights.dtype.kind == "i":
+        low, high = int(weights.min()), int(weights.max())
+        bits = max((high - low).bit_length(), 1)
+        bits = bits if int(np.diff(edges).max()).bit_length() + 32 + bits < 64 else 0
+        kernels.set(packed=bits, least=low)
+    apart = weights is not None and not bits
 
     def take(row: int, row_end: int, begin: int, end: int, last: int = 0, ordered: bool = False) -> None:
         """Sort and merge a piece. ``last``: entries of the same row's piece before it; ``ordered``: already sorted."""
@@ -101,7 +120,10 @@ def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, long
         else:
             keys[:1] = np.uint64(2**64 - 1)
         kernels.launch("load")
-        if not ordered:
+        if apart:
+            keyed = keys[1 : end - begin + 1]
+            kernels.take(moved=weights[begin:end].copy() if ordered else _sorted_apart(keyed, weights[begin:end], xp))
+        elif not ordered:
             device.sort(keys[1 : end - begin + 1])
         kernels.launch("choose", int(keep))
         xp.cumsum(kept[: end - begin], dtype=np.uint32, out=kept[: end - begin])
@@ -113,7 +135,10 @@ def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, long
     for row, row_end, begin, end in zip(edges[:-1], edges[1:], ends[:-1], ends[1:], strict=True):
         after = int(starts[int(row) + 1])
         if after - begin > length:
-            device.sort(targets[begin:after])
+            if weights is None:
+                device.sort(targets[begin:after])
+            else:
+                weights[begin:after] = _sorted_apart(targets[begin:after], weights[begin:after], xp)
             for low in range(int(begin), after, length):
                 last = length if low > begin else 0
                 take(int(row), int(row) + 1, low, min(low + length, after), last, ordered=True)
@@ -123,10 +148,22 @@ def _cleaned(kernels: BuildKernels, starts, targets, size: int, drawn: int, long
         elif row_end > row:
             starts[int(row) : int(row_end)] = np.uint64(to)
     starts[size:] = np.uint64(to)
+    kernels.take(moved=None)
+    kernels.set(packed=0)
     return to
 
 
-def _finished(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
+def _sorted_apart(keys, weights, xp):
+    """Sort keys in place; return their weights in that order, ascending where keys are equal."""
+    by = xp.argsort(weights, kind="stable")
+    by = by[xp.argsort(keys[by], kind="stable")]
+    keys[:] = keys[by]
+    return weights[by]
+
+
+def _finished(
+    draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, starts, targets, weights, arcs: int
+) -> BuiltCsr:
     """Compute weights and the rows' figures, and narrow offsets to 32 bits where they fit."""
     device, xp, size = kernels.device, kernels.device.xp, vertices.size
     neighbours = targets[:arcs]
@@ -136,13 +173,16 @@ def _finished(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, 
         touched = xp.zeros((size + 31) // 32, np.uint32)
     kernels.take(touched=touched, keys=None, kept=None)
     kernels.launch("survey")
-    weights = None
-    if draft.weight_type is not None:
+    spare = targets.nbytes - neighbours.nbytes
+    if weights is not None:
+        spare += weights.nbytes - arcs * weights.itemsize
+    elif draft.weight_type is not None:
         weights = xp.empty(max(arcs, 1), draft.weight_type)
         kernels.take(weights=weights)
         kernels.launch("weigh")
+    if weights is not None:
         weights = weights[:arcs]
-    kernels.launch("hash")
+    kernels.launch("hash", int(draft.mirrored))
     counters = kernels.counted()
     isolated = counters[build_kernels.EMPTY] if vertices.isolated is None else vertices.isolated
     if touched is not None:
@@ -153,7 +193,7 @@ def _finished(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, 
     kernels.take(starts=None, touched=None, targets=None, weights=None)
     return BuiltCsr(
         offsets, neighbours, weights,
-        spare=targets.nbytes - neighbours.nbytes,
+        spare=spare,
         longest=int(counters[build_kernels.MOST]),
         loops=int(counters[build_kernels.LOOPS]),
         equal=int(counters[build_kernels.EQUAL]),
@@ -161,4 +201,6 @@ def _finished(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, 
         kept_loops=int(counters[build_kernels.KEPT_LOOPS]),
         hashed=counters.view(np.uint64)[build_kernels.HASH],
         isolated=int(isolated),
+        repeats=bool(draft.keep_parallel and counters[build_kernels.EQUAL]),
+        mirrored=not draft.mirrored or counters[build_kernels.HASH] == counters[build_kernels.HASH_BACK],
     )  # fmt: skip

@@ -42,6 +42,8 @@ class BuiltGraph(Graph):
     """
 
     stored = True
+    draws = True
+    """True if ``evidence`` draws the edges again."""
     _host = SharedAttribute()
     _copy = SharedAttribute()
     """Handle of :meth:`on_host`."""
@@ -77,7 +79,7 @@ class BuiltGraph(Graph):
         plan, comm = self.draft, self.comm
         with comm.together():
             self.built_on.use()
-            kernels = BuildKernels(plan, self.built_on, comm.rank, comm.size)
+            kernels = self._kernels()
         placement = place(policy, plan, kernels, comm)
         if isinstance(placement.owner, Blocks):
             self._bounds = placement.owner.bounds
@@ -100,6 +102,10 @@ class BuiltGraph(Graph):
         local = BuiltLocal(self._known, built, vertices, degree, self.built_on, planned)  # type: ignore[arg-type]
         return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
+    def _kernels(self) -> BuildKernels:
+        """Return the kernels of the plan."""
+        return BuildKernels(self.draft, self.built_on, self.comm.rank, self.comm.size)
+
     def _whole(self, kernels: BuildKernels) -> BuiltVertices:
         """Assign lids to all vertices on one rank; by degree if that is wanted and fits."""
         plan, renumber = self.draft, self._renumber
@@ -116,7 +122,7 @@ class BuiltGraph(Graph):
         arcs, equal, equal_loops, loops = (int(count) for count in self.comm.allreduce(here))
         graph.arcs, graph.m = arcs, arcs if graph.directed else (arcs - loops) // 2 + loops
         facts.loops, facts.isolated = built.loops, built.isolated
-        facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
+        facts.duplicates = (equal - equal_loops) // (2 if both or not graph.directed else 1) + equal_loops
         most, hub = busiest(degree, vertices, self.built_on)
         candidates = self.comm.allgather(np.array([most, -hub], np.int64))
         most, hub = max(candidates.tolist())

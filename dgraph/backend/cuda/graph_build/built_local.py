@@ -206,8 +206,8 @@ class BuiltLocal(LocalGraph):
 
     @property
     def repeats(self) -> bool:
-        """False: parallel arcs are merged."""
-        return False
+        """True if a row of this rank names a neighbour twice."""
+        return self.built.repeats
 
     @property
     def by_id(self) -> bool:

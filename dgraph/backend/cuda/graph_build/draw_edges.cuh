@@ -3,6 +3,12 @@
 
 DEVICE u64 draw(u64 key, u64 item, u64 k) { return mix(key + (item * 64 + k) * 0x9e3779b97f4a7c15ull); }
 
+// Edges that are listed in memory: sources and targets.
+DEVICE bool edge_listed(u64 item, u64& u, u64& v) {
+    u = env.sources[item], v = env.entered[item];
+    return true;
+}
+
 DEVICE double fraction(u64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
 
 DEVICE u64 scramble(u64 x, u64 bits, const u64* keys) {

@@ -22,8 +22,8 @@ DEVICE u64 holder(u64 u, u64 v) {
     }
 }
 
-// Call ``take(u, v)`` for every arc of the graph that is placed here (``everywhere``: on any part), parallel ones each
-// time. Draws every ``step``-th item. Returns the self-loops that this thread has drawn, on any part.
+// Call ``take(u, v, item)`` for every arc of the graph that is placed here (``everywhere``: on any part), parallel ones
+// each time. Draws every ``step``-th item. Returns the self-loops that this thread has drawn, on any part.
 template <class F> DEVICE u64 arcs(bool everywhere, F take) {
     u64 loops = 0;
     for (u64 item = THREAD * env.step; item < env.items; item += THREADS * env.step) {
@@ -32,10 +32,15 @@ template <class F> DEVICE u64 arcs(bool everywhere, F take) {
         loops += u == v;
         if (u == v && !env.keep_loops) continue;
         const bool all = everywhere || env.parts == 1;
-        if (all || holder(u, v) == env.rank) take(u, v);
-        if (env.both && u != v && (all || holder(v, u) == env.rank)) take(v, u);
+        if (all || holder(u, v) == env.rank) take(u, v, item);
+        if (env.both && u != v && (all || holder(v, u) == env.rank)) take(v, u, item);
     }
     return loops;
+}
+
+DEVICE void copy_weight(const void* from, u64 i, void* to, u64 e) {
+    if (env.weight_bytes == 8) ((u64*)to)[e] = ((const u64*)from)[i];
+    else ((u32*)to)[e] = ((const u32*)from)[i];
 }
 
 DEVICE u64 bits_of_ends(u64 u, u64 v) {

@@ -1,13 +1,13 @@
 // Check distances against edges as they are drawn. Neither the rows that a run used nor their placement is read. Any grid.
 
 KERNEL prove_arcs(i64) {
-    arcs(true, [=](u64 u, u64 v) {
+    arcs(true, [=](u64 u, u64 v, u64) {
         prove_arc(u, v, [=](dist_t& weight) { weight_of(u, v, weight); });
     });
 }
 
 KERNEL settle_arcs(i64) {
-    arcs(true, [=](u64 u, u64 v) {
+    arcs(true, [=](u64 u, u64 v, u64) {
         settle_arc(u, v, [=](dist_t& weight) { weight_of(u, v, weight); });
     });
 }

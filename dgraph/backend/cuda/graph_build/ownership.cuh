@@ -9,7 +9,7 @@ DEVICE u32 numbered(u32 position) { return env.lids ? env.lids[position] : posit
 
 // Count out-degrees (1: in-degrees) of gids ``low .. high``, parallel arcs each time.
 KERNEL degrees_of_slice(i64 incoming) {
-    arcs(true, [=](u64 u, u64 v) {
+    arcs(true, [=](u64 u, u64 v, u64) {
         const u64 gid = incoming ? v : u;
         if (gid >= env.low && gid < env.high) atomicAdd(env.counts + (gid - env.low), 1ull);
     });
@@ -17,7 +17,7 @@ KERNEL degrees_of_slice(i64 incoming) {
 
 // Mark sources and targets of this rank's arcs. If rows are masters in a block from ``low`` on, also count their arcs.
 KERNEL mark(i64) {
-    arcs(false, [=](u64 u, u64 v) {
+    arcs(false, [=](u64 u, u64 v, u64) {
         if (env.counts) atomicAdd(env.counts + (u - env.low), 1ull);
         set_bit(env.rows, u);
         set_bit(env.columns_here, v);
@@ -73,13 +73,15 @@ KERNEL look_up(i64 count) {
 
 // Count the arcs of each row.
 KERNEL count(i64) {
-    arcs(false, [=](u64 u, u64 v) { atomicAdd(env.starts + numbered(position(u)) + 2, 1ull); });
+    arcs(false, [=](u64 u, u64 v, u64) { atomicAdd(env.starts + numbered(position(u)) + 2, 1ull); });
 }
 
-// Fill row r from ``starts[r + 1]`` on, which moves to the row's end.
+// Fill row r from ``starts[r + 1]`` on, which moves to the row's end. Weights that are listed go with their arcs.
 KERNEL fill(i64) {
-    const u64 loops = arcs(false, [=](u64 u, u64 v) {
-        env.targets[atomicAdd(env.starts + numbered(position(u)) + 1, 1ull)] = numbered(position(v));
+    const u64 loops = arcs(false, [=](u64 u, u64 v, u64 edge) {
+        const u64 e = atomicAdd(env.starts + numbered(position(u)) + 1, 1ull);
+        env.targets[e] = numbered(position(v));
+        if (env.listed) copy_weight(env.listed, edge, env.weights, e);
     });
     if (loops) atomicAdd(env.counters + LOOPS, loops);
 }

@@ -1,0 +1,61 @@
+"""Copy bytes that threads read from files or arrays into GPU memory, through a little pinned memory.
+
+The copy engine takes one piece while threads write the next ones. The driver would copy ordinary memory at a fraction
+of the bus' speed, with one thread; and pinning as many bytes as are copied takes longer than the copy.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.device.downloads import Slot
+
+PIECE = 4 << 20
+"""Bytes of a piece."""
+
+SLOTS = 16
+"""Pieces of pinned memory, kept as long as the device: 64 MiB."""
+
+Reader = Callable[[np.ndarray, int], None]
+"""``read(place, first)`` writes the bytes from ``first`` on into ``place``, uint8; several threads call it."""
+
+
+class Uploads:
+    """Pinned memory of one device, and copies through it. Arguments: as of ``Downloads``."""
+
+    def __init__(self, raw: Any, address: Callable[[Any], int], threads: int):
+        self.raw, self.address, self.threads = raw, address, min(threads, SLOTS)
+        self.slots: list[Slot] = []
+
+    def fill(self, array: Any, read: Reader) -> None:
+        """Fill a contiguous array on the GPU with what ``read`` writes; copies are in stream order."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        if not self.slots:
+            memory = self.raw.pinned(SLOTS * PIECE)
+            self.slots = [Slot(memory[k * PIECE : (k + 1) * PIECE], self.raw.event()) for k in range(SLOTS)]
+        begin, size, filling = self.address(array), array.nbytes, deque[tuple[Slot, int, int]]()
+
+        def send_oldest() -> None:
+            slot, first, length = filling.popleft()
+            slot.finish()
+            self.raw.copy(begin + first, slot.address, length)
+            self.raw.record(slot.event)
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            for first in range(0, size, PIECE):
+                if len(filling) == SLOTS:
+                    send_oldest()
+                slot, length = self.slots[first // PIECE % SLOTS], min(PIECE, size - first)
+                if first >= SLOTS * PIECE:
+                    self.raw.wait(slot.event)
+                slot.written = [pool.submit(read, slot.memory[:length], first)]
+                filling.append((slot, first, length))
+            while filling:
+                send_oldest()
+        for slot in self.slots[: -(-size // PIECE)]:
+            self.raw.wait(slot.event)

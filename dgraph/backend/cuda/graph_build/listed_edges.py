@@ -1,0 +1,113 @@
+"""Edges of a file or of a user's arrays in GPU memory, and the plan of the graph that they make.
+
+:func:`plan_of` says whether a GPU can build it; :func:`listed_edges` uploads and checks. Input that the host would
+refuse, or that needs its numbering of ids or its rules of merging, is left to the host, whose errors name the place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.graph_build.build_memory import building
+from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.rows_from_file import RawRows
+from dgraph.graph.build.weights import read_rule
+from dgraph.graph.generators.recipe import Formula
+from dgraph.graph.load_options import LoadOptions
+
+SHARE = 2
+"""Part of the free memory that building may take, 1 / SHARE: a graph that was built on a GPU is not evicted."""
+
+
+@dataclass
+class UploadedEdges:
+    """Edges on a GPU.
+
+    Attributes:
+        sources, targets: uint32 (edges,), from 0.
+        weights: (edges,), or None.
+        offsets: of rows, uint64 (n + 1,), if ``sources`` are still to be made of them; else None.
+    """
+
+    sources: Any
+    targets: Any
+    weights: Any
+    offsets: Any = None
+
+
+def plan_of(raw: RawEdges | RawRows, options: LoadOptions) -> BuildPlan | None:
+    """Return the plan of the graph that ``assemble`` or ``build_from_rows`` would make; None: that is to do it."""
+    listed_twice = not raw.directed if isinstance(raw, RawRows) else raw.mirrored
+    directed = raw.directed if options.directed is None else options.directed
+    sparse = options.sparse_ids and getattr(raw, "ids", None) is None
+    if raw.n is None or sparse or raw.base or raw.n > MOST or (listed_twice and directed):
+        return None
+    facts = replace(raw.facts, notes=list(raw.facts.notes), loops_kept=options.keep_loops)
+    facts.duplicates_kept = options.keep_parallel or getattr(raw, "parallel", False)
+    if why := raw.why if directed == raw.directed else "asked for":
+        facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
+    ruled = options.weights is not None
+    return BuildPlan(
+        raw.n, raw.targets.size if isinstance(raw, RawRows) else raw.src.size, Formula("listed"),
+        directed=directed,
+        both=not listed_twice and not (raw.directed and directed),
+        keep_loops=options.keep_loops,
+        keep_parallel=facts.duplicates_kept,
+        rule=read_rule(options.weights, options.seed) if ruled and options.weights != "unit" else None,  # type: ignore[arg-type]
+        own_weights=False,
+        facts=facts,
+        listed=None if ruled or raw.weights is None else raw.weights.dtype,
+    )  # fmt: skip
+
+
+def fits(plan: BuildPlan, device) -> bool:
+    """Return True if edges and graph take at most a share of the free memory."""
+    weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
+    need = (16 + weight) * plan.items + building(
+        plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True, listed=plan.listed is not None
+    )
+    return need <= device.free(need * SHARE) // SHARE
+
+
+def listed_edges(raw: RawEdges | RawRows, plan: BuildPlan, device) -> UploadedEdges | None:
+    """Upload edges; None if an id or a weight is one that the host refuses."""
+    base = raw.base
+    weights = None if plan.listed is None or raw.weights is None else uploaded(raw.weights, device)
+    if weights is not None and weights.dtype.kind == "f" and bool(device.xp.isnan(weights).any()):
+        return None
+    if isinstance(raw, RawRows):
+        offsets, sources = uploaded(raw.offsets.view(np.uint64), device), None
+        targets = _numbers(raw.targets, 0, plan.n, device)
+    else:
+        offsets, sources, targets = None, *(_numbers(ends, base, plan.n, device) for ends in (raw.src, raw.dst))
+        if sources is None:
+            return None
+    return None if targets is None else UploadedEdges(sources, targets, weights, offsets)
+
+
+def uploaded(array: np.ndarray, device) -> Any:
+    """Return a copy of an array on the GPU; an array that is there already is returned itself."""
+    if not isinstance(array, np.ndarray):
+        return array
+    array = np.ascontiguousarray(array)
+    copy, host = device.xp.empty(array.shape, array.dtype), array.view(np.uint8)
+
+    def read(place: np.ndarray, first: int) -> None:
+        place[:] = host[first : first + place.size]
+
+    device.fill(copy, read)
+    return copy
+
+
+def _numbers(ids: np.ndarray, base: int, n: int, device) -> Any:
+    """Return ids on the GPU as uint32 from 0; None if one is outside ``base .. base + n - 1``."""
+    numbers = uploaded(ids, device)
+    if numbers.size and not (base <= int(numbers.min()) and int(numbers.max()) < base + n):
+        return None
+    if base:
+        numbers -= numbers.dtype.type(base)
+    return numbers.astype(np.uint32, copy=False)

@@ -1,0 +1,96 @@
+"""Handle of a graph that a GPU built of listed edges: of a file, or of a user's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
+from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, listed_edges, plan_of
+from dgraph.backend.cuda.graph_build.ownership import place
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
+from dgraph.comm import Comm
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.rows_from_file import RawRows
+from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.load_options import LoadOptions
+
+
+class NotMirrored(Exception):
+    """An undirected graph was listed in which some arc lacks its reverse of the same weight."""
+
+
+class LoadedGraph(BuiltGraph):
+    """Graph of listed edges on the GPU of the one rank. Its list is freed once rows exist.
+
+    Rows by gid are copied to the host when something needs them there.
+    """
+
+    draws = False
+
+    def __init__(
+        self, plan: BuildPlan, edges: UploadedEdges, ids: VertexIds, comm: Comm, device, policy: str,
+        options: LoadOptions, renumber: bool | None = None,
+    ):  # fmt: skip
+        self._edges: list[UploadedEdges] = [edges]
+        super().__init__(plan, comm, device, policy, options, renumber)
+        self._known.ids = ids
+
+    @classmethod
+    def from_raw(
+        cls, raw: RawEdges | RawRows, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None
+    ) -> LoadedGraph | None:
+        """Build the graph of listed edges on the one rank's GPU; None where the host is to build it, or refuse it."""
+        plan = plan_of(raw, options)
+        if plan is None:
+            return None
+        device.use()
+        edges = listed_edges(raw, plan, device) if fits(plan, device) else None
+        if edges is None:
+            return None
+        ids = getattr(raw, "ids", None) or ConsecutiveIds(plan.n)
+        try:
+            return cls(plan, edges, ids, comm, device, policy, options, renumber)
+        except NotMirrored:
+            return None
+
+    def opened(self, policy: str) -> Partitioned:
+        """Return the one rank's partition, the same under every policy."""
+        local = next(iter(self.partitions.values())).local
+        placement = place(policy, self.draft, None, self.comm)  # type: ignore[arg-type]
+        return Partitioned(placement.policy, placement.reason, placement.warning, local)
+
+    def _kernels(self) -> BuildKernels:
+        """Return the kernels, with the edges, which they drop when rows are filled."""
+        kernels, edges = super()._kernels(), self._edges.pop()
+        if edges.offsets is not None:
+            edges.sources = self.built_on.xp.empty(max(edges.targets.size, 1), np.uint32)
+            kernels.take(starts=edges.offsets, targets=edges.sources)
+            kernels.set(row_end=self.draft.n, end=edges.targets.size)
+            kernels.launch("list_rows")
+            self.built_on.wait()
+            kernels.take(starts=None, targets=None)
+        kernels.take(sources=edges.sources, entered=edges.targets, listed=edges.weights)
+        return kernels
+
+    def _set_facts(self, built: BuiltCsr, vertices: BuiltVertices, degree: Any) -> None:
+        if not built.mirrored:
+            raise NotMirrored
+        super()._set_facts(built, vertices, degree)
+
+    @property
+    def evidence(self) -> EdgeBlock:  # type: ignore[override]
+        """Input of certificates: the rows."""
+        return self.block
+
+    def _symmetrised(self, rule: str) -> Graph:
+        return Graph._symmetrised(self, rule)
+
+    def _simplified(self, loops: bool, parallel: bool) -> Graph:
+        return Graph._simplified(self, loops, parallel)

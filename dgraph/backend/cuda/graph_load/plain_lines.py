@@ -1,0 +1,212 @@
+"""Edge lists parsed on a GPU, a thread a line (``plain_lines.cuh``), for ``text.read_table``.
+
+Threads read pieces of the file into pinned memory, from where they are copied to the GPU. Lines that are not plain,
+such as comments, go to the host's reader. Where that finds a wrong line, or reads much of the file, it reads all of it:
+values, counts and errors are always those of the host's reader.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.errors import DataError
+from dgraph.graph.formats import scan
+from dgraph.graph.formats.column import WEIGHTS
+from dgraph.graph.formats.sniff import LONGEST, DataStart
+from dgraph.graph.formats.text import Layout, LineTable, Parser, table_of_lines
+
+CHUNK = 1 << 28
+"""Bytes of text on the GPU at a time."""
+SPAN = 256
+"""Bytes in which a thread counts line feeds."""
+ODD = 1 << 16
+"""Most lines of a chunk, and bytes of a line, that the host reads; with more it reads the file."""
+HELD = 4
+"""Bytes of GPU memory a byte of the file: columns of short lines, once in parts and once joined."""
+KINDS = {name: getattr(scan, name) for name in ("SOURCE", "TARGET", "INTEGER", "NUMBER", "ANY")}
+
+
+@dataclass
+class DeviceTable(LineTable):
+    """Table whose columns are on a GPU."""
+
+    def drop_first(self, comm: Any) -> None:
+        """Drop the first line."""
+        self.src, self.dst = self.src[1:], self.dst[1:]
+        self.weights = None if self.weights is None else self.weights[1:]
+
+
+def plain_parser(device: Any) -> Parser:
+    """Return a parser of whole files, for ``text.parsing_with``."""
+    return lambda path, layout, begin, lenient: _Parser(device, path, layout, begin, lenient).table()
+
+
+class _NotPlain(Exception):
+    """The host's reader is to read the file."""
+
+
+@dataclass
+class _Parser:
+    device: Any
+    path: str
+    layout: Layout
+    begin: DataStart
+    lenient: bool
+    columns: list[list[Any]] = field(default_factory=lambda: [[], [], []])
+    odd: list[tuple[int, bytes]] = field(default_factory=list)
+    integral: bool = True
+    lines: int = 0
+
+    def table(self) -> LineTable | None:
+        """Return the edges of the file; None if the host is to read it."""
+        layout, need = self.layout, HELD * self.begin.size + 2 * CHUNK
+        able = layout.decimal == "." and not layout.tag and len(layout.columns) <= 8
+        ends = scan.REST not in layout.columns and scan.TARGET in layout.columns
+        if not (able and ends and need <= self.device.free(need)):
+            return None
+        self.classes = scan.byte_classes(layout.comments, layout.separator)
+        self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
+        self.module = self.device.module(_text(), "plain_lines")
+        file = os.open(self.path, os.O_RDONLY)
+        try:
+            self._read(file)
+            return self._joined()
+        except _NotPlain:
+            return None
+        finally:
+            os.close(file)
+
+    def _read(self, file: int) -> None:
+        """Parse the file, a chunk of whole lines after the other."""
+        first, size = self.begin.start, self.begin.size
+        while first < size:
+            last = min(first + CHUNK, size)
+            if last < size:
+                tail = os.pread(file, min(LONGEST, last - first), last - min(LONGEST, last - first))
+                last -= len(tail) - 1 - tail.rfind(b"\n")
+                if b"\n" not in tail:
+                    raise _NotPlain
+            self._parse(file, first, last)
+            first = last
+
+    def _parse(self, file: int, first: int, last: int) -> None:
+        xp, device, layout, size = self.device.xp, self.device, self.layout, last - first
+        room = -(-(size + 1) // SPAN) * SPAN
+        text = xp.empty(room, np.uint8)
+
+        def read(place: np.ndarray, offset: int) -> None:
+            count = os.preadv(file, [place.data[: size - offset]], first + offset) if offset < size else 0
+            place[count:] = 0
+            if count < min(place.size, size - offset):
+                raise DataError(
+                    f"{self.path}: ends at byte {first + offset + count}; it was longer when reading began; do not "
+                    "write to it"
+                )
+
+        device.fill(text, read)
+        if os.pread(file, 1, last - 1) != b"\n":
+            text[size : size + 1] = np.uint8(10)
+        counts, figures = xp.empty(room // SPAN, np.uint32), xp.zeros(2, np.uint64)
+        self._launch("count_lines", text=text, size=room, counts=counts)
+        counts = xp.cumsum(counts, dtype=np.uint32)
+        lines = int(counts[-1])
+        ends, odd = xp.empty(lines, np.uint32), xp.empty(ODD, np.uint32)
+        self._launch("list_lines", text=text, size=room, counts=counts, ends=ends)
+        del counts
+        sources, targets = xp.empty(lines, np.uint32), xp.empty(lines, np.uint32)
+        weights = xp.empty(lines, np.float64) if self.weighted else None
+        kinds = sum(kind << 8 * place for place, kind in enumerate(layout.columns))
+        bytes_between = np.isin(self.classes, (scan.BLANK, scan.DELIMITER))
+        between = np.packbits(bytes_between, bitorder="little").view(np.uint64).tolist()
+        self._launch(
+            "parse_lines", text=text, size=room, lines=lines, ends=ends, sources=sources, targets=targets,
+            weights=weights, odd=odd, figures=figures, columns=len(layout.columns), kinds=kinds,
+            lowest=layout.lowest, highest=min(layout.highest, 2**32 - 1), room=ODD, between=between,
+        )  # fmt: skip
+        count, fractions = (int(figure) for figure in device.get(figures))
+        self.integral = self.integral and not fractions
+        columns = [sources, targets, weights]
+        if count:
+            columns = self._without_odd(file, first, ends, odd, count, columns)
+        for column, part in zip(self.columns, columns, strict=True):
+            if part is not None:
+                column.append(part)
+        self.lines += lines
+
+    def _without_odd(self, file: int, first: int, ends: Any, odd: Any, count: int, columns: list[Any]) -> list[Any]:
+        """Return the columns without the odd lines of a chunk, which are kept for the host."""
+        if count > ODD:
+            raise _NotPlain
+        odd = np.sort(self.device.get(odd[:count]).astype(np.int64))
+        if self.lines == 0 and odd[0] == 0:  # the first line may hold counts, see ``drop_first``
+            raise _NotPlain
+        places = self.device.put(np.concatenate([np.maximum(odd - 1, 0), odd]))
+        before, after = self.device.get(ends[places]).astype(np.int64).reshape(2, -1)
+        before[odd == 0] = -1
+        if int((after - before).max()) > ODD:
+            raise _NotPlain
+        for line, begin, end in zip((odd + self.lines).tolist(), before.tolist(), after.tolist(), strict=True):
+            self.odd.append((line, os.pread(file, end - begin - 1, first + begin + 1)))
+        kept = self.device.xp.ones(len(ends), np.bool_)
+        kept[self.device.put(odd)] = False
+        return [None if column is None else column[kept] for column in columns]
+
+    def _joined(self) -> LineTable:
+        """Return the table of all chunks and of the lines that the host reads, whose edges are the last."""
+        joined = b"".join(line + b"\n" for _, line in self.odd)
+        rest = table_of_lines(np.frombuffer(joined, np.uint8), self.layout, self.lenient)
+        quoted = self.layout.quoted and b'"' in joined
+        if not self.columns[0] or quoted or rest is None or rest.src.dtype != np.uint32:
+            raise _NotPlain
+        if not self.integral and rest.weights is not None and rest.weights.dtype == np.int64:
+            raise _NotPlain  # integers of more than 53 bits beside fractions: the host reports that it rounds them
+        if rest.hidden.count:
+            rest.hidden.line = self.begin.number + self.odd[rest.hidden.line - 1][0]
+        if self.weighted:
+            self.columns[2] = self._narrowed(self.columns[2], rest.weights)
+        src, dst, weights = map(self._column, self.columns, (rest.src, rest.dst, rest.weights))
+        return DeviceTable(src, dst, weights, rest.dropped, rest.hidden, rest.notes)
+
+    def _column(self, parts: list[Any], rest: np.ndarray | None) -> Any:
+        """Return a column of the parts, and of the host's lines behind; the parts are freed."""
+        if not parts or rest is None:
+            return None
+        parts = [*parts, self.device.put(rest.astype(parts[0].dtype))] if rest.size else parts
+        return parts[0] if len(parts) == 1 else self.device.xp.concatenate(parts)
+
+    def _narrowed(self, parts: list[Any], rest: np.ndarray | None) -> list[Any]:
+        """Return weights in the first dtype that holds them and those of the host's lines."""
+        level = 0 if rest is None or not rest.size else WEIGHTS.index(rest.dtype)
+        ranges = [(int(part.min()), int(part.max())) for part in parts if self.integral and part.size]
+        if not self.integral:
+            level = 2
+        elif any(low < -(2**31) or high >= 2**31 for low, high in ranges):
+            level = max(level, 1)
+        return [part.astype(WEIGHTS[level], copy=False) for part in parts]
+
+    def _launch(self, kernel: str, **values: Any) -> None:
+        """Launch a kernel with these values of ``Env``; arrays are their addresses."""
+        names = ("text", "size", "lines", "counts", "ends", "sources", "targets", "weights", "odd", "figures")
+        words: list[int] = []
+        for name in (*names, "columns", "kinds", "between", "lowest", "highest", "room"):
+            value = values.get(name, [0] * 4 if name == "between" else 0)
+            words += value if isinstance(value, list) else [self._word(value)]
+        self.module.set_environment(np.array(words, np.uint64))
+        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel))
+
+    def _word(self, value: Any) -> int:
+        return 0 if value is None else value if isinstance(value, int) else self.device.address(value)
+
+
+def _text() -> str:
+    """Return the module's text."""
+    named = "".join(f"#define {name} {value}\n" for name, value in {**KINDS, "SPAN": SPAN}.items())
+    own = (Path(__file__).parent / "plain_lines.cuh").read_text()
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", named, common("base"), own])
