@@ -2,34 +2,26 @@
 
 A function may name a NumPy version for small arrays, which then need no compiled code at all, not even from the cache.
 
-Without the lock four ranks that start together on two cores would each compile every function. A process takes a
-byte-range lock in the cache folder before it compiles; the others wait for the lock and then find the cached code.
+Without a lock four ranks that start together on two cores would each compile every function. A process takes the
+function's lock before it compiles; the others wait for it and then find the cached code.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import sys
-import time
-import zlib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from dgraph._support.cache import folder
-from dgraph.errors import OutputError
+from dgraph._support.host_lock import lock, unlock
 from partitioning.arrays.lazy_numba import Deferred
 
 FEW = 1 << 16
 """Elements of each array up to which a function's NumPy version is called: it takes milliseconds."""
-
-PATIENCE = 120.0
-"""Seconds to wait for the process that compiles; it may be stopped. After that this process compiles for itself."""
 
 
 def njit(*function, few: Any = None, **options) -> Any:
@@ -125,7 +117,7 @@ class _OneCompiles:
 
     def __init__(self, kept, function):
         self._kept = kept
-        self._place = zlib.crc32(f"{function.__module__}.{function.__qualname__}".encode())
+        self._name = f"{function.__module__}.{function.__qualname__}"
         self._locked = False
 
     def __getattr__(self, name):
@@ -133,7 +125,7 @@ class _OneCompiles:
 
     def load_overload(self, signature, context):
         overload = self._load(signature, context)
-        if overload is None and _lock(self._place):
+        if overload is None and lock(self._name):
             self._locked = True
             overload = self._load(signature, context)
             if overload is not None:
@@ -156,34 +148,5 @@ class _OneCompiles:
 
     def _free(self):
         if self._locked:
-            _unlock(self._place)
+            unlock(self._name)
         self._locked = False
-
-
-@cache
-def _file() -> int | None:
-    """Open the file whose bytes are the locks; None if there is no writable cache folder."""
-    try:
-        return os.open(folder() / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except (OSError, OutputError):
-        return None
-
-
-def _lock(place: int) -> bool:
-    """Return True if this process now holds lock ``place``; False after ``PATIENCE`` or without file locks."""
-    end = time.monotonic() + PATIENCE
-    while (file := _file()) is not None and time.monotonic() < end:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            return True
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                return False
-        time.sleep(0.005)
-    return False
-
-
-def _unlock(place: int) -> None:
-    file = _file()
-    if file is not None:
-        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
