@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import lock, unlock
 from partitioning.arrays.lazy_numba import Deferred
 
@@ -109,7 +110,18 @@ def _shared(dispatcher):
 
     if isinstance(dispatcher._cache, FunctionCache):
         dispatcher._cache = _OneCompiles(dispatcher._cache, dispatcher.py_func)
+    compiler, usual = dispatcher._compiler, dispatcher._compiler.compile
+
+    def timed(*types):
+        with compiling(_name(dispatcher.py_func)):
+            return usual(*types)
+
+    compiler.compile = timed
     return dispatcher
+
+
+def _name(function: Callable) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 class _OneCompiles:
@@ -117,7 +129,7 @@ class _OneCompiles:
 
     def __init__(self, kept, function):
         self._kept = kept
-        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._name = _name(function)
         self._locked = False
 
     def __getattr__(self, name):
@@ -125,12 +137,16 @@ class _OneCompiles:
 
     def load_overload(self, signature, context):
         overload = self._load(signature, context)
-        if overload is None and lock(self._name):
+        if overload is None and self._lock():
             self._locked = True
             overload = self._load(signature, context)
             if overload is not None:
                 self._free()
         return overload
+
+    def _lock(self) -> bool:
+        with compiling(self._name):  # another process may compile
+            return lock(self._name)
 
     def _load(self, signature, context):
         """Load machine code; Numba's ``load_overload`` first imports what compilation needs, SciPy among it (0.2 s)."""

@@ -64,7 +64,8 @@ def test_levels_and_parents_are_those_of_igraph(policy, at_once):
     mine = slice(world().rank, None, world().size)
     result, columns_of_all = columns("bfs", graph_of(src[mine], dst[mine]).on(policy=policy), source=7)
     assert {"Levels"} <= set(at_once)
-    assert {"what": "rounds", "taken": "NumPy", "reason": array_rounds.REMARK} in result.report["choices"]
+    reason = f"Levels, Parents: {array_rounds.REMARK}"
+    assert {"what": "rounds", "taken": "NumPy", "reason": reason} in result.report["choices"]
     if columns_of_all is not None:
         levels = oracles.bfs(N, src, dst, 7)
         assert np.array_equal(columns_of_all["distance"], np.where(levels < 0, np.iinfo(np.int64).max, levels))

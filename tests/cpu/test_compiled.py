@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import json
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
 from dgraph.program import trace
-from dgraph.report import Progress, Record
+from dgraph.report import Progress, Record, verdict
 
 KERNEL = """
 from dgraph._support.compiled import njit
@@ -157,3 +158,22 @@ def test_a_program_ahead_that_does_not_compile_ends_the_run():
     ):
         done.append("own")
     assert sorted(done) == ["other", "own"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.starts_children
+def test_a_first_run_says_what_compiles_and_a_second_has_nothing_to_say(tmp_path):
+    (tmp_path / "code").mkdir(mode=0o700)
+    (tmp_path / "graph.wel").write_text("0 1 2\n1 2 3\n")
+    extra = {"DGRAPH_CACHE_DIR": str(tmp_path / "code"), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    argv = [sys.executable, "-m", "dgraph", "sssp", "graph.wel", "--source", "0", "--report", "report.json"]
+    errors, reports = [], []
+    for _ in range(2):
+        run = subprocess.run(argv, cwd=tmp_path, env=environment(extra), capture_output=True, text=True, check=True)
+        errors.append(run.stderr.count("once on this machine"))
+        reports.append(json.loads((tmp_path / "report.json").read_text()))
+    assert errors == [1, 0]
+    first, second = (report["ranks"][0]["seconds"] for report in reports)
+    assert first["compile"] > first["load"] > 0.0
+    assert second["compile"] < first["compile"] / 2
+    assert "compile took" in verdict(reports[0])[0]

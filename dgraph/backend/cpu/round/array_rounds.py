@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.compile_clock import compiling
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
 from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
 from dgraph.backend.cpu.round import state as slots
@@ -62,14 +63,9 @@ class ArrayMachine(InterpretedMachine):
     remark = REMARK
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
-        self._interprets, self._spent, self._compiling = True, 0.0, 0.0
+        self._interprets, self._spent = True, 0.0
         self._stem = stem_of(traced, may_pull(traced, "auto"))
         super().__init__(traced, local, team, "push")
-
-    @property
-    def compiling(self) -> float:
-        """Seconds spent on compilation."""
-        return self._compiling
 
     def fused(self, limit: int) -> int:
         """Run up to ``limit`` whole rounds; return their number."""
@@ -88,10 +84,10 @@ class ArrayMachine(InterpretedMachine):
             spend(self._stem, time.perf_counter() - began)
             self._spent += time.perf_counter() - began
         if interprets and self._spent > PATIENCE:
-            self._interprets, began = False, time.perf_counter()
-            self.module = module_for(self.traced, may_pull(self.traced, "auto"))
-            super()._call(0, threads=1)
-            self._compiling = time.perf_counter() - began
+            self._interprets = False
+            with compiling():
+                self.module = module_for(self.traced, may_pull(self.traced, "auto"))
+                super()._call(0, threads=1)
         return out
 
     def _module(self, traced: Traced) -> ModuleType:

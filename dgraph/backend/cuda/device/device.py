@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.cache import folder, publish
+from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
 from dgraph.backend.affinity import cores
 from dgraph.backend.cuda.codegen.control_block import BLOCK
@@ -342,7 +343,7 @@ class CudaDevice:
         paths = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
         missing = {path: wanted for path, wanted in paths.items() if not path.exists()}
         if missing:
-            with ThreadPoolExecutor(min(len(missing), cores())) as pool:
+            with compiling(", ".join(name for _, name in missing.values())), ThreadPoolExecutor(cores()) as pool:
                 for patience in (0.0, PATIENCE):
                     list(pool.map(lambda path, wait=patience: self._compile(path, *missing[path], wait), missing))
 
@@ -357,7 +358,7 @@ class CudaDevice:
         """Compile a text once a host; without patience, leave one that another process compiles."""
         if path.exists():
             return
-        with locked(path.name, patience) as ours:
+        with compiling(name), locked(path.name, patience) as ours:
             if (ours or patience) and not path.exists():
                 publish(path, nvrtc.compiled(text, self.architecture, name))
 
