@@ -1,65 +1,29 @@
 """Numba's ``njit`` with one compilation per node: one process compiles a function, the others load its machine code.
 
-A function may name a NumPy version for small arrays, which then need no compiled code at all, not even from the cache.
-
 Without a lock four ranks that start together on two cores would each compile every function. A process takes the
 function's lock before it compiles; the others wait for it and then find the cached code.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import lock, unlock
+from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
 
-FEW = 1 << 16
-"""Elements of each array up to which a function's NumPy version is called: it takes milliseconds."""
 
-
-def njit(*function, few: Any = None, **options) -> Any:
+def njit(*function, **options) -> Any:
     """Defer ``numba.njit`` to the first call; with ``cache=True`` only one process of a cache folder compiles.
 
-    Args:
-        few: function of the same arguments and result for arrays of up to ``FEW`` elements, by NumPy. It is called
-            where a process has not compiled the function for these types.
-        function: as of ``numba.njit``.
-        options: as of ``numba.njit``.
+    Arguments are those of :func:`partitioning.arrays.lazy_numba.njit`.
     """
-
-    def decorate(python_function: Callable) -> Any:
-        import numba
-
-        return _with_few(_shared(numba.njit(**options)(python_function)), few)
-
-    def deferred(python_function: Callable) -> Deferred:
-        kind = Deferred if few is None or os.environ.get("DGRAPH_COMPILE") == "always" else partial(_Few, few)
-        return kind(python_function, decorate)
-
-    return deferred(function[0]) if function else deferred
-
-
-class _Few(Deferred):
-    """Deferred function that is not compiled as long as its arrays are small."""
-
-    def __init__(self, few: Callable, *more: Any):
-        super().__init__(*more)
-        self.few = few
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return (
-            self.few(*args, **keywords)
-            if self.compiled is None and _small(args)
-            else super().__call__(*args, **keywords)
-        )
+    return lazy_numba.njit(*function, shared=_shared, **options)
 
 
 def plain(compiled: Any) -> Callable:
@@ -74,22 +38,6 @@ def plain(compiled: Any) -> Callable:
 
 
 _plain: dict[Callable, Callable] = {}
-
-
-def _small(args: tuple) -> bool:
-    return all(array.size <= FEW for array in args if isinstance(array, np.ndarray))
-
-
-def _with_few(dispatcher, few):
-    usual = dispatcher._compile_for_args
-
-    def chosen(*args, **keywords):
-        """Return what the dispatcher calls: the function for few elements, or machine code."""
-        return few if _small(args) else usual(*args, **keywords)
-
-    if few is not None and os.environ.get("DGRAPH_COMPILE") != "always":
-        dispatcher._compile_for_args = chosen
-    return dispatcher
 
 
 def share(package: str) -> None:

@@ -4,6 +4,7 @@ import itertools
 import os
 import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -186,12 +187,22 @@ def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
     compiled.touch()
     os.utime(compiled, (time.time() - 3600,) * 2)
     assert not generated_module.uncompiled(stem)
-    monkeypatch.setitem(sys.modules, "numba", sys)
-    assert not generated_module.uncompiled(stem, tiny=True)
-    monkeypatch.delitem(sys.modules, "numba")
     assert generated_module.uncompiled(stem, tiny=True)
     monkeypatch.setenv("DGRAPH_COMPILE", "always")
     assert not generated_module.uncompiled(stem)
+
+
+def test_tiny_graphs_do_without_machine_code_where_numba_is_not_loaded_and_on_several_ranks(monkeypatch):
+    asked = []
+    monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny: asked.append(tiny))
+    alone, levels = local_graph(N, *arcs()[:2], directed=True), trace(Levels(source=0, limit=9), None)
+    monkeypatch.setitem(sys.modules, "numba", sys)
+    array_rounds.answers_at_once(levels, alone)
+    array_rounds.answers_at_once(levels, replace(alone, masters=N - 1))
+    array_rounds.answers_at_once(levels, replace(alone, masters=N - 1, m=array_rounds.TINY + 1))
+    monkeypatch.delitem(sys.modules, "numba")
+    array_rounds.answers_at_once(levels, alone)
+    assert asked == [False, True, False, True]
 
 
 def test_large_graphs_and_programs_that_apply_are_compiled(at_once, monkeypatch):

@@ -9,6 +9,7 @@ round, while compiled rounds may see new ones: the number of rounds may differ, 
 
 from __future__ import annotations
 
+import sys
 import time
 from types import ModuleType
 from typing import Any
@@ -36,7 +37,7 @@ FEW = 1 << 21
 """Arcs of the whole graph up to which most runs take less time with NumPy than the compilation."""
 
 TINY = 1 << 14
-"""Arcs up to which most runs of one rank take less time with NumPy than the import of Numba."""
+"""Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
 
 REMARK = "compilation would take longer; `python -m dgraph warmup` compiles"
 
@@ -49,7 +50,7 @@ def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     """Return True if a program need not be compiled: graph and program are small, and runs were short so far."""
     simple = traced.apply is None and traced.live is None and not (traced.sums or traced.dirty)
     pushed = "push" in traced.program.directions and bool(traced.proposes)
-    tiny = local.m <= TINY and local.masters == local.n  # ranks would choose apart
+    tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
     return simple and pushed and local.m <= FEW and uncompiled(stem_of(traced, may_pull(traced, "auto")), tiny)
 
 
