@@ -84,8 +84,7 @@ class Record:
         self.gpu: dict | None = None
         self.gpu_memory: dict | None = None
         self.ranges: Ranges | None = None
-        self.compiled = 0.0
-        """Seconds of this thread's compilations that ``seconds["compile"]`` has."""
+        self._compiled = 0.0  # on the clock of compilation: ``seconds["compile"]`` has what was before
         self._timers: dict[str, _Timer] = {}
         self._ended: tuple[float, int] | None = None
 
@@ -99,6 +98,11 @@ class Record:
     def add(self, name: str, seconds: float) -> None:
         """Add seconds that compiled code measured to timer ``name``."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def compiled_until(self, end: float, begin: float) -> None:
+        """Add the compilation between two readings of the clock to timer ``compile``, less what was added already."""
+        self.add("compile", end - max(begin, min(self._compiled, end)))
+        self._compiled = end
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter of this rank, such as ``masters``, ``mirrors`` or ``edges``."""
@@ -263,10 +267,8 @@ class _Timer:
             self.ranges.pop()
         record, seconds = self.record, self.record.seconds
         if (compiled := compile_clock.spent()) > self.compiled:
-            if self.name != "compile":
-                record.add("compile", compiled - max(self.compiled, record.compiled))
-                elapsed -= 0.0 if self.name == "solve" else compiled - self.compiled
-            record.compiled = compiled
+            record.compiled_until(compiled, self.compiled if self.name != "compile" else compiled)
+            elapsed -= 0.0 if self.name in ("compile", "solve") else compiled - self.compiled
         seconds[self.name] = seconds.get(self.name, 0.0) + elapsed
         if self.phase and len(record.spans) < KEPT_SPANS:
             record.spans.append((self.name, self.began - record.began, elapsed))
