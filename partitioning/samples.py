@@ -6,8 +6,8 @@ import numpy as np
 
 from partitioning.placement import Placement
 
-ARCS = 1 << 14
-"""Arcs that a rank samples for a cut; with fewer here, all are taken."""
+ARCS = 1 << 15
+"""Arcs that all ranks sample together for a cut; of a graph with fewer, all are taken."""
 
 WEDGES = 1 << 12
 """Pairs of arcs from one vertex that all ranks sample together."""
@@ -16,7 +16,7 @@ WEDGES = 1 << 12
 def cut(edges, placement: Placement, comm) -> float:
     """Estimate the share of the arcs whose ends have different owners; collective."""
     here = len(edges.targets)
-    positions = np.arange(here) if here <= ARCS else _positions(edges, ARCS)
+    positions = np.arange(here) if edges.arcs <= ARCS else _positions(edges, -(-ARCS * here // edges.arcs))
     of_src, of_dst = placement.owner(_rows(edges, positions) + edges.first), placement.owner(edges.targets[positions])
     crossing = float(np.mean(of_src != of_dst)) * here if here else 0.0
     return float(comm.allreduce(np.array([crossing]))[0]) / max(edges.arcs, 1)
