@@ -1,72 +1,29 @@
 """Numba's ``njit`` with one compilation per node: one process compiles a function, the others load its machine code.
 
-A function may name a NumPy version for small arrays, which then need no compiled code at all, not even from the cache.
-
-Without the lock four ranks that start together on two cores would each compile every function. A process takes a
-byte-range lock in the cache folder before it compiles; the others wait for the lock and then find the cached code.
+Without a lock four ranks that start together on two cores would each compile every function. A process takes the
+function's lock before it compiles; the others wait for it and then find the cached code.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
 import sys
-import time
-import zlib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
-from dgraph._support.cache import folder
-from dgraph.errors import OutputError
+from dgraph._support.compile_clock import compiling
+from dgraph._support.host_lock import lock, unlock
+from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
 
-FEW = 1 << 16
-"""Elements of each array up to which a function's NumPy version is called: it takes milliseconds."""
 
-PATIENCE = 120.0
-"""Seconds to wait for the process that compiles; it may be stopped. After that this process compiles for itself."""
-
-
-def njit(*function, few: Any = None, **options) -> Any:
+def njit(*function, **options) -> Any:
     """Defer ``numba.njit`` to the first call; with ``cache=True`` only one process of a cache folder compiles.
 
-    Args:
-        few: function of the same arguments and result for arrays of up to ``FEW`` elements, by NumPy. It is called
-            where a process has not compiled the function for these types.
-        function: as of ``numba.njit``.
-        options: as of ``numba.njit``.
+    Arguments are those of :func:`partitioning.arrays.lazy_numba.njit`.
     """
-
-    def decorate(python_function: Callable) -> Any:
-        import numba
-
-        return _with_few(_shared(numba.njit(**options)(python_function)), few)
-
-    def deferred(python_function: Callable) -> Deferred:
-        kind = Deferred if few is None or os.environ.get("DGRAPH_COMPILE") == "always" else partial(_Few, few)
-        return kind(python_function, decorate)
-
-    return deferred(function[0]) if function else deferred
-
-
-class _Few(Deferred):
-    """Deferred function that is not compiled as long as its arrays are small."""
-
-    def __init__(self, few: Callable, *more: Any):
-        super().__init__(*more)
-        self.few = few
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return (
-            self.few(*args, **keywords)
-            if self.compiled is None and _small(args)
-            else super().__call__(*args, **keywords)
-        )
+    return lazy_numba.njit(*function, shared=_shared, **options)
 
 
 def plain(compiled: Any) -> Callable:
@@ -81,22 +38,6 @@ def plain(compiled: Any) -> Callable:
 
 
 _plain: dict[Callable, Callable] = {}
-
-
-def _small(args: tuple) -> bool:
-    return all(array.size <= FEW for array in args if isinstance(array, np.ndarray))
-
-
-def _with_few(dispatcher, few):
-    usual = dispatcher._compile_for_args
-
-    def chosen(*args, **keywords):
-        """Return what the dispatcher calls: the function for few elements, or machine code."""
-        return few if _small(args) else usual(*args, **keywords)
-
-    if few is not None and os.environ.get("DGRAPH_COMPILE") != "always":
-        dispatcher._compile_for_args = chosen
-    return dispatcher
 
 
 def share(package: str) -> None:
@@ -117,7 +58,18 @@ def _shared(dispatcher):
 
     if isinstance(dispatcher._cache, FunctionCache):
         dispatcher._cache = _OneCompiles(dispatcher._cache, dispatcher.py_func)
+    compiler, usual = dispatcher._compiler, dispatcher._compiler.compile
+
+    def timed(*types):
+        with compiling(_name(dispatcher.py_func)):
+            return usual(*types)
+
+    compiler.compile = timed
     return dispatcher
+
+
+def _name(function: Callable) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 class _OneCompiles:
@@ -125,7 +77,7 @@ class _OneCompiles:
 
     def __init__(self, kept, function):
         self._kept = kept
-        self._place = zlib.crc32(f"{function.__module__}.{function.__qualname__}".encode())
+        self._name = _name(function)
         self._locked = False
 
     def __getattr__(self, name):
@@ -133,12 +85,16 @@ class _OneCompiles:
 
     def load_overload(self, signature, context):
         overload = self._load(signature, context)
-        if overload is None and _lock(self._place):
+        if overload is None and self._lock():
             self._locked = True
             overload = self._load(signature, context)
             if overload is not None:
                 self._free()
         return overload
+
+    def _lock(self) -> bool:
+        with compiling(self._name):  # another process may compile
+            return lock(self._name)
 
     def _load(self, signature, context):
         """Load machine code; Numba's ``load_overload`` first imports what compilation needs, SciPy among it (0.2 s)."""
@@ -156,34 +112,5 @@ class _OneCompiles:
 
     def _free(self):
         if self._locked:
-            _unlock(self._place)
+            unlock(self._name)
         self._locked = False
-
-
-@cache
-def _file() -> int | None:
-    """Open the file whose bytes are the locks; None if there is no writable cache folder."""
-    try:
-        return os.open(folder() / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except (OSError, OutputError):
-        return None
-
-
-def _lock(place: int) -> bool:
-    """Return True if this process now holds lock ``place``; False after ``PATIENCE`` or without file locks."""
-    end = time.monotonic() + PATIENCE
-    while (file := _file()) is not None and time.monotonic() < end:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            return True
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                return False
-        time.sleep(0.005)
-    return False
-
-
-def _unlock(place: int) -> None:
-    file = _file()
-    if file is not None:
-        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)

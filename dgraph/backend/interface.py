@@ -56,11 +56,6 @@ class Machine(ABC):
     """Rounds before the first check for signals and cancellation, and arcs that they may visit: a tenth of a second."""
 
     @property
-    def compiling(self) -> float:
-        """Seconds spent on compilation so far; a GPU compiles a schedule when a round first uses it."""
-        return 0.0
-
-    @property
     @abstractmethod
     def direction(self) -> str:
         """Direction of the next round: "push" or "pull"."""

@@ -185,7 +185,8 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
         progress.line(f"no graph was named: taking {spec}")
     placing = {"policy": request.run.get("policy", "auto"), "device": device_of(request.run)}
     if comm.size > 1:
-        compile_in_parallel(comm, spec, options.get("weights"))
+        with record("compile"):
+            compile_in_parallel(comm, spec, options.get("weights"))
     build = request.run.get("build", "auto")
     phase = "build" if is_large(spec, placing["device"], build) else "load"
     progress.phase(phase, spec)

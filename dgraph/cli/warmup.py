@@ -63,6 +63,9 @@ Job = tuple[str, str, str, Mapping[str, Any]]
 EACH = 3
 """Tiny runs for which a child process pays. A child has two cores, and compiles beside the others."""
 
+SHARED, SECONDS = 30, 5
+"""Seconds of the first tiny run and of one of the others on two cores where nothing is compiled."""
+
 FILE = ("graph.wel", "0 1 2\n1 2 3\n")
 
 
@@ -114,9 +117,11 @@ def _compile_on_one_rank(names: Sequence[str], backends: Sequence[str], progress
         Graph.load(str(path), comm=comm)
     first, *others = [(backend, *job) for backend, job in product(backends, jobs(names))]
     whole = len(others) + 1
+    children = min(cores() // 2, len(others) // EACH)
+    longest = SHARED + len(others) * SECONDS / max(children, 1)
+    progress.line(f"{whole} tiny runs take about {longest:.0f} s, and far less where most is compiled already")
     progress.phase("compile", f"{_label(first, backends)} (1 of {whole})")
     _run_job(first)  # compiles what all jobs share before children need it
-    children = min(cores() // 2, len(others) // EACH)
     if children < 2:
         for number, job in enumerate(others, 2):
             progress.phase("compile", f"{_label(job, backends)} ({number} of {whole})")

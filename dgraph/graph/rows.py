@@ -134,13 +134,10 @@ def _count_columns(neighbours, first, counts):
 
 
 def _place_few(sources, targets, weights, first, cursor, out, out_weights):
-    rows = sources.astype(np.int64) - first
-    order, counts = np.argsort(rows, kind="stable"), np.bincount(rows, minlength=cursor.size)
-    positions = np.repeat(cursor - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
-    out[positions] = targets[order]
+    positions = places(sources.astype(np.int64) - first, cursor)
+    out[positions] = targets
     if weights is not None:
-        out_weights[positions] = weights[order]
-    cursor += counts
+        out_weights[positions] = weights
 
 
 @njit(cache=True, few=_place_few)
@@ -154,7 +151,26 @@ def _place(sources, targets, weights, first, cursor, out, out_weights):
             out_weights[position] = weights[i]
 
 
-@njit(cache=True)
+def places(keys, cursor):
+    """Return the place of every entry behind those of its key; ``cursor[k]``, the first of key k, advances."""
+    order, counts = np.argsort(keys, kind="stable"), np.bincount(keys, minlength=cursor.size)
+    positions = np.empty(keys.size, np.int64)
+    positions[order] = np.repeat(cursor - np.cumsum(counts) + counts, counts) + np.arange(keys.size)
+    cursor += counts
+    return positions
+
+
+def _turn_few(offsets, neighbours, weights, order, cursor, sources, carried):
+    rows = np.arange(offsets.size - 1) if order is None else order
+    lengths = np.diff(offsets)[rows]
+    entries = np.repeat(offsets[rows] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    positions = places(neighbours[entries], cursor)
+    sources[positions] = np.repeat(rows, lengths)
+    if weights is not None:
+        carried[positions] = weights[entries]
+
+
+@njit(cache=True, few=_turn_few)
 def _turn(offsets, neighbours, weights, order, cursor, sources, carried):
     for turn in range(offsets.size - 1):
         row = turn if order is None else order[turn]

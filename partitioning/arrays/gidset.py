@@ -50,14 +50,52 @@ class GidSet:
         return out
 
 
-@njit(cache=True)
+def _ones_few(words):
+    return np.unpackbits(words.view(np.uint8)).reshape(-1, 64).sum(axis=1, dtype=np.int64)
+
+
+def _bits_few(gids):
+    """Return the word of each gid, and its bit in there."""
+    wide = gids.astype(np.int64)
+    return wide >> 6, np.uint64(1) << (wide & 63).astype(np.uint64)
+
+
+def _add_few(words, gids):
+    places, bits = _bits_few(gids)
+    np.bitwise_or.at(words, places, bits)
+
+
+def _count_few(words, before):
+    ones = _ones_few(words)
+    before[:] = np.cumsum(ones) - ones
+    return int(ones.sum())
+
+
+def _members_few(words, gids):
+    gids[:] = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+
+def _positions_few(words, before, gids):
+    places, bits = _bits_few(gids)
+    return before[places] + _ones_few(words[places] & (bits - np.uint64(1)))
+
+
+def _mark_few(words, before, gids, flags):
+    flags[_positions_few(words, before, gids)] = True
+
+
+def _translate_few(words, before, gids, table, translated):
+    translated[:] = table[_positions_few(words, before, gids)]
+
+
+@njit(cache=True, few=_add_few)
 def _add(words, gids):
     for i in range(gids.size):
         gid = np.uint64(gids[i])
         words[gid >> np.uint64(6)] |= np.uint64(1) << (gid & np.uint64(63))
 
 
-@njit(cache=True)
+@njit(cache=True, few=_count_few)
 def _count(words, before):
     total = 0
     for w in range(words.size):
@@ -66,7 +104,7 @@ def _count(words, before):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, few=_members_few)
 def _members(words, gids):
     k = 0
     for w in range(words.size):
@@ -78,13 +116,13 @@ def _members(words, gids):
             k += 1
 
 
-@njit(cache=True)
+@njit(cache=True, few=_mark_few)
 def _mark(words, before, gids, flags):
     for i in range(gids.size):
         flags[_position(words, before, np.uint64(gids[i]))] = True
 
 
-@njit(cache=True)
+@njit(cache=True, few=_translate_few)
 def _translate(words, before, gids, table, out):
     for i in range(gids.size):
         out[i] = table[_position(words, before, np.uint64(gids[i]))]

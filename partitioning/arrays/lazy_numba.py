@@ -1,12 +1,21 @@
-"""Numba's decorators, applied at a function's first call: importing Numba takes longer than a run on a small graph."""
+"""Numba's decorators, applied at a function's first call: importing Numba takes longer than a run on a small graph.
+
+A function may name a NumPy version for small arrays, which then need no compiled code at all, not even from the cache.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from threading import RLock
 from types import CodeType, ModuleType
 from typing import Any
+
+import numpy as np
+
+FEW = 1 << 16
+"""Elements of each array up to which a function's NumPy version is called: it takes milliseconds."""
 
 _lock = RLock()
 
@@ -50,15 +59,66 @@ class Deferred:
             space[self.py_func.__name__] = self.compiled
 
 
-def njit(*function: Callable, **options: Any) -> Any:
-    """Return ``numba.njit(*function, **options)``, deferred to the first call."""
+class _Few(Deferred):
+    """Deferred function that is not compiled as long as its arrays are small."""
+
+    def __init__(self, few: Callable, *more: Any):
+        super().__init__(*more)
+        self.few = few
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return (
+            self.few(*args, **keywords)
+            if self.compiled is None and _small(args)
+            else super().__call__(*args, **keywords)
+        )
+
+
+def njit(*function: Callable, few: Any = None, shared: Callable = lambda dispatcher: dispatcher, **options: Any) -> Any:
+    """Return ``numba.njit(*function, **options)``, deferred to the first call.
+
+    Args:
+        few: function of the same arguments and result for arrays of up to ``FEW`` elements, by NumPy. It is called
+            where a process has not compiled the function for these types.
+        function: as of ``numba.njit``.
+        shared: changes Numba's object.
+        options: as of ``numba.njit``.
+    """
+    few = None if os.environ.get("DGRAPH_COMPILE") == "always" else few
 
     def decorate(python_function: Callable) -> Any:
         import numba
 
-        return numba.njit(**options)(python_function)
+        return _with_few(shared(numba.njit(**options)(python_function)), few)
 
-    return Deferred(function[0], decorate) if function else lambda decorated: Deferred(decorated, decorate)
+    def deferred(python_function: Callable) -> Deferred:
+        return (Deferred if few is None else partial(_Few, few))(python_function, decorate)
+
+    return deferred(function[0]) if function else deferred
+
+
+def ready(function: Any, *args: Any) -> None:
+    """Compile a function for the types of these arguments, or load it; then it is called for small arrays, too."""
+    from numba import typeof
+
+    dispatcher = function.numba() if isinstance(function, Deferred) else function
+    dispatcher.compile(tuple(map(typeof, args)))
+
+
+def _small(args: tuple) -> bool:
+    return all(array.size <= FEW for array in args if isinstance(array, np.ndarray))
+
+
+def _with_few(dispatcher: Any, few: Any) -> Any:
+    usual = dispatcher._compile_for_args
+
+    def chosen(*args, **keywords):
+        """Return what the dispatcher calls: the function for few elements, or machine code."""
+        return few if _small(args) else usual(*args, **keywords)
+
+    if few is not None:
+        dispatcher._compile_for_args = chosen
+    return dispatcher
 
 
 def intrinsic(function: Callable) -> Deferred:

@@ -1,12 +1,14 @@
 """The default policy: choose by the graph's degrees, and give the reason.
 
-:func:`auto` decides in three cases: a hub that overloads an edge-cut, a skewed graph, a road or a mesh.
+:func:`auto` decides in four cases: a hub that overloads an edge-cut; a graph on which no partitioner can win, which
+its size, its degrees and samples of its arcs show in milliseconds; a skewed graph; a road or a mesh.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from partitioning import samples
 from partitioning.placement import Placement
 from partitioning.policies.cvc import cvc
 from partitioning.policies.edge_cut import in_offsets, oec
@@ -19,11 +21,18 @@ from partitioning.quality import cut, edge_balance
 OVERLOAD = 1.5
 """Load of one hub's part, relative to the mean, above which a vertex-cut is considered."""
 
+SMALL = 1 << 14
+"""Vertices and arcs up to which rounds last as long on blocks as on any other edge-cut: messages are short."""
+
 MEAN, LARGEST = 8, 64
 """Mean and largest degree up to which a graph resembles a road or a mesh; beyond, METIS is slow and gains little."""
 
 LOCAL = 0.01
 """Share of arcs cut by blocks below which METIS is not worth its time."""
+
+HUBS, CHANCE = 100, 1.5
+"""LDG gains little if half of the arcs leave vertices of this degree, and no more than ``CHANCE`` times as many wedges
+are closed as degrees alone explain: neighbours of a hub are in all parts, and there are no communities."""
 
 MOST = 1 << 26
 """Vertices and arcs that METIS partitions within half a minute."""
@@ -44,24 +53,26 @@ def auto(edges, parts, comm) -> Placement:
     largest = _largest(edges.offsets, comm)
     if largest * parts > OVERLOAD * edges.arcs:
         return _for_hub(edges, parts, largest, comm)
+    blocks = oec(edges, parts, comm)
+    if edges.n + edges.arcs <= SMALL:
+        return blocks.because(f"{edges.n} vertices and {edges.arcs} arcs are too few for a partitioner to pay")
+    share = samples.cut(edges, blocks, comm)
+    if share <= LOCAL:
+        return blocks.because(f"near vertices have near ids: blocks cut only about {share:.2%} of the arcs")
     mean = edges.arcs / max(edges.n, 1)
-    if mean <= MEAN and largest <= LARGEST and edges.directed:
+    if mean <= MEAN and largest <= LARGEST and edges.directed and edges.n + edges.arcs <= MOST:
         starts = np.arange(comm.size + 1, dtype=np.int64) * edges.n // comm.size
         largest = max(largest, _largest(in_offsets(edges, starts, comm), comm))
     degrees = f"degrees (mean {mean:.1f}, largest {largest})"
-    blocks = oec(edges, parts, comm)
     if mean > MEAN or largest > LARGEST:
         return _for_skew(edges, parts, blocks, degrees, comm)
-    share = cut(edges, blocks, comm)
-    if share <= LOCAL:
-        return blocks.because(f"near vertices have near ids: blocks cut only {share:.2%} of the arcs")
     if edges.n + edges.arcs > MOST:
         return blocks.because(f"too large to wait for METIS, though {degrees} are a road's or a mesh's")
     wrong = obstacle(edges, comm)
     if wrong:
         return blocks.because(f"{degrees} are a road's or a mesh's, but METIS cannot serve: {wrong}")
     return metis(edges, parts, comm).because(
-        f"{degrees} are a road's or a mesh's, and blocks would cut {share:.1%} of the arcs"
+        f"{degrees} are a road's or a mesh's, and blocks would cut about {share:.1%} of the arcs"
     )
 
 
@@ -85,11 +96,23 @@ def _for_hub(edges, parts, largest, comm) -> Placement:
     return blocks.because(reason, f"{reason}; the other parts will wait for it")
 
 
+def _by_hubs(edges, comm) -> bool:
+    """Return True if most arcs are at hubs and the sample has no more closed wedges than the degrees explain."""
+    degrees = np.diff(edges.offsets) * (2 if edges.directed else 1)
+    if comm.total(int(degrees[degrees >= HUBS].sum())) < comm.total(int(degrees.sum())) / 2:
+        return False
+    closed, by_chance = samples.closed_wedges(edges, comm)
+    return closed <= CHANCE * by_chance
+
+
 def _for_skew(edges, parts, blocks, degrees, comm) -> Placement:
     """Place a graph on which METIS is slow and gains little: LDG if it saves enough cut arcs, else blocks."""
     why = f"{degrees} are not a road's or a mesh's: METIS would take long and gain little"
     if edges.n + edges.arcs > TRIED:
         return blocks.because(why)
+    if _by_hubs(edges, comm):
+        hubs = f"half of the arcs leave vertices of degree {HUBS} or more, and communities do not show in a sample"
+        return blocks.because(f"{why}, and so would LDG: {hubs}")
     stream = ldg(edges, parts, comm)
     before, after = (cut(edges, placement, comm) for placement in (blocks, stream))
     gain = f"LDG would cut {after:.1%} of the arcs where blocks cut {before:.1%}"

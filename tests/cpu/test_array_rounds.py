@@ -4,6 +4,7 @@ import itertools
 import os
 import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,7 +65,8 @@ def test_levels_and_parents_are_those_of_igraph(policy, at_once):
     mine = slice(world().rank, None, world().size)
     result, columns_of_all = columns("bfs", graph_of(src[mine], dst[mine]).on(policy=policy), source=7)
     assert {"Levels"} <= set(at_once)
-    assert {"what": "rounds", "taken": "NumPy", "reason": array_rounds.REMARK} in result.report["choices"]
+    reason = f"Levels, Parents: {array_rounds.REMARK}"
+    assert {"what": "rounds", "taken": "NumPy", "reason": reason} in result.report["choices"]
     if columns_of_all is not None:
         levels = oracles.bfs(N, src, dst, 7)
         assert np.array_equal(columns_of_all["distance"], np.where(levels < 0, np.iinfo(np.int64).max, levels))
@@ -185,12 +187,22 @@ def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
     compiled.touch()
     os.utime(compiled, (time.time() - 3600,) * 2)
     assert not generated_module.uncompiled(stem)
-    monkeypatch.setitem(sys.modules, "numba", sys)
-    assert not generated_module.uncompiled(stem, tiny=True)
-    monkeypatch.delitem(sys.modules, "numba")
     assert generated_module.uncompiled(stem, tiny=True)
     monkeypatch.setenv("DGRAPH_COMPILE", "always")
     assert not generated_module.uncompiled(stem)
+
+
+def test_tiny_graphs_do_without_machine_code_where_numba_is_not_loaded_and_on_several_ranks(monkeypatch):
+    asked = []
+    monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny: asked.append(tiny))
+    alone, levels = local_graph(N, *arcs()[:2], directed=True), trace(Levels(source=0, limit=9), None)
+    monkeypatch.setitem(sys.modules, "numba", sys)
+    array_rounds.answers_at_once(levels, alone)
+    array_rounds.answers_at_once(levels, replace(alone, masters=N - 1))
+    array_rounds.answers_at_once(levels, replace(alone, masters=N - 1, m=array_rounds.TINY + 1))
+    monkeypatch.delitem(sys.modules, "numba")
+    array_rounds.answers_at_once(levels, alone)
+    assert asked == [False, True, False, True]
 
 
 def test_large_graphs_and_programs_that_apply_are_compiled(at_once, monkeypatch):

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import json
 import subprocess
 import sys
 import time
@@ -12,12 +13,12 @@ import pytest
 from children import environment
 from numba.core.registry import cpu_target
 
-from dgraph._support import compiled
+from dgraph._support import compiled, host_lock
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
 from dgraph.program import trace
-from dgraph.report import Progress, Record
+from dgraph.report import Progress, Record, verdict
 
 KERNEL = """
 from dgraph._support.compiled import njit
@@ -66,35 +67,34 @@ def test_of_processes_that_start_together_one_compiles(kernel):
 
 @pytest.fixture
 def lock_holder(tmp_path, monkeypatch):
-    """Process that locks one byte of the lock file."""
-    path = tmp_path / "compiling.lock"
-    code = f"import fcntl, time; f = open({str(path)!r}, 'w'); fcntl.lockf(f, fcntl.LOCK_EX, 1, 7); print(flush=True)"
-    argv = [sys.executable, "-c", code + "; time.sleep(99)"]
-    holder = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    """Process that holds the lock "slow"."""
+    code = "import time; from dgraph._support.host_lock import lock; print(lock('slow'), flush=True); time.sleep(99)"
+    extra = environment({"DGRAPH_CACHE_DIR": str(tmp_path)})
+    tmp_path.chmod(0o700)
+    holder = subprocess.Popen([sys.executable, "-c", code], env=extra, stdout=subprocess.PIPE, text=True)
     holder.stdout.readline()
-    monkeypatch.setattr(compiled, "folder", lambda: tmp_path)
-    compiled._file.cache_clear()
+    monkeypatch.setattr(host_lock, "folder", lambda: tmp_path)
+    host_lock._file.cache_clear()
     yield holder
     holder.kill()
     holder.wait()
     holder.stdout.close()
-    compiled._file.cache_clear()
+    host_lock._file.cache_clear()
 
 
 @pytest.mark.starts_children
 def test_who_dies_while_compiling_keeps_nobody_waiting(lock_holder):
     began = time.monotonic()
-    assert compiled._lock(8)  # another function
+    assert host_lock.lock("another")
     lock_holder.kill()
     lock_holder.wait()
-    assert compiled._lock(7)
+    assert host_lock.lock("slow")
     assert time.monotonic() - began < 20
 
 
 @pytest.mark.starts_children
-def test_who_hangs_while_compiling_is_not_waited_for_forever(lock_holder, monkeypatch):
-    monkeypatch.setattr(compiled, "PATIENCE", 0.2)
-    assert not compiled._lock(7)
+def test_who_hangs_while_compiling_is_not_waited_for_forever(lock_holder):
+    assert not host_lock.lock("slow", patience=0.2)
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
@@ -158,3 +158,22 @@ def test_a_program_ahead_that_does_not_compile_ends_the_run():
     ):
         done.append("own")
     assert sorted(done) == ["other", "own"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.starts_children
+def test_a_first_run_says_what_compiles_and_a_second_has_nothing_to_say(tmp_path):
+    (tmp_path / "code").mkdir(mode=0o700)
+    (tmp_path / "graph.wel").write_text("0 1 2\n1 2 3\n")
+    extra = {"DGRAPH_CACHE_DIR": str(tmp_path / "code"), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    argv = [sys.executable, "-m", "dgraph", "sssp", "graph.wel", "--source", "0", "--report", "report.json"]
+    errors, reports = [], []
+    for _ in range(2):
+        run = subprocess.run(argv, cwd=tmp_path, env=environment(extra), capture_output=True, text=True, check=True)
+        errors.append(run.stderr.count("once on this machine"))
+        reports.append(json.loads((tmp_path / "report.json").read_text()))
+    assert errors == [1, 0]
+    first, second = (report["ranks"][0]["seconds"] for report in reports)
+    assert first["compile"] > first["load"] > 0.0
+    assert second["compile"] < first["compile"] / 2
+    assert "compile took" in verdict(reports[0])[0]

@@ -5,10 +5,12 @@ import pytest
 
 from dgraph._support import compiled
 from dgraph.engine.rounds import field_figures
+from dgraph.engine.sync import bitset_kernels as kernels
 from dgraph.graph import rows
-from dgraph.graph.build import clean, fingerprint, weights
+from dgraph.graph.build import clean, fingerprint, local_graph, weights
 from dgraph.graph.generators import random_graphs
 from dgraph.graph.generators.counter import key, scramble_keys
+from partitioning.arrays import gidset, lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
 
 N, FIRST = 40, 7
@@ -45,8 +47,13 @@ def calls(seed, count, kind):
     cursor = np.concatenate([[0], np.cumsum(np.bincount(targets, minlength=N))[:-1]])
     put = np.empty(count, np.uint32), None if of_edges is None else np.empty_like(of_edges)
     yield rows._place, rows._place_few, (sources, targets[::-1].copy(), of_edges, FIRST, cursor, *put), (4, 5, 6)
+    turned = np.empty(count, np.uint32), None if of_edges is None else np.empty_like(of_edges)
+    for turns in (None, rng.permutation(N)):
+        yield rows._turn, rows._turn_few, (offsets, targets, of_edges, turns, cursor, *turned), (4, 5, 6)
     if kind != "none":
         return
+    yield from calls_of_builds(rng, targets, cursor)
+    yield from calls_of_messages(rng, np.unique(targets), targets)
     ends = targets, targets[::-1].copy()
     for directed in (True, False):
         rule = directed, key(seed, 3), -4, np.uint64(9), np.empty(count, np.int32)
@@ -59,13 +66,53 @@ def calls(seed, count, kind):
     yield field_figures._below, field_figures._below_few, (values, end, degrees), ()
 
 
+def calls_of_builds(rng, targets, cursor):
+    """Yield calls of the functions that spread arcs and number vertices, as :func:`calls`."""
+    cuts, owner = np.array([0, 9, 9, 30, N]), rng.integers(0, 4, targets.size).astype(np.int32)
+    yield clean._owners, clean._owners_few, (targets, cuts, np.empty_like(owner), np.zeros(4, np.int64)), (2, 3)
+    firsts = np.cumsum(np.bincount(owner, minlength=4)) - np.bincount(owner, minlength=4)
+    yield clean._grouped, clean._grouped_few, (owner, firsts, np.empty(owner.size, np.int64)), (1, 2)
+    yield local_graph._ranks, local_graph._ranks_few, (targets, cursor), (1,)
+    members = gidset.GidSet(200)
+    members.add(np.arange(0, 200, 3))
+    members.seal()
+    bits = members.words, members.before
+    yield gidset._add, gidset._add_few, (members.words, targets), (0,)
+    yield gidset._count, gidset._count_few, (members.words, np.empty_like(members.before)), (1,)
+    yield gidset._members, gidset._members_few, (members.words, np.empty(len(members), np.int64)), (1,)
+    yield gidset._mark, gidset._mark_few, (*bits, targets * 3, np.zeros(len(members), bool)), (3,)
+    table, translated = rng.permutation(len(members)).astype(np.uint32), np.empty(targets.size, np.uint32)
+    yield gidset._translate, gidset._translate_few, (*bits, targets * 3, table, translated), (4,)
+
+
+def calls_of_messages(rng, lids, unsorted):
+    """Yield calls of the functions that pack and unpack messages, as :func:`calls`."""
+    starts, ends = np.array([2, 8, 20]), np.array([6, 20, 33])
+    for touched, spans in ((lids, 3), (unsorted, 3), (unsorted, 0)):
+        borders, counts = (starts[:spans], ends[:spans]), np.zeros(spans, np.int64)
+        yield kernels.count_by_span, kernels._count_by_span_few, (touched, *borders, counts), (3,)
+        inside = (touched[:, None] >= borders[0]) & (touched[:, None] < borders[1])
+        scratch, positions = np.empty(spans, np.int64), np.zeros(touched.size, np.uint32)
+        grouped = touched, *borders, inside.sum(axis=0), scratch, positions
+        yield kernels.positions_by_span, kernels._positions_by_span_few, grouped, (5,)
+    words = np.array([1 << 63, 0, 5, 3], np.uint64)
+    yield kernels.set_bits, kernels._set_bits_few, (words, np.append(lids, np.uint32(200))), (0,)
+    for length in (9, 5, 2, 0):
+        yield kernels.positions_of, kernels._positions_of_few, (words, np.zeros(length, np.uint32)), (1,)
+    yield kernels.largest, kernels._largest_few, (lids,), ()
+    values = rng.integers(0, 9, N).astype(np.uint64)
+    for row in (values, np.zeros(N, np.uint8)):
+        yield kernels.uniform, kernels._uniform_few, (row, unsorted), ()
+        yield kernels.gather, kernels._gather_few, (row, unsorted, np.empty(unsorted.size, row.dtype)), (2,)
+
+
 @pytest.mark.parametrize("kind", ["none", "int", "float"])
 @pytest.mark.parametrize("count", [0, 1, 300])
 def test_both_versions_agree(kind, count):
     for function, few, arguments, changed in calls(count + 1, count, kind):
         first, second = (tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments) for _ in range(2))
         answer = compiled_result(function, first)
-        assert few(*second) == answer, function.__name__
+        assert np.array_equal(few(*second), answer), function.__name__
         for place in changed:
             if arguments[place] is not None:
                 length = count - answer[0] if function is rows._merge and place else arguments[place].size
@@ -91,7 +138,7 @@ def test_few_elements_are_not_compiled(monkeypatch):
         return int(a.sum()) + b
 
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
-    monkeypatch.setattr(compiled, "FEW", 4)
+    monkeypatch.setattr(lazy_numba, "FEW", 4)
 
     @compiled.njit(few=few)
     def total(a, b):

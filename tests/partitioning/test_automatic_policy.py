@@ -6,11 +6,13 @@ import sys
 import numpy as np
 import pytest
 from placements import balance, placed
-from simulated import battery, graph, grid, on_ranks, skewed, star
+from simulated import battery, graph, grid, on_ranks, skewed, star, succeed
 
-from partitioning import PolicyError, plan
+from partitioning import PolicyError, plan, samples
 from partitioning.policies import automatic, metis
 from partitioning.policies import gather_root as whole
+from partitioning.policies.edge_cut import oec
+from partitioning.quality import cut
 
 GRAPHS = battery()
 
@@ -55,6 +57,11 @@ def test_metis_refuses_on_every_rank(change, text, monkeypatch):
         assert "take 'oec'" in str(error)
 
 
+def random_ends(n, edges):
+    """Return the ends of random edges between ``n`` vertices."""
+    return np.random.default_rng(2).integers(0, n, (2, edges))
+
+
 def communities():
     """Return a hundred cliques of 20, each joined to the next, with permuted ids."""
     inside = np.array([(20 * c + u, 20 * c + v) for c in range(100) for u in range(20) for v in range(u)])
@@ -66,23 +73,27 @@ def communities():
 @pytest.mark.parametrize(
     ("case", "ranks", "taken", "reason"),
     [
-        (grid(40, seed=5), 4, "metis", "blocks would cut"),
-        (graph(3000, np.arange(2999), np.arange(1, 3000)), 4, "oec", "near ids"),
+        (grid(80, seed=5), 4, "metis", "blocks would cut"),
+        (graph(9000, np.arange(8999), np.arange(1, 9000)), 4, "oec", "near ids"),
+        (grid(40, seed=5), 4, "oec", "too few"),
         (skewed(3000, 60_000, directed=True), 4, "oec", "not a road's or a mesh's"),
+        (graph(3000, *random_ends(3000, 30_000)), 4, "ldg", "LDG cuts"),
         (communities(), 4, "ldg", "LDG cuts"),
         (star(1000, directed=True), 4, "hvc", "1000 of 1000 arcs"),
         (star(1000, directed=False), 4, "hvc", "1000 of 2000 arcs"),
         (star(1000, directed=False), 5, "hvc", "1000 of 2000 arcs"),
         (star(90, directed=True), 4, "cvc", "90 of 90 arcs"),
         (star(2, directed=True), 4, "oec", "would not improve it"),
-        (graph(1001, np.arange(1, 1001), np.zeros(1000)), 4, "oec", "largest 1000"),
-        (graph(5, [], []), 4, "oec", "near ids"),
+        (graph(9001, np.arange(1, 9001), np.zeros(9000)), 4, "oec", "largest 9000"),
+        (graph(5, [], []), 4, "oec", "too few"),
         (grid(40, seed=5), 1, "oec", "one rank"),
     ],
     ids=[
         "mesh",
         "path",
+        "small mesh",
         "skewed",
+        "sparse",
         "communities",
         "hub",
         "hub both ways",
@@ -103,9 +114,51 @@ def test_auto(case, ranks, taken, reason):
 
 def test_auto_does_without_metis(monkeypatch):
     monkeypatch.setattr(automatic, "MOST", 100)
-    first = placed(grid(40, seed=5), "auto", 4)[0]
+    first = placed(grid(80, seed=5), "auto", 4)[0]
     assert (first.policy, "too large to wait" in first.reason) == ("oec", True)
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    first = placed(grid(40, seed=5), "auto", 4)[0]
+    first = placed(grid(80, seed=5), "auto", 4)[0]
     assert (first.policy, "pip install pymetis" in first.reason) == ("oec", True)
+
+
+def never(*_):
+    raise AssertionError("a partitioner was called")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        grid(40, seed=5),
+        skewed(300, 3000, directed=True),
+        skewed(2000, 120_000, directed=True),
+        skewed(2000, 200_000, directed=False),
+        graph(9000, np.arange(8999), np.arange(1, 9000)),
+    ],
+    ids=["small mesh", "small and skewed", "hubs", "hubs both ways", "path"],
+)
+def test_auto_sees_in_a_sample_that_no_partitioner_wins(case, monkeypatch):
+    for name in ("ldg", "metis", "in_offsets"):
+        monkeypatch.setattr(automatic, name, never)
+    assert {placement.policy for placement in placed(case, "auto", 3)} == {"oec"}
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("case", [communities(), skewed(2000, 60_000, directed=True), graph(5, [], [])])
+def test_samples_estimate_what_all_arcs_say(case, ranks, monkeypatch):
+    exact = succeed(ranks, lambda comm: cut(case.block(comm), oec(case.block(comm), 4, comm), comm))
+    monkeypatch.setattr(samples, "ARCS", 4000)
+    estimates = succeed(ranks, lambda comm: samples.cut(case.block(comm), oec(case.block(comm), 4, comm), comm))
+    assert estimates == pytest.approx(exact, abs=0.02)
+    assert len(set(estimates)) == 1
+
+
+def test_communities_close_wedges_and_hubs_do_not():
+    inside, by_chance = succeed(3, lambda comm: samples.closed_wedges(communities().block(comm), comm))[0]
+    assert inside > 0.9 * samples.WEDGES > 0.1 * samples.WEDGES > by_chance
+    hubs = skewed(2000, 60_000, directed=True)
+    closed, by_chance = succeed(3, lambda comm: samples.closed_wedges(hubs.block(comm), comm))[0]
+    assert closed == pytest.approx(by_chance, rel=0.2)
+    whole = graph(5, *np.argwhere(np.eye(5) == 0).T)
+    assert succeed(2, lambda comm: samples.closed_wedges(whole.block(comm), comm))[0][0] > 0.99 * samples.WEDGES
+    assert succeed(2, lambda comm: samples.closed_wedges(graph(5, [], []).block(comm), comm))[0] == (0, 0)

@@ -9,6 +9,7 @@ from flat_run import flat_run
 from report_schema import SCHEMA, violations
 
 import dgraph
+from dgraph._support import compile_clock
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.gpu_options import recording
@@ -29,6 +30,32 @@ def hub(leaves=300, tail=5):
     src = np.concatenate([np.zeros(leaves, np.int64), leaves + np.arange(tail)])
     dst = np.concatenate([1 + np.arange(leaves), leaves + 1 + np.arange(tail)])
     return Graph.from_edges(src, dst, n=leaves + tail + 1, comm=SerialComm())
+
+
+def test_compilation_is_a_phase_of_its_own_wherever_it_happens():
+    record, clock = Record(SerialComm(), []), compile_clock._clock
+    with record("solve"):
+        with record("init"):
+            clock.seconds += 50
+        clock.seconds += 6
+    with record("load"), compile_clock.compiling("outer"), compile_clock.compiling("inner"):
+        clock.seconds += 200
+    with record("compile"):
+        clock.seconds += 1000
+    with record("load"):
+        pass
+    assert record.seconds["compile"] == pytest.approx(256, abs=1)
+    figures = [record.seconds[name] for name in ("solve", "init", "load")]
+    assert figures == pytest.approx([0, -50, -200], abs=1)
+
+
+def test_listeners_get_the_names_of_what_compiles():
+    names = []
+    with compile_clock.listening(names.append), compile_clock.compiling(), compile_clock.compiling("reader"):
+        pass
+    with compile_clock.compiling("later"):
+        pass
+    assert names == ["reader"]
 
 
 def ran(direction="push", **options):

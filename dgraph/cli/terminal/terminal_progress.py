@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TextIO
 
+from dgraph._support.compile_clock import listening
 from dgraph.report import Progress
 
 EVERY = 30.0
@@ -21,7 +22,28 @@ def progress_for(rank: int, quiet: bool, began: float, stream: TextIO | None = N
     return Live(stream) if stream.isatty() else Plain(stream, began)
 
 
-class Plain(Progress):
+class Terminal(Progress):
+    """Progress that says at the process' first compilation what compiles, and that later runs do not wait for it."""
+
+    _told = False
+
+    def __enter__(self):
+        self._compilations = listening(self.compiles)
+        self._compilations.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self._compilations.__exit__(*error)
+        super().__exit__(*error)
+
+    def compiles(self, name: str) -> None:
+        """Print the first name."""
+        if not Terminal._told:
+            Terminal._told = True
+            self.line(f"compiling {name}, and what else this run needs: once on this machine, later runs load it")
+
+
+class Plain(Terminal):
     """Progress as lines of a log, each with the seconds since the start."""
 
     def __init__(self, stream: TextIO, began: float, every: float = EVERY):
@@ -62,7 +84,7 @@ class Plain(Progress):
             self.sign_of_life()
 
 
-class Live(Progress):
+class Live(Terminal):
     """Progress as one line that is redrawn: phase, round, frontier and time. Permanent lines scroll above it."""
 
     def __init__(self, stream: TextIO):

@@ -62,6 +62,7 @@ class Context:
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
         self.place, self.checkpoints, self.names, self.previous = place, checkpoints, names, previous
         self.rounds, self.weighted = 0, False
+        self._uncompiled: dict[str, None] = {}
         self._coming: list[tuple[Program, LocalGraph]] = []
         self._weights_checked, self._span = False, 0
 
@@ -82,7 +83,8 @@ class Context:
             local = self._graph(program)
             machine = self._machine(program, traced)
         if machine.remark:
-            self.record.choose("rounds", "NumPy", machine.remark)
+            self._uncompiled.setdefault(type(program).__name__)
+            self.record.choose("rounds", "NumPy", f"{', '.join(self._uncompiled)}: {machine.remark}")
         if machine.traced.row_reducer:
             self._check_whole_rows(machine.traced, local)
         self.weighted |= machine.traced.weighted
@@ -94,12 +96,7 @@ class Context:
         if self.checkpoints:
             with self.comm.watchdog.paused():
                 self.checkpoints.resume(program, machine)
-        compiling = machine.compiling
         driver.run(limit)
-        late = min(machine.compiling - compiling, self.record.seconds.get("compute", 0.0))
-        if late > 0.0:
-            self.record.add("compile", late)
-            self.record.add("compute", -late)
         self.rounds += machine.round
         self.comm.watchdog.begin(0)
         self.record.spent(machine.spent())

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import Protocol
 
+from dgraph._support import compile_clock
 from dgraph.backend.round_stats import Spent
 from dgraph.comm import Comm
 from dgraph.comm.hosts import host
@@ -83,6 +84,7 @@ class Record:
         self.gpu: dict | None = None
         self.gpu_memory: dict | None = None
         self.ranges: Ranges | None = None
+        self._compiled = 0.0  # on the clock of compilation: ``seconds["compile"]`` has what was before
         self._timers: dict[str, _Timer] = {}
         self._ended: tuple[float, int] | None = None
 
@@ -96,6 +98,11 @@ class Record:
     def add(self, name: str, seconds: float) -> None:
         """Add seconds that compiled code measured to timer ``name``."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def compiled_until(self, end: float, begin: float) -> None:
+        """Add the compilation between two readings of the clock to timer ``compile``, less what was added already."""
+        self.add("compile", end - max(begin, min(self._compiled, end)))
+        self._compiled = end
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter of this rank, such as ``masters``, ``mirrors`` or ``edges``."""
@@ -236,9 +243,12 @@ def imbalance(ranks: list[dict]) -> dict[str, dict]:
 
 
 class _Timer:
-    """Context manager that adds its duration to ``record.seconds[name]``; one object is reused for each name."""
+    """Context manager that adds its duration to ``record.seconds[name]``; one object is reused for each name.
 
-    __slots__ = ("began", "name", "phase", "ranges", "record")
+    Compilation inside is added to ``compile`` instead; ``solve`` contains it.
+    """
+
+    __slots__ = ("began", "compiled", "name", "phase", "ranges", "record")
 
     def __init__(self, record: Record, name: str):
         self.record = weakref.proxy(record)  # a cycle would keep every run until the next collection of garbage
@@ -248,6 +258,7 @@ class _Timer:
         self.ranges = self.record.ranges
         if self.ranges is not None:
             self.ranges.push(self.name)
+        self.compiled = compile_clock.spent()
         self.began = perf_counter()
 
     def __exit__(self, kind, error, traceback) -> None:
@@ -255,6 +266,9 @@ class _Timer:
         if self.ranges is not None:
             self.ranges.pop()
         record, seconds = self.record, self.record.seconds
+        if (compiled := compile_clock.spent()) > self.compiled:
+            record.compiled_until(compiled, self.compiled if self.name != "compile" else compiled)
+            elapsed -= 0.0 if self.name in ("compile", "solve") else compiled - self.compiled
         seconds[self.name] = seconds.get(self.name, 0.0) + elapsed
         if self.phase and len(record.spans) < KEPT_SPANS:
             record.spans.append((self.name, self.began - record.began, elapsed))

@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.backend.cpu.threads.atomics import load, store, trailing_zeros
+from dgraph.backend.cpu.threads.unchecked import load, store, trailing_zeros
+from partitioning.arrays.lazy_numba import ready
 
 OPTIONS = {"nogil": True, "cache": True}
 
@@ -13,7 +14,56 @@ FEW = 128
 """Spans up to which one vectorised pass over all lids per span is faster than a binary search per lid."""
 
 
-@njit(**OPTIONS)
+def _spans_few(lids, starts, ends):
+    """Return the span of each lid that is in one, and the lid's position in there."""
+    spans = np.searchsorted(ends, lids, side="right")
+    positions = lids - np.append(starts, 0)[spans]
+    inside = (spans < len(ends)) & (positions >= 0)
+    return spans[inside], positions[inside]
+
+
+def _count_by_span_few(lids, starts, ends, counts):
+    counts[:] = np.bincount(_spans_few(lids, starts, ends)[0], minlength=len(counts))
+
+
+def _positions_by_span_few(lids, starts, ends, counts, cursor, room):
+    spans, positions = _spans_few(lids, starts, ends)
+    room[: len(spans)] = positions[np.argsort(spans, kind="stable")]
+
+
+def _positions_in_few(lids, wanted, mask, room):
+    mask[wanted] = 1
+    positions = np.flatnonzero(mask[lids])
+    mask[wanted] = 0
+    room[: len(positions)] = positions
+    return len(positions)
+
+
+def _set_bits_few(words, positions):
+    words[:] = 0
+    np.bitwise_or.at(words, positions >> 6, np.uint64(1) << (positions & 63).astype(np.uint64))
+
+
+def _positions_of_few(words, room):
+    positions = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+    room[: len(positions)] = positions[: len(room)]
+    return min(len(positions), len(room) + 1)
+
+
+def _largest_few(positions):
+    return positions.max(initial=0)
+
+
+def _uniform_few(values, positions):
+    chosen = values[positions]
+    return bool((chosen == chosen[:1]).all())
+
+
+def _gather_few(values, positions, room):
+    room[: len(positions)] = values[positions]
+
+
+@njit(few=_count_by_span_few, **OPTIONS)
 def count_by_span(lids, starts, ends, counts):
     """Count the lids in each span ``starts[i] .. ends[i]`` into ``counts``; spans are ascending and disjoint."""
     for i in range(len(counts)):
@@ -32,7 +82,7 @@ def count_by_span(lids, starts, ends, counts):
             store(counts, i, load(counts, i) + 1)
 
 
-@njit(**OPTIONS)
+@njit(few=_positions_by_span_few, **OPTIONS)
 def positions_by_span(lids, starts, ends, counts, cursor, out):
     """Write the lids grouped by span, as offsets from the span's start; lids outside all spans are dropped.
 
@@ -71,7 +121,7 @@ def span_of(lid, starts, ends, guess):
     return low if low < len(ends) and load(starts, low) <= lid else -1
 
 
-@njit(**OPTIONS)
+@njit(few=_positions_in_few, **OPTIONS)
 def positions_in(lids, wanted, mask, out):
     """Write the positions of ``lids`` whose lid is in ``wanted``, and return their number.
 
@@ -88,7 +138,7 @@ def positions_in(lids, wanted, mask, out):
     return count
 
 
-@njit(**OPTIONS)
+@njit(few=_set_bits_few, **OPTIONS)
 def set_bits(words, positions):
     """Clear ``words``, and set the bits of ``positions``."""
     for i in range(len(words)):
@@ -98,7 +148,7 @@ def set_bits(words, positions):
         store(words, at >> 6, load(words, at >> 6) | (np.uint64(1) << np.uint64(at & 63)))
 
 
-@njit(**OPTIONS)
+@njit(few=_positions_of_few, **OPTIONS)
 def positions_of(words, out):
     """Write the positions of the set bits, ascending, and return their number; one more than fit ends the search."""
     count = 0
@@ -113,7 +163,7 @@ def positions_of(words, out):
     return count
 
 
-@njit(**OPTIONS)
+@njit(few=_largest_few, **OPTIONS)
 def largest(positions):
     """Return the largest of one or more positions."""
     most = np.uint32(0)
@@ -122,7 +172,7 @@ def largest(positions):
     return most
 
 
-@njit(**OPTIONS)
+@njit(few=_uniform_few, **OPTIONS)
 def uniform(values, positions):
     """Return True if ``values[positions]`` are all equal."""
     for i in range(1, len(positions)):
@@ -131,7 +181,7 @@ def uniform(values, positions):
     return True
 
 
-@njit(**OPTIONS)
+@njit(few=_gather_few, **OPTIONS)
 def gather(values, positions, out):
     """Set ``out[i] = values[positions[i]]``."""
     for i in range(len(positions)):
@@ -154,14 +204,14 @@ def bits_of(dtype: np.dtype) -> np.dtype:
 def load_kernels(*dtypes: str) -> None:
     """Compile the loops for message columns of these dtypes, or load them from the cache folder."""
     empty, words, mask, spans = (np.empty(0, kind) for kind in (np.uint32, np.uint64, np.uint8, np.int64))
-    count_by_span(empty, spans, spans, spans)
-    positions_by_span(empty, spans, spans, spans, spans, empty)
-    positions_in(empty, empty, mask, empty)
-    set_bits(words, empty)
-    positions_of(words, empty)
-    largest(empty)
-    gather(empty, empty, empty)
+    ready(count_by_span, empty, spans, spans, spans)
+    ready(positions_by_span, empty, spans, spans, spans, spans, empty)
+    ready(positions_in, empty, empty, mask, empty)
+    ready(set_bits, words, empty)
+    ready(positions_of, words, empty)
+    ready(largest, empty)
+    ready(gather, empty, empty, empty)
     for dtype in dtypes:
         values = np.empty(0, bits_of(np.dtype(dtype)))
-        uniform(values, empty)
-        gather(values, empty, values)
+        ready(uniform, values, empty)
+        ready(gather, values, empty, values)

@@ -22,7 +22,7 @@ from dgraph.graph.build.id_compaction import number_ids, to_gids
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
+from dgraph.graph.rows import count_rows, merge_parallel, place_rows, places, sort_rows
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
@@ -332,7 +332,12 @@ def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return counts, order
 
 
-@njit(cache=True)
+def _owners_few(src, cuts, owner, counts):
+    owner[:] = np.searchsorted(cuts[1 : counts.size], src, side="right")
+    counts += np.bincount(owner, minlength=counts.size)
+
+
+@njit(cache=True, few=_owners_few)
 def _owners(src, cuts, owner, counts):
     for i in range(src.size):
         low, high = 0, counts.size - 1
@@ -346,7 +351,11 @@ def _owners(src, cuts, owner, counts):
         counts[low] += 1
 
 
-@njit(cache=True)
+def _grouped_few(owner, cursor, order):
+    order[places(owner, cursor)] = np.arange(owner.size)
+
+
+@njit(cache=True, few=_grouped_few)
 def _grouped(owner, cursor, order):
     for i in range(owner.size):
         order[cursor[owner[i]]] = i

@@ -15,6 +15,7 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.build.shuffle import HeldArcs, Masters, move_arcs, move_masters, move_rows
 from dgraph.graph.local import Csr, LocalGraph, Mirrors
+from dgraph.graph.rows import places
 from partitioning import Placement
 from partitioning.arrays.gidset import GidSet
 
@@ -197,7 +198,11 @@ def check_size(vertices: int) -> None:
         raise UsageError(f"one rank would hold {vertices} vertices, more than 32-bit lids can number: use more ranks")
 
 
-@njit(cache=True)
+def _ranks_few(keys, starts):
+    return places(keys, starts).astype(np.uint32)
+
+
+@njit(cache=True, few=_ranks_few)
 def _ranks(keys, starts):
     """Return the place of every entry in the stable order by key; ``starts[k]`` counts the keys below k."""
     ranks = np.empty(keys.size, np.uint32)

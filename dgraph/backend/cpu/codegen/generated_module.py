@@ -33,8 +33,8 @@ ATOMICS = "dgraph.backend.cpu.threads.atomics"
 """Module with the functions that generated code calls."""
 
 SOURCES = (
-    "threads/atomics", "round/state", "round/work_arrays", "round/slots", "round/phases", "round/push", "round/rounds",
-    "round/best_fold", "round/row_folds", "codegen/constant_folding",
+    "threads/atomics", "threads/unchecked", "round/state", "round/work_arrays", "round/slots", "round/phases",
+    "round/push", "round/rounds", "round/best_fold", "round/row_folds", "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
 
@@ -117,7 +117,7 @@ def uncompiled(stem: str, tiny: bool = False) -> bool:
     """
     if stem in _modules or _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
         return False
-    suffixes = (".slow",) if tiny and "numba" not in sys.modules else (".py", ".slow")
+    suffixes = (".slow",) if tiny else (".py", ".slow")
     files = (folder() / f"{stem}{suffix}" for suffix in suffixes)
     return not any(path.exists() and path.stat().st_mtime < BEGAN for path in files)
 

@@ -9,12 +9,14 @@ round, while compiled rounds may see new ones: the number of rounds may differ, 
 
 from __future__ import annotations
 
+import sys
 import time
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from dgraph._support.compile_clock import compiling
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
 from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
 from dgraph.backend.cpu.round import state as slots
@@ -35,7 +37,7 @@ FEW = 1 << 21
 """Arcs of the whole graph up to which most runs take less time with NumPy than the compilation."""
 
 TINY = 1 << 14
-"""Arcs up to which most runs of one rank take less time with NumPy than the import of Numba."""
+"""Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
 
 REMARK = "compilation would take longer; `python -m dgraph warmup` compiles"
 
@@ -48,7 +50,7 @@ def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     """Return True if a program need not be compiled: graph and program are small, and runs were short so far."""
     simple = traced.apply is None and traced.live is None and not (traced.sums or traced.dirty)
     pushed = "push" in traced.program.directions and bool(traced.proposes)
-    tiny = local.m <= TINY and local.masters == local.n  # ranks would choose apart
+    tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
     return simple and pushed and local.m <= FEW and uncompiled(stem_of(traced, may_pull(traced, "auto")), tiny)
 
 
@@ -62,14 +64,9 @@ class ArrayMachine(InterpretedMachine):
     remark = REMARK
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
-        self._interprets, self._spent, self._compiling = True, 0.0, 0.0
+        self._interprets, self._spent = True, 0.0
         self._stem = stem_of(traced, may_pull(traced, "auto"))
         super().__init__(traced, local, team, "push")
-
-    @property
-    def compiling(self) -> float:
-        """Seconds spent on compilation."""
-        return self._compiling
 
     def fused(self, limit: int) -> int:
         """Run up to ``limit`` whole rounds; return their number."""
@@ -88,10 +85,10 @@ class ArrayMachine(InterpretedMachine):
             spend(self._stem, time.perf_counter() - began)
             self._spent += time.perf_counter() - began
         if interprets and self._spent > PATIENCE:
-            self._interprets, began = False, time.perf_counter()
-            self.module = module_for(self.traced, may_pull(self.traced, "auto"))
-            super()._call(0, threads=1)
-            self._compiling = time.perf_counter() - began
+            self._interprets = False
+            with compiling():
+                self.module = module_for(self.traced, may_pull(self.traced, "auto"))
+                super()._call(0, threads=1)
         return out
 
     def _module(self, traced: Traced) -> ModuleType:

@@ -1,4 +1,4 @@
-"""LLVM intrinsics that Numba lacks on the CPU: atomics, a barrier, and unchecked loads and stores.
+"""LLVM intrinsics that Numba lacks on the CPU: atomics and a barrier, beside the loads and stores of ``unchecked.py``.
 
 Indices are int64 and non-negative; they are not checked. Read-modify-write operations have acquire-release order.
 """
@@ -10,6 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.unchecked import address_of, load, store, trailing_zeros  # noqa: F401 - for generated code
 from dgraph.graph.generators.counter import mix
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
@@ -22,39 +23,12 @@ SPLICED = INLINE | {"forceinline": False, "inline": "always"}
 """Options of functions whose text is inlined before compilation, so that what they call is compiled once."""
 
 
-def _pointer(context, builder, array_type, array, index, index_type):
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [context.cast(builder, index, index_type, types.intp)])
-
-
-@intrinsic
-def load(typing, array, index):
-    """Return ``array[index]``; a plain load."""
-
-    def generate(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1]))
-
-    return array.dtype(array, index), generate
-
-
-@intrinsic
-def store(typing, array, index, value):
-    """Set ``array[index] = value``; a plain store."""
-
-    def generate(context, builder, signature, args):
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
-        builder.store(args[2], pointer)
-        return context.get_dummy_value()
-
-    return types.void(array, index, array.dtype), generate
-
-
 @intrinsic
 def prefetch(typing, array, index):
     """Prefetch the cache line of ``array[index]`` without waiting for it."""
 
     def generate(context, builder, signature, args):
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
         word, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
@@ -69,7 +43,7 @@ def load_acquire(typing, array, index):
     """Return ``array[index]`` of an integer array by an acquire load: its writer's earlier stores are visible."""
 
     def generate(context, builder, signature, args):
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
         return builder.load_atomic(pointer, "acquire", array.dtype.bitwidth // 8)
 
     return array.dtype(array, index), generate
@@ -83,7 +57,7 @@ def compare_and_swap(typing, array, index, expected, desired):
     """
 
     def generate(context, builder, signature, args):
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
         old, new = args[2], args[3]
         if isinstance(array.dtype, types.Float):
             word = ir.IntType(array.dtype.bitwidth)
@@ -99,7 +73,7 @@ def _read_modify_write(operation, doc):
 
     def function(typing, array, index, value):
         def generate(context, builder, signature, args):
-            pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+            pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
             return builder.atomic_rmw(operation, pointer, args[2], "acq_rel")
 
         return array.dtype(array, index, array.dtype), generate
@@ -115,16 +89,6 @@ fetch_min = _read_modify_write("min", "Take the minimum of a signed integer; ret
 fetch_umax = _read_modify_write("umax", "Take the maximum of an integer as unsigned; return the old value.")
 fetch_fadd = _read_modify_write("fadd", "Add to a float; return the old value.")
 swap = _read_modify_write("xchg", "Replace an integer; return the old value.")
-
-
-@intrinsic
-def trailing_zeros(typing, word):
-    """Return the index of the lowest set bit of a non-zero uint64."""
-
-    def generate(context, builder, signature, args):
-        return builder.cttz(args[0], cgutils.true_bit)
-
-    return types.int64(types.uint64), generate
 
 
 # Variants that are atomic unless the caller is the only thread (``alone``): a locked instruction stops memory accesses

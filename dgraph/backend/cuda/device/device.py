@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.cache import folder, publish
+from dgraph._support.compile_clock import compiling
+from dgraph._support.host_lock import PATIENCE, locked
 from dgraph.backend.affinity import cores
 from dgraph.backend.cuda.codegen.control_block import BLOCK
 from dgraph.backend.cuda.device import nvrtc, pools
@@ -334,12 +336,16 @@ class CudaDevice:
         return (text, name) in self._modules or self._path(text, name).exists()
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock."""
+        """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock.
+
+        Ranks of a host share the texts: first a rank compiles those that no other does, then it waits for the rest.
+        """
         paths = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
         missing = {path: wanted for path, wanted in paths.items() if not path.exists()}
         if missing:
-            with ThreadPoolExecutor(min(len(missing), cores())) as pool:
-                list(pool.map(lambda path: self._compile(path, *missing[path]), missing))
+            with compiling(", ".join(name for _, name in missing.values())), ThreadPoolExecutor(cores()) as pool:
+                for patience in (0.0, PATIENCE):
+                    list(pool.map(lambda path, wait=patience: self._compile(path, *missing[path], wait), missing))
 
     def _path(self, text: str, name: str) -> Path:
         """Return the path of a text's machine code in the cache folder."""
@@ -348,9 +354,13 @@ class CudaDevice:
             self._keys[text] = hashlib.sha256(whole.encode()).hexdigest()[:24]
         return folder() / f"{name}_{self.architecture}_{self._keys[text]}.cubin"
 
-    def _compile(self, path: Path, text: str, name: str) -> None:
-        if not path.exists():
-            publish(path, nvrtc.compiled(text, self.architecture, name))
+    def _compile(self, path: Path, text: str, name: str, patience: float = PATIENCE) -> None:
+        """Compile a text once a host; without patience, leave one that another process compiles."""
+        if path.exists():
+            return
+        with compiling(name), locked(path.name, patience) as ours:
+            if (ours or patience) and not path.exists():
+                publish(path, nvrtc.compiled(text, self.architecture, name))
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
 
+from dgraph._support.compile_clock import compiling
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.memory.memory_plan import uses_row_heads
@@ -53,7 +53,6 @@ class Launcher:
         self._values = self._environment()
         self._modules: dict[Name, object] = {}
         self._grids: dict[tuple[str, str, bool], tuple[bool, int]] = {}
-        self.compiling = 0.0
         self._sent: tuple = ()
         self._token = object()
         self._words: np.ndarray | None = None
@@ -252,9 +251,8 @@ class Launcher:
 
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:
-            began = time.perf_counter()
-            self._modules[name, fused] = self.device.module(*self.sources.text(name, fused))
-            self.compiling += time.perf_counter() - began
+            with compiling():
+                self._modules[name, fused] = self.device.module(*self.sources.text(name, fused))
         return self._modules[name, fused]
 
     def _environment(self) -> dict[str, int | float]:

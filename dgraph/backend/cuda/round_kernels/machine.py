@@ -145,11 +145,6 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             self.kernels.ready(self._names)
 
     @property
-    def compiling(self) -> float:
-        """Seconds spent in compiling or loading modules."""
-        return self.kernels.compiling
-
-    @property
     def runs_multi_gpu(self) -> bool:
         """True if all GPUs may run rounds of this program without the host."""
         return self.sources.runs_multi_gpu

@@ -1,0 +1,55 @@
+"""Clock of compilation: the seconds in which a thread compiles, or waits for a process of its host that does.
+
+:func:`compiling` wraps a compilation. Timers of a report take these seconds out of the phase in which they were spent,
+and :func:`listening` passes the first name on to who waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+_listeners: list[Callable[[str], None]] = []
+
+
+class _Clock(threading.local):
+    depth, seconds = 0, 0.0
+
+
+_clock = _Clock()
+
+
+def spent() -> float:
+    """Return the seconds that this thread has spent on compilations that ended."""
+    return _clock.seconds
+
+
+@contextmanager
+def compiling(name: str = "") -> Iterator[None]:
+    """Count the body of the ``with`` as compilation, once where it compiles in turn.
+
+    Args:
+        name: of the text or function, for the listeners; empty: machine code may be in the cache.
+    """
+    began, outermost = perf_counter(), not _clock.depth
+    _clock.depth += 1
+    try:
+        for listener in list(_listeners) if name else ():
+            listener(name)
+        yield
+    finally:
+        _clock.depth -= 1
+        if outermost:
+            _clock.seconds += perf_counter() - began
+
+
+@contextmanager
+def listening(listener: Callable[[str], None]) -> Iterator[None]:
+    """Call ``listener(name)`` when a compilation begins while the body of the ``with`` runs, in its thread."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
