@@ -50,7 +50,6 @@ class ByMoves(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Search, and describe the communities; collective."""
-        ctx.weighted = ctx.local.out.weight_type is not None
         if any_negative(ctx):
             ctx.refuse_weights(lambda weights: ~(weights >= 0), f"{self.name} needs weights ≥ 0")
         cpm, n = self.metric == "cpm", ctx.local.n

@@ -112,6 +112,7 @@ class CommunitySearch(HostSolver):
 
     def _begin(self, rows: NumberedRows) -> None:
         """Make level 0 and the units."""
+        self.ctx.weighted |= rows.costs is not None
         weights, shift = integer_weights(rows.costs, len(rows.targets))
         source, target = rows.sources, rows.targets.astype(np.int32)
         loop = source == target
