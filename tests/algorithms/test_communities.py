@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.comm import world
+from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 
 NAMES = ("louvain", "leiden")
@@ -27,10 +27,11 @@ def messy(seed, n=60, m=150):
 
 
 def make(src, dst, weights=None, comm=None, **options):
-    mine = slice(None) if comm is None else slice(comm.rank, None, comm.size)
+    """Return a graph of the ranks of ``comm``, by default of each rank alone."""
+    comm = comm or SerialComm()
+    mine = slice(comm.rank, None, comm.size)
     weights = None if weights is None else np.asarray(weights)[mine]
-    options |= {} if comm is None else {"comm": comm}
-    return dgraph.Graph.from_edges(src[mine], dst[mine], weights, directed=False, **options)
+    return dgraph.Graph.from_edges(src[mine], dst[mine], weights, directed=False, comm=comm, **options)
 
 
 def sets(result):

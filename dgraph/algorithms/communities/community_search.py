@@ -126,7 +126,8 @@ class CommunitySearch(HostSolver):
         self.units = Units.of(settings.cpm, settings.resolution, int(degrees.sum()), shift, rows.n)
         mass = ones if settings.cpm else degrees
         self.level = Level(offsets, target[used], weights[used], loops, mass, ones)
-        self.rounds, self.sizes, self.finished = 0, [], True
+        self.rounds, self.finished = 0, True
+        self.sizes: list[int] = []
 
     def _salt(self) -> int:
         self.rounds += 1
