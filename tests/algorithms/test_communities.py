@@ -149,6 +149,14 @@ def test_another_seed_may_give_other_labels_of_equal_quality():
     assert max(values) - min(values) < 0.01
 
 
+@pytest.mark.parametrize("options", [
+    {"theta": 1e-320}, {"theta": 1e308}, {"random_state": 2**62}, {"random_state": -(2**62)}, {"max_size": 2**62},
+    {"resolution": 1e-320}, {"resolution": 1e5}, {"metric": "cpm", "resolution": 1e5},
+], ids=str)  # fmt: skip
+def test_extreme_values_give_communities(options):
+    assert dgraph.leiden(make(*planted()), validate=True, **options).report["outcome"]["validation"]["passed"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_values_are_refused(name):
     src, dst = planted()
@@ -160,6 +168,7 @@ def test_bad_values_are_refused(name):
         ({"resolution": float("nan")}, "resolution"),
         ({"resolution": 1e300}, "too large"),
         ({"max_size": 0}, "max_size"),
+        ({"resolution": float("inf")}, "not finite"),
     ):
         with pytest.raises(UsageError, match=words):
             dgraph.run(name, graph, **options)

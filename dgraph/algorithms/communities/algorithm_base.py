@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, limited
@@ -40,7 +42,10 @@ class ByMoves(Algorithm):
     edge_rule = EdgeRule("counted", "each")
 
     def check(self):
-        """Refuse 0 iterations."""
+        """Refuse 0 iterations and infinite numbers."""
+        for name in ("resolution", "theta"):
+            if getattr(self, name, 0.0) == math.inf:
+                raise UsageError(f"{name} inf of {self.name} is not finite; give a number of 0 or more")
         if self.n_iterations == 0:
             raise UsageError(f"n_iterations 0 of {self.name} searches for nothing; give 1 or more, or -1 for all")
 
@@ -53,7 +58,7 @@ class ByMoves(Algorithm):
         if any_negative(ctx):
             ctx.refuse_weights(lambda weights: ~(weights >= 0), f"{self.name} needs weights ≥ 0")
         cpm, n = self.metric == "cpm", ctx.local.n
-        most = n if self.max_size is None else self.max_size
+        most = n if self.max_size is None else min(self.max_size, n)
         settings = Settings(self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most)
         answer = ctx.solver("communities").solve(ctx, settings, self._start(ctx), self.name)
         units, quality = answer.units, answer.quality

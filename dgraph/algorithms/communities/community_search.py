@@ -22,6 +22,9 @@ from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary, host_share, refuse_unless_fits
 from dgraph.graph.halo import NumberedRows
 
+SEEDS = 1 << 20
+"""Distance of the first salts of two seeds."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -131,7 +134,7 @@ class CommunitySearch(HostSolver):
 
     def _salt(self) -> int:
         self.rounds += 1
-        return (self.settings.seed << 20) + 2 * self.rounds
+        return (self.settings.seed * SEEDS + 2 * self.rounds) & (1 << 62) - 1
 
     def _go_on(self, active: int) -> bool:
         """Begin a round; return False at the round limit; collective."""

@@ -11,6 +11,8 @@ wins.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from dgraph._support.compiled import njit
@@ -39,13 +41,19 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     inside, change = np.empty(n, np.int64), np.zeros(n, np.int64)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     by_group(np.ones(n, np.uint8), salt, starts, order)
-    factor = 2.0**-units.shift / (theta * units.scale) if theta else 0.0
+    factor = 0.0 if theta == 0 else inverse(theta, units)
     team.run(
         _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
         units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes,
         inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32),
     )  # fmt: skip
     return parts
+
+
+def inverse(theta: float, units: Units) -> float:
+    """Return the factor of gains that makes them units of theta, not so large or small that products lose sense."""
+    exact = 1 / (Fraction(theta) * units.scale * Fraction(2) ** units.shift)
+    return float(min(max(exact, Fraction(1, 10**200)), Fraction(10**200)))
 
 
 @njit(**OPTIONS)
