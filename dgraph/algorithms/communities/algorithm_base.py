@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, limited
-from dgraph.algorithms.communities.community_search import Settings
+from dgraph.algorithms.communities.community_search import SearchSettings
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import any_negative
 from dgraph.engine.rounds.context import Context
@@ -59,7 +59,7 @@ class ByMoves(Algorithm):
             ctx.refuse_weights(lambda weights: ~(weights >= 0), f"{self.name} needs weights ≥ 0")
         cpm, n = self.metric == "cpm", ctx.local.n
         most = n if self.max_size is None else min(self.max_size, n)
-        settings = Settings(self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most)
+        settings = SearchSettings(self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most)
         answer = ctx.solver("communities").solve(ctx, settings, self._start(ctx), self.name)
         units, quality = answer.units, answer.quality
         value = units.potts(quality, n) if cpm else units.modularity(quality)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph.algorithms.communities.community_totals import Partition
-from dgraph.algorithms.communities.level import Level, numbered, starts_of
+from dgraph.algorithms.communities.graph_level import GraphLevel, numbered, starts_of
 from dgraph.algorithms.communities.moves import move
 from dgraph.algorithms.communities.polish import polish
 from dgraph.algorithms.communities.refinement import refine
@@ -27,7 +27,7 @@ SEEDS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Settings:
+class SearchSettings:
     """Parameters of a search.
 
     Attributes:
@@ -80,7 +80,7 @@ class CommunitySearch(HostSolver):
         """
         return 96 * size.m + (200 + 12 * size.threads) * size.n + 16 * size.masters
 
-    def solve(self, ctx: Context, settings: Settings, start: np.ndarray | None, name: str) -> Communities:
+    def solve(self, ctx: Context, settings: SearchSettings, start: np.ndarray | None, name: str) -> Communities:
         """Return communities; collective.
 
         Args:
@@ -128,7 +128,7 @@ class CommunitySearch(HostSolver):
         ones, settings = np.ones(rows.n, np.int64), self.settings
         self.units = Units.of(settings.cpm, settings.resolution, int(degrees.sum()), shift, rows.n)
         mass = ones if settings.cpm else degrees
-        self.level = Level(offsets, target[used], weights[used], loops, mass, ones)
+        self.level = GraphLevel(offsets, target[used], weights[used], loops, mass, ones)
         self.rounds, self.finished = 0, True
         self.sizes: list[int] = []
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.exact_gains import exceeds, gain
-from dgraph.algorithms.communities.level import Level, sums_by
+from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, mixed
 
 GROUPS = 16
@@ -30,7 +30,7 @@ class Partition:
         sole: XOR of its vertices: the only one, if its size is 1.
     """
 
-    def __init__(self, level: Level, labels: np.ndarray):
+    def __init__(self, level: GraphLevel, labels: np.ndarray):
         self.level = level
         self.restore(labels)
 

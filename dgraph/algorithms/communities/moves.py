@@ -20,7 +20,7 @@ from dgraph.algorithms.communities.community_totals import (
     by_group,
     empty_label,
 )  # fmt: skip
-from dgraph.algorithms.communities.level import CHUNK
+from dgraph.algorithms.communities.graph_level import CHUNK
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add
 from dgraph.backend.cpu.threads.team import Team

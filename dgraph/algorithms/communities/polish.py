@@ -10,13 +10,13 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import ALONE, Partition, apply_move, best_move, empty_label
-from dgraph.algorithms.communities.level import CHUNK, Level
+from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.team import Team
 
 
-def polish(level: Level, labels: np.ndarray, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
+def polish(level: GraphLevel, labels: np.ndarray, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
     """Return labels that no step improves, and the number of moves of single vertices."""
     moved = 0
     while True:
@@ -32,7 +32,7 @@ def polish(level: Level, labels: np.ndarray, units: Units, most: int, team: Team
         labels = firsts[joined[groups]]
 
 
-def settle(level: Level, labels: np.ndarray, units: Units, most: int, team: Team) -> int:
+def settle(level: GraphLevel, labels: np.ndarray, units: Units, most: int, team: Team) -> int:
     """Move vertices, smallest first, until no move of one raises the quality; return the number of moves."""
     partition = Partition(level, labels)
     threads, n, moves = level.threads(team), level.n, 0
@@ -107,7 +107,7 @@ def _connect(offsets, targets, labels, pieces, stack):
                     height += 1
 
 
-def connected(level: Level, labels: np.ndarray) -> np.ndarray:
+def connected(level: GraphLevel, labels: np.ndarray) -> np.ndarray:
     """Return the smallest vertex of the connected piece of each vertex within its community."""
     pieces = np.full(level.n, -1, np.int32)
     _connect(level.offsets, level.targets, labels, pieces, np.empty(level.n, np.int32))

@@ -18,7 +18,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
-from dgraph.algorithms.communities.level import CHUNK
+from dgraph.algorithms.communities.graph_level import CHUNK
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.team import Team

@@ -1,4 +1,4 @@
-"""Level: a weighted graph whose vertices stand for groups of vertices of the level below."""
+"""GraphLevel: a weighted graph whose vertices stand for groups of vertices of the level below."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = 1 << 15
 
 
 @dataclass(frozen=True)
-class Level:
+class GraphLevel:
     """Rows without loops of a level.
 
     Attributes:
@@ -59,7 +59,7 @@ class Level:
         team.run(_add_inner, threads, np.zeros(1, np.int64), *self.rows[:3], labels, inner)
         return units.quality(int(self.loops.sum() + inner.sum()), sums_by(labels, self.mass))
 
-    def coarse(self, labels: np.ndarray, team: Team) -> tuple[Level, np.ndarray]:
+    def coarse(self, labels: np.ndarray, team: Team) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, in the order of their smallest vertices.
 
         Args:
@@ -85,7 +85,7 @@ class Level:
         packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64)
         _pack(firsts, offsets, targets, weights, *packed)
         loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
-        return Level(offsets, *packed, loops + inside, mass, counts), groups
+        return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
 
 
 def starts_of(lengths: np.ndarray) -> np.ndarray:
