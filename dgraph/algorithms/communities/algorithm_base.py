@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, limited
-from dgraph.algorithms.communities.community_search import SearchSettings
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import any_negative
 from dgraph.engine.rounds.context import Context
@@ -27,6 +27,27 @@ PARAMETERS = (
 """Parameters of both algorithms."""
 
 COLUMNS = {"community": ResultColumn("smallest id of the vertex's community", "vertex")}
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Parameters of a search.
+
+    Attributes:
+        resolution: weight of the expected arcs within communities.
+        cpm: True for the constant Potts model.
+        theta: randomness of the refinement; None: there is none, as in Louvain.
+        iterations: searches from level 0, each from the last one's communities; -1: until one gains nothing.
+        seed: of the sub-rounds and of the refinement.
+        most: largest number of vertices in a community.
+    """
+
+    resolution: float
+    cpm: bool
+    theta: float | None
+    iterations: int
+    seed: int
+    most: int
 
 
 class ByMoves(Algorithm):

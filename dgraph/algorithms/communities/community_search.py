@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dgraph.algorithms.communities.algorithm_base import SearchSettings
 from dgraph.algorithms.communities.community_totals import Partition
 from dgraph.algorithms.communities.graph_level import GraphLevel, numbered, starts_of
 from dgraph.algorithms.communities.moves import move
@@ -24,27 +25,6 @@ from dgraph.graph.halo import NumberedRows
 
 SEEDS = 1 << 20
 """Distance of the first salts of two seeds."""
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """Parameters of a search.
-
-    Attributes:
-        resolution: weight of the expected arcs within communities.
-        cpm: True for the constant Potts model.
-        theta: randomness of the refinement; None: there is none, as in Louvain.
-        iterations: searches from level 0, each from the last one's communities; -1: until one gains nothing.
-        seed: of the sub-rounds and of the refinement.
-        most: largest number of vertices in a community.
-    """
-
-    resolution: float
-    cpm: bool
-    theta: float | None
-    iterations: int
-    seed: int
-    most: int
 
 
 @dataclass(frozen=True)
