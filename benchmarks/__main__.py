@@ -13,6 +13,7 @@ from benchmarks import (
     changes,
     code,
     coloring,
+    communities,
     contention,
     cpu,
     device_tables,
@@ -153,6 +154,10 @@ WHAT = {
     "labels": (
         "label propagation on this rank's device",
         lambda asked: labels.measure(_named(asked.graphs, labels.GRAPHS), asked.repeat, asked.results),
+    ),
+    "communities": (
+        "quality and time of leiden and louvain on two CPU threads, against igraph",
+        lambda asked: communities.measure(_named(asked.graphs, communities.GRAPHS), asked.repeat, asked.results),
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",

@@ -87,6 +87,10 @@ __all__ = [
     "ktruss_subgraph",
     "label_propagation",
     "lcc",
+    "leiden",
+    "leiden_communities",
+    "louvain",
+    "louvain_communities",
     "maximal_independent_set",
     "maximum",
     "minimum",
@@ -239,6 +243,33 @@ def lcc(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+def leiden(
+    graph: GraphLike,
+    *,
+    resolution: float = 1.0,
+    metric: Literal["modularity", "cpm"] = "modularity",
+    n_iterations: int = 2,
+    max_size: int | None = None,
+    random_state: int = 1,
+    theta: float = 0.01,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+    previous: Result | None = None,
+) -> Result: ...
+def louvain(
+    graph: GraphLike,
+    *,
+    resolution: float = 1.0,
+    metric: Literal["modularity", "cpm"] = "modularity",
+    n_iterations: int = 2,
+    max_size: int | None = None,
+    random_state: int = 1,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+    previous: Result | None = None,
+) -> Result: ...
 def mis(
     graph: GraphLike,
     *,
@@ -338,6 +369,8 @@ k_core = kcore
 k_truss = ktruss
 ktruss_subgraph = ktruss
 label_propagation = cdlp
+leiden_communities = leiden
+louvain_communities = louvain
 maximal_independent_set = mis
 minimum_spanning_forest = mst
 minimum_spanning_tree = mst

@@ -92,6 +92,11 @@ ENGINE: dict[str, str] = {
     "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=; sp= is declined",
     "betweenness_centrality": "runs bc, by weights above 0 with weight=",
     "edge_betweenness_centrality": "runs edge_bc, by weights above 0 with weight=; multigraphs are declined",
+    **dict.fromkeys(
+        ("louvain_communities", "leiden_communities"),
+        "runs louvain or leiden: other communities than NetworkX's, each connected; directed graphs, max_level= and "
+        "threshold= are declined",
+    ),
     "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",
     **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
     "hits": "runs hits; nstart, normalized=False and negative weights are declined",
@@ -99,6 +104,10 @@ ENGINE: dict[str, str] = {
 }  # fmt: skip
 """Function → what the engine runs for it, as NetworkX's documentation shows it."""
 
+LEIDEN = {
+    "metric : str": '"modularity" or "cpm"; the default is NetworkX\'s, before 3.7 "modularity"',
+    "theta : float": "randomness of the refinement, in units of weight",
+}
 PRECISION = {"precision : str": '"double", or "single" for ranks of half the memory'}
 
 
@@ -106,6 +115,7 @@ def get_info() -> dict[str, Any]:
     """Return the description of the backend, for NetworkX's documentation and configuration."""
     functions: dict[str, dict] = {name: {"additional_docs": f"dgraph {text}."} for name, text in ENGINE.items()}
     functions["pagerank"]["additional_parameters"] = PRECISION
+    functions["leiden_communities"]["additional_parameters"] = LEIDEN
     return {
         "backend_name": "dgraph",
         "project": "dgraph-analytics",

@@ -11,6 +11,7 @@ import networkx as nx
 from dgraph.networkx_backend import (  # noqa: F401 - each registers its functions
     generic_paths,
     nx_centrality,
+    nx_communities,
     nx_components,
     nx_cores,
     nx_cycles,

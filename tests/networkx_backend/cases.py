@@ -109,6 +109,8 @@ CASES = {
     "k_crust": (SIMPLE, [{}, {"k": 1}]),
     "k_corona": (SIMPLE, [{"k": 2}]),
     "maximal_independent_set": (UNDIRECTED, [{}]),
+    "louvain_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
+    "leiden_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
     "triangles": (("Graph",), [{}, {"nodes": A}, {"nodes": [A, B]}]),
     "clustering": (("Graph",), [{}, {"nodes": A}, {"nodes": [A, B]}]),
     "average_clustering": (("Graph",), [{}, {"nodes": [A, B]}]),

@@ -1,0 +1,99 @@
+"""ByMoves: base of louvain and leiden, which differ in the refinement."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, limited
+from dgraph.algorithms.edge_rule import EdgeRule
+from dgraph.algorithms.weight_checks import any_negative
+from dgraph.engine.rounds.context import Context
+from dgraph.errors import UsageError
+
+METRICS = ("modularity", "cpm")
+
+PARAMETERS = (
+    Parameter("resolution", float, 1.0, "larger ones give smaller communities", least=0),
+    Parameter("metric", str, "modularity", "quality that moves raise: modularity, or the constant Potts model",
+              choices=METRICS),
+    Parameter("n_iterations", int, 2, "searches, each from the last one's communities; -1: until one gains nothing",
+              least=-1),
+    Parameter("max_size", int, None, "most vertices of a community (default: no limit)", least=1),
+    Parameter("random_state", int, 1, "seed of the order of moves"),
+)  # fmt: skip
+"""Parameters of both algorithms."""
+
+COLUMNS = {"community": ResultColumn("smallest id of the vertex's community", "vertex")}
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Parameters of a search.
+
+    Attributes:
+        resolution: weight of the expected arcs within communities.
+        cpm: True for the constant Potts model.
+        theta: randomness of the refinement; None: there is none, as in Louvain.
+        iterations: searches from level 0, each from the last one's communities; -1: until one gains nothing.
+        seed: of the sub-rounds and of the refinement.
+        most: largest number of vertices in a community.
+    """
+
+    resolution: float
+    cpm: bool
+    theta: float | None
+    iterations: int
+    seed: int
+    most: int
+
+
+class ByMoves(Algorithm):
+    """Communities by moves of vertices that raise an exact quality."""
+
+    resolution: float
+    metric: str
+    n_iterations: int
+    max_size: int | None
+    random_state: int
+    undirected = weighted = continues = True
+    resumes = False
+    edge_rule = EdgeRule("counted", "each")
+
+    def check(self):
+        """Refuse 0 iterations and infinite numbers."""
+        for name in ("resolution", "theta"):
+            if getattr(self, name, 0.0) == math.inf:
+                raise UsageError(f"{name} inf of {self.name} is not finite; give a number of 0 or more")
+        if self.n_iterations == 0:
+            raise UsageError(f"n_iterations 0 of {self.name} searches for nothing; give 1 or more, or -1 for all")
+
+    def randomness(self) -> float | None:
+        """Return theta of the refinement; None: there is none."""
+        return None
+
+    def run(self, ctx: Context) -> Answer:
+        """Search, and describe the communities; collective."""
+        if any_negative(ctx):
+            ctx.refuse_weights(lambda weights: ~(weights >= 0), f"{self.name} needs weights ≥ 0")
+        cpm, n = self.metric == "cpm", ctx.local.n
+        most = n if self.max_size is None else min(self.max_size, n)
+        settings = SearchSettings(self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most)
+        answer = ctx.solver("communities").solve(ctx, settings, self._start(ctx), self.name)
+        units, quality = answer.units, answer.quality
+        value = units.potts(quality, n) if cpm else units.modularity(quality)
+        summary = {
+            "communities": answer.count, self.metric: value, "resolution": float(units.resolution),
+            "polished": answer.polished, "levels": len(answer.levels),
+        }  # fmt: skip
+        limit = limited(answer.finished, ctx.rounds)
+        return Answer({"community": answer.labels}, summary, answer.finished, limit)
+
+    def _start(self, ctx: Context) -> np.ndarray | None:
+        """Return the communities of an earlier answer, each new vertex alone; None: there is none."""
+        if ctx.previous is None:
+            return None
+        labels = ctx.previous.taken("community", -1, vertices=True)
+        return np.where(labels < 0, ctx.local.original[: ctx.local.masters], labels)

@@ -1,0 +1,194 @@
+"""GraphLevel: a weighted graph whose vertices stand for groups of vertices of the level below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.units import Units
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.team import Team
+
+CHUNK = 256
+"""Vertices that a thread takes at a time."""
+
+SMALL = 1 << 15
+"""Arcs and vertices up to which one thread works."""
+
+
+@dataclass(frozen=True)
+class GraphLevel:
+    """Rows without loops of a level.
+
+    Attributes:
+        offsets: int64 (n + 1,).
+        targets: int32 (arcs,).
+        weights: int64 (arcs,), above 0.
+        loops: weight within each vertex, counted twice, int64 (n,).
+        mass: mass of each vertex, int64 (n,); see ``units.py``.
+        counts: vertices of the graph in each vertex, int64 (n,).
+    """
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    loops: np.ndarray
+    mass: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.mass)
+
+    @property
+    def rows(self) -> tuple[np.ndarray, ...]:
+        """Arrays that kernels read."""
+        return self.offsets, self.targets, self.weights, self.mass, self.counts
+
+    def threads(self, team: Team) -> int:
+        """Return the threads that pay."""
+        return team.size if len(self.targets) + self.n > SMALL else 1
+
+    def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
+        """Return the exact quality of labels."""
+        threads = self.threads(team)
+        inner = np.zeros((threads, 8), np.int64)  # a cache line for each thread
+        team.run(_add_inner, threads, np.zeros(1, np.int64), *self.rows[:3], labels, inner)
+        return units.quality(int(self.loops.sum() + inner.sum()), sums_by(labels, self.mass))
+
+    def coarse(self, labels: np.ndarray, team: Team) -> tuple[GraphLevel, np.ndarray]:
+        """Return the level with a vertex for each label, in the order of their smallest vertices.
+
+        Args:
+            labels: below n, int32 (n,).
+            team: threads of this rank.
+
+        Returns:
+            The level; vertex of it for each vertex, int32 (n,).
+        """
+        groups, count = numbered(labels)
+        starts, order = grouped(groups, count)
+        degrees = np.diff(self.offsets)
+        firsts = starts_of(sums_by(groups, degrees)[:count])
+        targets, weights = np.empty(len(self.targets), np.int32), np.empty(len(self.targets), np.int64)
+        lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
+        threads = self.threads(team)
+        sums, touched = np.zeros((threads, count), np.int64), np.empty((threads, count), np.int32)
+        team.run(
+            _fold, threads, np.zeros(1, np.int64), starts, order, firsts, *self.rows[:3], groups, targets, weights,
+            lengths, inside, sums, touched,
+        )  # fmt: skip
+        offsets = starts_of(lengths)
+        packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64)
+        _pack(firsts, offsets, targets, weights, *packed)
+        loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
+        return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
+
+
+def starts_of(lengths: np.ndarray) -> np.ndarray:
+    """Return the start of each of adjacent ranges, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+@njit(**OPTIONS)
+def _fold(
+    t, threads, taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths,
+    inside, all_sums, all_touched,
+):  # fmt: skip
+    """Write the row of each group, with one arc for each neighbouring group."""
+    sums, touched = all_sums[t], all_touched[t]
+    while True:
+        first = fetch_add(taken, 0, CHUNK)
+        if first >= len(lengths):
+            return
+        for group in range(first, min(first + CHUNK, len(lengths))):
+            count = 0
+            inside[group] = 0
+            for k in range(starts[group], starts[group + 1]):
+                v = order[k]
+                for i in range(offsets[v], offsets[v + 1]):
+                    other = groups[targets[i]]
+                    if other == group:
+                        inside[group] += weights[i]
+                        continue
+                    if sums[other] == 0:
+                        touched[count] = other
+                        count += 1
+                    sums[other] += weights[i]
+            for k in range(count):
+                out_targets[firsts[group] + k] = touched[k]
+                out_weights[firsts[group] + k] = sums[touched[k]]
+                sums[touched[k]] = 0
+            lengths[group] = count
+
+
+@njit(**OPTIONS)
+def _pack(firsts, offsets, targets, weights, out_targets, out_weights):
+    """Move rows together."""
+    for group in range(len(offsets) - 1):
+        shift = firsts[group] - offsets[group]
+        for i in range(offsets[group], offsets[group + 1]):
+            out_targets[i] = targets[i + shift]
+            out_weights[i] = weights[i + shift]
+
+
+@njit(**OPTIONS)
+def _add_inner(t, threads, taken, offsets, targets, weights, labels, inner):
+    """Add up the weight of the arcs within communities."""
+    n = len(labels)
+    while True:
+        first = fetch_add(taken, 0, CHUNK)
+        if first >= n:
+            return
+        for v in range(first, min(first + CHUNK, n)):
+            for i in range(offsets[v], offsets[v + 1]):
+                if labels[targets[i]] == labels[v]:
+                    inner[t, 0] += weights[i]
+
+
+@njit(**OPTIONS)
+def _add_by(labels, values, sums):
+    for v in range(len(labels)):
+        sums[labels[v]] += values[v]
+
+
+def sums_by(labels: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the sum of int64 values for each label below n."""
+    sums = np.zeros(len(labels), np.int64)
+    _add_by(labels, values, sums)
+    return sums
+
+
+@njit(**OPTIONS)
+def _number(labels, numbers, groups):
+    count = 0
+    for v in range(len(labels)):
+        if numbers[labels[v]] < 0:
+            numbers[labels[v]] = count
+            count += 1
+        groups[v] = numbers[labels[v]]
+    return count
+
+
+def numbered(labels: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return labels below n as 0, 1, … in the order of their smallest vertices, and their number."""
+    groups = np.empty_like(labels)
+    return groups, _number(labels, np.full(len(labels), -1, np.int32), groups)
+
+
+@njit(**OPTIONS)
+def _group(groups, places, order):
+    for v in range(len(groups)):
+        order[places[groups[v]]] = v
+        places[groups[v]] += 1
+
+
+def grouped(groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start of each group, and vertices by group, ascending."""
+    starts = starts_of(np.bincount(groups, minlength=count))
+    order = np.empty(len(groups), np.int32)
+    _group(groups, starts[:-1].copy(), order)
+    return starts, order

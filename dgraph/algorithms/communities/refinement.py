@@ -1,0 +1,162 @@
+"""Refinement of communities [Traag, Waltman, van Eck: From Louvain to Leiden, 2019, supplement A.2], without locks.
+
+Within each community, vertices start alone. One that is well connected to the rest joins a well-connected part, once.
+Sub-rounds are those of ``moves.py``. A vertex joins only parts that no vertex leaves in the same sub-round: those of
+two or more vertices, or of a vertex of another sub-round. So what it joins stays, and parts are connected.
+
+A part is drawn with a probability in proportion to exp(gain / theta), the gain in units of weight, as in igraph:
+the largest of gain / theta plus Gumbel noise, which is a hash of the vertex and the part. With theta 0 the highest gain
+wins.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
+from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
+from dgraph.algorithms.communities.graph_level import CHUNK
+from dgraph.algorithms.communities.units import Units
+from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
+from dgraph.backend.cpu.threads.team import Team
+
+NOISE_BITS = 12
+"""Binary logarithm of the number of values of the noise."""
+
+
+def noise() -> np.ndarray:
+    """Return quantiles of the Gumbel distribution, rounded to 20 bits after the point: no library's logarithm shows."""
+    shares = (np.arange(1 << NOISE_BITS) + 0.5) / (1 << NOISE_BITS)
+    return np.rint(-np.log(-np.log(shares)) * 2**20) / 2**20
+
+
+def refine(partition: Partition, units: Units, theta: float, salt: int, team: Team) -> np.ndarray:
+    """Return the part of each vertex, int32 (n,), named by one of its vertices."""
+    level = partition.level
+    threads, n = level.threads(team), level.n
+    parts, sizes = np.arange(n, dtype=np.int32), np.ones(n, np.int64)
+    inside, change = np.empty(n, np.int64), np.zeros(n, np.int64)
+    starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
+    by_group(np.ones(n, np.uint8), salt, starts, order)
+    factor = 0.0 if theta == 0 else inverse(theta, units)
+    team.run(
+        _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
+        units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes,
+        inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32),
+    )  # fmt: skip
+    return parts
+
+
+def inverse(theta: float, units: Units) -> float:
+    """Return the factor of gains that makes them units of theta, not so large or small that products lose sense."""
+    exact = 1 / (Fraction(theta) * units.scale * Fraction(2) ** units.shift)
+    return float(min(max(exact, Fraction(1, 10**200)), Fraction(10**200)))
+
+
+@njit(**OPTIONS)
+def _refine(
+    t, threads, gate, taken, starts, order, scale, price, rows, labels, mass_of, parts, proposed, mass_in, sizes,
+    inside, change, salt, factor, draws, all_sums, all_touched,
+):  # fmt: skip
+    """Run all sub-rounds. ``inside`` of a part: weight from it to the rest of its community."""
+    offsets, targets, weights, mass, _ = rows
+    sums, touched, n = all_sums[t], all_touched[t], len(labels)
+    while True:
+        first = fetch_add(taken, 2 * GROUPS, CHUNK)
+        if first >= n:
+            break
+        for v in range(first, min(first + CHUNK, n)):
+            weight = 0
+            for i in range(offsets[v], offsets[v + 1]):
+                if labels[targets[i]] == labels[v]:
+                    weight += weights[i]
+            inside[v] = weight
+    barrier(gate, threads)
+    for group in range(GROUPS):
+        low, high = starts[group], starts[group + 1]
+        while True:
+            first = low + fetch_add(taken, 2 * group, CHUNK)
+            if first >= high:
+                break
+            for k in range(first, min(first + CHUNK, high)):
+                v = order[k]
+                if sizes[v] == 1 and parts[v] == v:
+                    proposed[v] = _choose(
+                        v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor,
+                        draws, sums, touched,
+                    )  # fmt: skip
+        barrier(gate, threads)
+        while True:
+            first = low + fetch_add(taken, 2 * group + 1, CHUNK)
+            if first >= high:
+                break
+            for k in range(first, min(first + CHUNK, high)):
+                v = order[k]
+                part = proposed[v]
+                if part == parts[v]:
+                    continue
+                weight = inside[v]
+                for i in range(offsets[v], offsets[v + 1]):
+                    u = targets[i]
+                    if parts[u] == part:
+                        weight -= 2 * weights[i]
+                    elif proposed[u] == part:
+                        weight -= weights[i]
+                change[v] = weight
+        barrier(gate, threads)
+        if t == 0:
+            for k in range(low, high):
+                v = order[k]
+                part = proposed[v]
+                if part != parts[v]:
+                    parts[v] = part
+                    sizes[v] = 0
+                    sizes[part] += 1
+                    mass_in[v] = 0
+                    mass_in[part] += mass[v]
+                    inside[part] += change[v]
+        barrier(gate, threads)
+
+
+@njit(**OPTIONS)
+def _choose(
+    v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor, draws, sums, touched
+):  # fmt: skip
+    """Return the part that a lone vertex joins, or v."""
+    offsets, targets, weights, mass, _ = rows
+    whole, cost = mass_of[labels[v]], price * mass[v]
+    if gain(scale, inside[v], cost, whole - mass[v])[0] < 0:
+        return np.int32(v)
+    count = 0
+    for i in range(offsets[v], offsets[v + 1]):
+        u = targets[i]
+        if labels[u] == labels[v]:
+            if sums[parts[u]] == 0:
+                touched[count] = parts[u]
+                count += 1
+            sums[parts[u]] += weights[i]
+    chosen, best = np.int32(v), gain(0, 0, 0, 0)
+    best_score = _noise(v, v, salt, draws)
+    for k in range(count):
+        part = touched[k]
+        exact = gain(scale, sums[part], cost, mass_in[part])
+        sums[part] = 0
+        if exact[0] < 0 or (sizes[part] == 1 and group_of(part, salt) == group):
+            continue
+        if gain(scale, inside[part], price * mass_in[part], whole - mass_in[part])[0] < 0:
+            continue
+        if factor > 0:
+            score = as_float(exact) * factor + _noise(v, part, salt, draws)
+            if score > best_score or (score == best_score and part < chosen):
+                chosen, best_score = part, score
+        elif exceeds(exact, best) or (exact == best and part < chosen):
+            chosen, best = part, exact
+    return chosen
+
+
+@njit(**OPTIONS)
+def _noise(v, part, salt, draws):
+    return draws[mixed(mixed(np.int64(v), salt) ^ np.int64(part), salt + 1) & (len(draws) - 1)]

@@ -1,0 +1,178 @@
+"""Communities: exact quality against NetworkX and igraph, the same labels everywhere, and what options promise."""
+
+from collections import Counter
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.comm import SerialComm, world
+from dgraph.errors import DataError, UsageError
+
+NAMES = ("louvain", "leiden")
+
+
+def planted(groups=20, size=40, inside=0.2, between=0.004, seed=1):
+    """Return the ends of a random graph with planted communities."""
+    graph = nx.planted_partition_graph(groups, size, inside, between, seed=seed)
+    return np.array(graph.edges).T
+
+
+def messy(seed, n=60, m=150):
+    """Return ends and weights with loops, parallel edges and isolated vertices."""
+    rng = np.random.default_rng(seed)
+    return *rng.integers(0, n - 3, (2, m)), rng.random(m)
+
+
+def make(src, dst, weights=None, comm=None, **options):
+    """Return a graph of the ranks of ``comm``, by default of each rank alone."""
+    comm = comm or SerialComm()
+    mine = slice(comm.rank, None, comm.size)
+    weights = None if weights is None else np.asarray(weights)[mine]
+    return dgraph.Graph.from_edges(src[mine], dst[mine], weights, directed=False, comm=comm, **options)
+
+
+def sets(result):
+    """Return the communities as sets of ids, by their names."""
+    groups = {}
+    for vertex, name in zip(*(result.columns[column].tolist() for column in ("vertex", "community")), strict=True):
+        groups.setdefault(name, set()).add(vertex)
+    return groups
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("resolution", [0.5, 1.0, 2.5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_quality_is_that_of_networkx(name, resolution, weighted):
+    src, dst, weights = messy(3)
+    graph = make(src, dst, weights if weighted else None, n=60, keep_loops=True, keep_parallel=True)
+    other = nx.MultiGraph()
+    other.add_nodes_from(range(60))
+    other.add_weighted_edges_from(zip(src.tolist(), dst.tolist(), weights if weighted else np.ones(150), strict=True))
+    result = dgraph.run(name, graph, resolution=resolution, validate=True)
+    groups = sets(result)
+    assert all(min(group) == label for label, group in groups.items())
+    assert result.summary["communities"] == len(groups)
+    wanted = nx.community.modularity(other, groups.values(), resolution=resolution)
+    assert result.summary["modularity"] == pytest.approx(wanted, abs=1e-8 if weighted else 1e-14)
+    result = dgraph.run(name, graph, resolution=resolution / 4, metric="cpm", validate=True)
+    groups = list(sets(result).values())
+    label = {v: i for i, group in enumerate(groups) for v in group}
+    inner = sum(w for (u, v, _), w in nx.get_edge_attributes(other, "weight").items() if label[u] == label[v])
+    wanted = inner - resolution / 4 * sum(len(group) * (len(group) - 1) / 2 for group in groups)
+    assert result.summary["cpm"] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_labels_depend_on_neither_threads_nor_the_order_of_edges(name):
+    src, dst, weights = *planted(40, 60), None
+    weights = np.random.default_rng(1).random(len(src))
+    labels = set()
+    for threads, seed in ((1, 1), (2, 2), (5, 3)):
+        order = np.random.default_rng(seed).permutation(len(src))
+        swap = np.random.default_rng(seed).random(len(src)) < 0.5
+        ends = np.where(swap, dst, src)[order], np.where(swap, src, dst)[order]
+        graph = make(*ends, weights[order]).on(device=dgraph.Cpu(threads=threads))
+        labels.add(dgraph.run(name, graph).columns["community"].tobytes())
+    assert len(labels) == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
+def test_ranks_give_the_labels_of_one(name, policy):
+    src, dst, weights = messy(5, 400, 1600)
+    options = {"n": 400, "keep_loops": True, "keep_parallel": True}
+    alone = dgraph.run(name, make(src, dst, weights, **options))
+    result = dgraph.run(name, make(src, dst, weights, world(), **options).on(policy=policy), validate=True)
+    wanted = alone.columns["community"][result.columns["vertex"]]
+    np.testing.assert_array_equal(result.columns["community"], wanted)
+    assert result.summary == alone.summary
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_leiden_is_as_good_as_igraph(seed):
+    src, dst = planted(30, 50, 0.25, 0.005, seed)
+    other = igraph.Graph(list(zip(src.tolist(), dst.tolist(), strict=True)))
+    ours = dgraph.leiden(make(src, dst))
+    label = Counter(dict(zip(ours.columns["vertex"].tolist(), ours.columns["community"].tolist(), strict=True)))
+    theirs = other.community_leiden("modularity", n_iterations=2).modularity
+    value = other.modularity([label[v] for v in range(other.vcount())])
+    assert value == pytest.approx(ours.summary["modularity"], abs=1e-12)
+    assert value > theirs - 0.003
+    assert len(sets(ours)) == 30
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_random_graphs_pass_their_certificates(name):
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        n = int(rng.integers(1, 30))
+        src, dst = rng.integers(0, n, (2, int(rng.integers(0, 70))))
+        weights = [None, rng.integers(0, 4, len(src)), rng.random(len(src))][int(rng.integers(3))]
+        options = {"resolution": float(rng.choice([0, 0.3, 1, 1.7])), "metric": str(rng.choice(["modularity", "cpm"]))}
+        options |= {"max_size": (most := rng.choice([None, 1, 3, 8])), "n_iterations": int(rng.choice([-1, 1, 2]))}
+        graph = make(src, dst, weights, n=n, keep_loops=True, keep_parallel=True)
+        result = dgraph.run(name, graph, validate=True, **options)
+        assert result.report["outcome"]["validation"]["passed"], options
+        assert most is None or max(map(len, sets(result).values())) <= most
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_of_any_scale_give_the_same_labels(name):
+    src, dst = planted()
+    weights = np.random.default_rng(2).integers(1, 9, len(src))
+    options = {"theta": 0} if name == "leiden" else {}  # theta is in units of weight
+    graphs = [make(src, dst, weights * scale) for scale in (1, 2.0**40, 2.0**-900)]
+    labels = [dgraph.run(name, graph, **options).columns["community"] for graph in graphs]
+    for other in labels[1:]:
+        np.testing.assert_array_equal(other, labels[0])
+
+
+def test_a_run_goes_on_from_an_earlier_answer():
+    src, dst = planted()
+    graph = make(src, dst)
+    first = dgraph.leiden(graph, n_iterations=1)
+    changed = graph.with_edges(np.array([[0, 799]]))
+    again = dgraph.leiden(changed, previous=first, validate=True)
+    assert again.summary["started"] == "previous answer"
+    assert again.summary["modularity"] >= first.summary["modularity"] - 0.001
+
+
+def test_another_seed_may_give_other_labels_of_equal_quality():
+    src, dst = planted(40, 30, 0.2, 0.02)
+    results = [dgraph.leiden(make(src, dst), random_state=seed) for seed in (1, 2, 3)]
+    assert len({result.columns["community"].tobytes() for result in results}) > 1
+    values = [result.summary["modularity"] for result in results]
+    assert max(values) - min(values) < 0.01
+
+
+@pytest.mark.parametrize("options", [
+    {"theta": 1e-320}, {"theta": 1e308}, {"random_state": 2**62}, {"random_state": -(2**62)}, {"max_size": 2**62},
+    {"resolution": 1e-320}, {"resolution": 1e5}, {"metric": "cpm", "resolution": 1e5},
+], ids=str)  # fmt: skip
+def test_extreme_values_give_communities(options):
+    assert dgraph.leiden(make(*planted()), validate=True, **options).report["outcome"]["validation"]["passed"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_values_are_refused(name):
+    src, dst = planted()
+    graph = make(src, dst)
+    for options, words in (
+        ({"n_iterations": 0}, "n_iterations 0"),
+        ({"metric": "surprise"}, "modularity"),
+        ({"resolution": -1.0}, "resolution"),
+        ({"resolution": float("nan")}, "resolution"),
+        ({"resolution": 1e300}, "too large"),
+        ({"max_size": 0}, "max_size"),
+        ({"resolution": float("inf")}, "not finite"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            dgraph.run(name, graph, **options)
+    weights = np.ones(len(src))
+    weights[5] = -2.0
+    with pytest.raises(DataError, match="weighs -2"):
+        dgraph.run(name, make(src, dst, weights))
