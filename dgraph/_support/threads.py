@@ -36,6 +36,14 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> It
             yield waiting.popleft().result()
 
 
+def shares(function: Callable[[slice], object], size: int, threads: int) -> None:
+    """Call ``function`` with slices of ``size`` elements, about equally long, one on each thread."""
+    threads = min(threads, MOST, max(1, size // PIECE))
+    cuts = [size * thread // threads for thread in range(threads + 1)]
+    for _ in in_order(function, map(slice, cuts[:-1], cuts[1:]), threads):
+        pass
+
+
 def copied(values: np.ndarray, threads: int) -> np.ndarray:
     """Return a copy of a one-dimensional array, made by several threads if it is large."""
     out, rows = np.empty(values.shape, values.dtype), max(1, PIECE // max(values.itemsize, 1))

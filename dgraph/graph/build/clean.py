@@ -18,7 +18,7 @@ from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.id_compaction import number_ids, to_gids
+from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
@@ -108,10 +108,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
     if n is None:
-        ids = number_ids([src, dst] if extra is None else [src, dst, extra], vertices, vertices_at, comm)
+        listed_ids = [src, dst] if extra is None else [src, dst, extra]
+        ids, gids_of = numbered(listed_ids, vertices, vertices_at, edges_at, comm)
         n, base = int(ids.starts[-1]), 0
-        src = to_gids(ids, src, edges_at, comm, disposable)
-        dst = to_gids(ids, dst, edges_at, comm, disposable)
+        del listed_ids
+        src = gids_of(src, disposable)
+        dst = gids_of(dst, disposable)
+        del gids_of
     else:
         ids = input_ids or ConsecutiveIds(n, base)
     edges = None
