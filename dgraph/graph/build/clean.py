@@ -15,14 +15,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
+from dgraph.graph.build.bucketed_arcs import BucketedArcs
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
+from dgraph.graph.rows import merge_parallel
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
@@ -127,13 +130,14 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    offsets, targets, weights, loops = _place_rows(listed, cuts, comm)
+    threads = rank_threads(comm)
+    buckets, loops = _bucketed(listed, cuts, threads, comm)
     del listed
-    first = int(cuts[comm.rank])
-    sort_rows(offsets, targets, weights)
-    if edges is None:
-        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep_parallel)
-    else:
+    first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel
+    offsets, targets, weights, equal, equal_loops = buckets.rows_of(merging, threads)
+    if edges is None and keep_parallel:
+        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep=True)
+    elif edges is not None:
         equal, equal_loops = targets.size, count_loops(offsets, targets, first)
         offsets, targets, weights = merge(offsets, targets, weights, rule, edges, comm)
         equal, equal_loops = equal - targets.size, equal_loops - count_loops(offsets, targets, first)
@@ -262,6 +266,11 @@ class _Listed:
             np.concatenate([self.src[positions], self.dst[positions]]) if self.doubled else self.src[positions]
         )
 
+    def share(self, thread: int, threads: int) -> tuple:
+        """Return sources, targets and weights of one of ``threads`` equal shares of the listed edges, as listed."""
+        part = slice(self.size * thread // threads, self.size * (thread + 1) // threads)
+        return self.src[part], self.dst[part], None if self.weights is None else self.weights[part]
+
     def arcs(self, step: int) -> tuple:
         """Return sources, targets and weights of the arcs of chunk ``step``, and its number of listed self-loops."""
         part = slice(step * CHUNK, (step + 1) * CHUNK)
@@ -278,27 +287,37 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _place_rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
-    """Return the CSR rows of this rank, unsorted within a row, and the number of self-loops listed here.
+def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tuple[BucketedArcs, int]:
+    """Return the arcs of this rank's rows by bucket, and the number of self-loops listed here; collective.
 
-    Arcs travel twice: the first pass counts sources, the second places arcs. This avoids a buffer of all arcs in
-    between.
+    Arcs travel twice: the first pass counts them, the second appends them to their buckets. This avoids a buffer of all
+    arcs in between. On one rank nothing travels, and threads take shares of the listed edges.
     """
-    first, steps, loops = int(cuts[comm.rank]), comm.largest(-(-listed.size // CHUNK)), 0
-    offsets = np.zeros(int(cuts[comm.rank + 1]) - first + 1, np.int64)
+    first, last = int(cuts[comm.rank]), int(cuts[comm.rank + 1])
+    arcs = comm.total(listed.size * (1 + listed.doubled)) // comm.size
+    threads = 1 if comm.size > 1 else max(1, min(threads, listed.size // CHUNK))
+    buckets = BucketedArcs(first, last - first, arcs, threads)
+    weight_type = None if listed.weights is None else listed.weights.dtype
+    if comm.size == 1:
+        form = listed.base, listed.keep_loops, listed.doubled
+        shares = [listed.share(thread, threads) for thread in range(threads)]
+        counted = in_order(lambda t: buckets.count(shares[t], *form, t), range(threads), threads)
+        loops = sum(counted)
+        buckets.end_counts(listed.dtype, weight_type)
+        for _ in in_order(lambda t: buckets.append(shares[t], *form, t), range(threads), threads):
+            pass
+        return buckets, loops
+    steps, loops = comm.largest(-(-listed.size // CHUNK)), 0
     for step in range(steps):
-        src, _, _, loops_of_step = listed.arcs(step)
+        src, dst, _, loops_of_step = listed.arcs(step)
         loops += loops_of_step
-        for piece in _send((src,), cuts, comm):
-            count_rows(piece[0], first, offsets)
-    np.cumsum(offsets, out=offsets)
-    targets = np.empty(offsets[-1], listed.dtype)
-    weights = None if listed.weights is None else np.empty(offsets[-1], listed.weights.dtype)
-    cursor = offsets[:-1].copy()
+        for piece in _send((src, dst), cuts, comm):
+            buckets.count(piece, 0, True, False)
+    buckets.end_counts(listed.dtype, weight_type)
     for step in range(steps):
         for piece in _send(listed.arcs(step)[:3], cuts, comm):
-            place_rows(piece, first, cursor, targets, weights)
-    return offsets, targets, weights, loops
+            buckets.append(piece, 0, True, False)
+    return buckets, loops
 
 
 def _send(columns, cuts, comm):
@@ -321,9 +340,20 @@ def _isolated(block, comm):
     cuts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     for step in range(comm.largest(-(-block.targets.size // CHUNK))):
         targets = block.targets[step * CHUNK : (step + 1) * CHUNK]
-        targets = np.concatenate([piece for (piece,) in _send((targets,), cuts, comm)])
-        empty[targets - targets.dtype.type(block.first)] = False
+        for (piece,) in _send((targets,), cuts, comm):
+            _clear(piece, block.first, empty)
     return int(np.count_nonzero(empty))
+
+
+def _clear_few(targets, first, empty):
+    empty[targets - targets.dtype.type(first)] = False
+
+
+@njit(cache=True, nogil=True, few=_clear_few)
+def _clear(targets, first, empty):
+    """Set ``empty`` to False for the rows of ``targets``."""
+    for i in range(targets.size):
+        empty[np.int64(targets[i]) - first] = False
 
 
 def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
