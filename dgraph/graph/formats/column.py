@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph._support.threads import in_order
+
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
 WEIGHTS: tuple[np.dtype, ...] = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
@@ -26,8 +28,9 @@ class GrowingColumn:
         self._buffer = np.empty(0, types[0])
 
     def extend(self, values: np.ndarray, share: float = 1.0) -> None:
-        """Append int64 or float64 values; the final length is expected to be ``share`` times the new one."""
-        self._widen(self._level_of(values))
+        """Append int64, float64 or narrowest values; the final length is expected to be ``share`` times the new one."""
+        if values.dtype != self.types[0]:
+            self._widen(self._level_of(values))
         end = self.size + values.size
         if end > self._buffer.size:
             self._resize(max(end, int(SPARE * share * end)))
@@ -46,6 +49,23 @@ class GrowingColumn:
         self._widen(level)
         out, self._buffer, self.size = self._buffer, np.empty(0, self.types[0]), 0
         return out
+
+    @staticmethod
+    def joined(columns: list[GrowingColumn], level: int, threads: int) -> np.ndarray:
+        """Return the values of all columns in dtype ``types[level]``, copied by threads, and empty the columns."""
+        if len(columns) == 1:
+            return columns[0].finish(level)
+        ends = np.cumsum([column.size for column in columns])
+        joined = np.empty(int(ends[-1]), columns[0].types[level])
+
+        def copy(index: int) -> None:
+            column = columns[index]
+            joined[ends[index] - column.size : ends[index]] = column._buffer[: column.size]
+            column.finish(column.level)
+
+        for _ in in_order(copy, range(len(columns)), threads):
+            pass
+        return joined
 
     def _level_of(self, values: np.ndarray) -> int:
         if not values.size:

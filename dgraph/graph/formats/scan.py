@@ -318,7 +318,7 @@ def _line(text, classes, position, tag, columns, lowest, highest, edge, src, dst
     return OK, 0, position, late_start, late_end, whole
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst, integers, reals, late):
     """Read lines until the text ends or a line is wrong.
 
