@@ -58,17 +58,9 @@ class PlainLines:
             copy[:size], copy[size:] = text, 10
             text = copy
         edges, position = _plain_lines(
-            text,
-            size,
-            self.classes,
-            self.tag,
-            self.columns,
-            self.lowest,
-            self.highest,
-            self.src,
-            self.dst,
+            text, size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.src, self.dst,
             self.weights,
-        )
+        )  # fmt: skip
         return edges, min(position, size)
 
     def _allocate(self, lines: int) -> None:
@@ -88,7 +80,7 @@ def _plain_lines(text, size, classes, tag, columns, lowest, highest, src, dst, w
         plain = True
         for column in range(columns.size):
             kind = columns[column]
-            weighs = kind == NUMBER or kind == INTEGER  # noqa: SIM109 - one comparison each
+            weighs = kind in (NUMBER, INTEGER)
             negative = weighs and text[np.uintp(here)] == 45
             here += negative
             value, places = digits_at(text, here)
@@ -105,7 +97,7 @@ def _plain_lines(text, size, classes, tag, columns, lowest, highest, src, dst, w
                 weights[edges] = -value if negative else value
             if plain and column < columns.size - 1:
                 after = classes[text[np.uintp(here)]]
-                plain = after == BLANK or after == DELIMITER  # noqa: SIM109
+                plain = after in (BLANK, DELIMITER)
                 here += 1
             if not plain:
                 break
