@@ -137,8 +137,10 @@ def one(seed: int, folder: Path) -> tuple[str, bool, str]:
     path, ranks = folder / case.name, rng.choice([1, 1, 1, 1, 2, 3])
     options = {"keep_loops": True} | case.options
     chunk = rng.choice([1, 7, 40, 200, 1 << 20])
-    packed = packing(case.files[case.name])  # its damage is met before a wrong line of the same chunk
-    expected = reference(path, ranks, options, chunk if packed else 1 << 20)
+    # Two messages depend on the chunk: damage of packed text comes before a wrong line, and names' weights say "at or
+    # before this line".
+    dependent = packing(case.files[case.name]) or kind in NAMED
+    expected = reference(path, ranks, options, chunk if dependent else 1 << 20)
     answer = with_shortcuts(path, ranks, options, chunk, rng)
     for name in case.files:
         (folder / name).unlink()

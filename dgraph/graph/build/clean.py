@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import in_order
+from dgraph._support.threads import in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
@@ -102,11 +102,11 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
     ends, halves = raw.ends, raw.halves
     del raw
-    before = comm.before(src.size)
+    before, threads = comm.before(src.size), rank_threads(comm)
     with comm.together():
         low, high = (0, LARGEST) if n is None else (base, base + n - 1)
-        check_range(src, low, high, f"{facts.name}: {ends[0]}", before)
-        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before)
+        check_range(src, low, high, f"{facts.name}: {ends[0]}", before, threads)
+        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before, threads)
         if weights is not None:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
@@ -130,7 +130,6 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    threads = rank_threads(comm)
     buckets, loops = _bucketed(listed, cuts, threads, comm)
     del listed
     first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel
@@ -166,7 +165,15 @@ def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, liste
 
 def tally(block: EdgeBlock, comm: Comm) -> None:
     """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective."""
-    here = [block.targets.size, count_loops(block.offsets, block.targets, block.first), _isolated(block, comm)]
+    loops_here: list[int] = []
+    threads = rank_threads(comm)
+
+    def count(rows: slice) -> None:
+        offsets = block.offsets[rows.start : rows.stop + 1]
+        loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
+
+    shares(count, block.rows, threads)
+    here = [block.targets.size, sum(loops_here), _isolated(block, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
     block.m = arcs if block.directed else (arcs - loops) // 2 + loops
@@ -300,11 +307,11 @@ def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tu
     weight_type = None if listed.weights is None else listed.weights.dtype
     if comm.size == 1:
         form = listed.base, listed.keep_loops, listed.doubled
-        shares = [listed.share(thread, threads) for thread in range(threads)]
-        counted = in_order(lambda t: buckets.count(shares[t], *form, t), range(threads), threads)
+        parts = [listed.share(thread, threads) for thread in range(threads)]
+        counted = in_order(lambda t: buckets.count(parts[t], *form, t), range(threads), threads)
         loops = sum(counted)
         buckets.end_counts(listed.dtype, weight_type)
-        for _ in in_order(lambda t: buckets.append(shares[t], *form, t), range(threads), threads):
+        for _ in in_order(lambda t: buckets.append(parts[t], *form, t), range(threads), threads):
             pass
         return buckets, loops
     steps, loops = comm.largest(-(-listed.size // CHUNK)), 0
@@ -332,10 +339,13 @@ def _send(columns, cuts, comm):
     return list(zip(*parts, strict=True))
 
 
-def _isolated(block, comm):
+def _isolated(block, threads, comm):
     """Return the number of rows here without an arc in either direction; collective."""
     empty = np.diff(block.offsets) == 0
     if not block.directed:
+        return int(np.count_nonzero(empty))
+    if comm.size == 1:
+        shares(lambda part: _clear(block.targets[part], 0, empty), block.targets.size, threads)
         return int(np.count_nonzero(empty))
     cuts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     for step in range(comm.largest(-(-block.targets.size // CHUNK))):
@@ -391,7 +401,7 @@ def _count_few_loops(offsets, targets, first):
     return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
 
 
-@njit(cache=True, few=_count_few_loops)
+@njit(cache=True, nogil=True, few=_count_few_loops)
 def count_loops(offsets, targets, first):
     """Return the number of self-loop entries in sorted rows."""
     loops = 0

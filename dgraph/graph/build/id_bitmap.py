@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import shares
+from dgraph._support.threads import extremes, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import gid_type
@@ -34,18 +34,19 @@ def id_bitmap(columns: Sequence[np.ndarray], comm: Comm) -> IdBitmap | None:
         columns: integer arrays of original ids, not negative; this rank's share.
         comm: communicator of the ranks.
     """
-    largest = comm.largest(max((int(column.max()) for column in columns if column.size), default=-1))
+    threads = rank_threads(comm)
+    largest = comm.largest(max((extremes(column, threads)[1] for column in columns if column.size), default=-1))
     edges = comm.total(sum(column.size for column in columns)) // 2
     if largest >= max(SMALL, SPAN * edges // comm.size):
         return None
     words = np.zeros((largest >> 6) + 1, np.uint64)
     for column in columns:
-        _mark(column, words)
+        shares(lambda part, column=column: _mark(column[part], words), column.size, threads)
     if comm.size > 1:
         cuts = words.size * np.arange(1, comm.size) // comm.size
         owned = np.bitwise_or.reduce(comm.alltoallv(np.split(words, cuts)))
         words = np.concatenate(comm.allgatherv(owned))
-    return IdBitmap(words, rank_threads(comm))
+    return IdBitmap(words, threads)
 
 
 class IdBitmap:
@@ -106,6 +107,20 @@ def _set_bits(typingctx, word):
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
 
+@intrinsic
+def _set_shared(typingctx, words, position, bits):
+    """Set bits of a word that other threads may set bits of at the same time."""
+    from numba import types
+    from numba.core import cgutils
+
+    def generate(context, builder, signature, arguments):
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+        builder.atomic_rmw("or", builder.gep(array.data, [arguments[1]]), arguments[2], "monotonic")
+        return context.get_dummy_value()
+
+    return types.none(words, types.uint64, types.uint64), generate
+
+
 def _mark_few(ids, words):
     present = np.zeros(64 * words.size, bool)
     present[ids] = True
@@ -116,7 +131,9 @@ def _mark_few(ids, words):
 def _mark(ids, words):
     for i in range(ids.size):
         bits = np.uint64(ids[i])
-        words[bits >> np.uint64(6)] |= np.uint64(1) << (bits & np.uint64(63))
+        word, bit = bits >> np.uint64(6), np.uint64(1) << (bits & np.uint64(63))
+        if not words[word] & bit:
+            _set_shared(words, word, bit)
 
 
 def _count_bits_few(words, counts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mmap import mmap
+
 import numpy as np
 
 from dgraph._support.threads import in_order
@@ -17,14 +19,19 @@ SPARE = 1.02
 class GrowingColumn:
     """Values appended to one array, which grows in place (``realloc``), so that no second copy is held.
 
+    Args:
+        types: see below.
+        mapped: True for the column of a piece of a file, which grows by copying: its memory goes back to the system at
+            the end, where the C library would keep it for the thread that allocated it.
+
     Attributes:
         types: allowed dtypes, each wider than the one before.
         level: index of the current dtype.
         size: number of values.
     """
 
-    def __init__(self, types: tuple[np.dtype, ...]):
-        self.types, self.level, self.size = types, 0, 0
+    def __init__(self, types: tuple[np.dtype, ...], mapped: bool = False):
+        self.types, self.level, self.size, self.mapped = types, 0, 0, mapped
         self._buffer = np.empty(0, types[0])
 
     def extend(self, values: np.ndarray, share: float = 1.0) -> None:
@@ -33,7 +40,7 @@ class GrowingColumn:
             self._widen(self._level_of(values))
         end = self.size + values.size
         if end > self._buffer.size:
-            self._resize(max(end, int(SPARE * share * end)))
+            self._resize(end if self.mapped else max(end, int(SPARE * share * end)))
         self._buffer[self.size : end] = values
         self.size = end
 
@@ -81,5 +88,12 @@ class GrowingColumn:
             self.level, self._buffer = level, self._buffer.astype(self.types[level])
 
     def _resize(self, size: int) -> None:
-        if size != self._buffer.size:
+        if size == self._buffer.size:
+            return
+        if not self.mapped:
             self._buffer.resize(size, refcheck=False)
+            return
+        kind = self.types[self.level]
+        grown = np.frombuffer(mmap(-1, size * kind.itemsize), kind) if size else np.empty(0, kind)
+        grown[: self.size] = self._buffer[: self.size]
+        self._buffer = grown

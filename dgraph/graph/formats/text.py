@@ -235,7 +235,7 @@ class _Reader:
         fresh: those among ``lines``, numbered from the first of these.
     """
 
-    def __init__(self, layout: Layout, lenient: bool, threads: int = 1):
+    def __init__(self, layout: Layout, lenient: bool, threads: int = 1, piece: bool = False):
         self.layout, self.lenient, self.threads = layout, lenient, threads
         self.classes = scan.byte_classes(layout.comments, layout.separator)
         self.swap, self.inner_mark = decimal_swap(layout.decimal, layout.separator)
@@ -244,7 +244,7 @@ class _Reader:
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.src, self.dst, self.weights = GrowingColumn(IDS), GrowingColumn(IDS), GrowingColumn(WEIGHTS)
+        self.src, self.dst, self.weights = (GrowingColumn(types, piece) for types in (IDS, IDS, WEIGHTS))
         self.buffers = scan.ScanBuffers(0, self.weighted)
         self.pieces: list[_Reader] = []
         self.own = local()
@@ -277,7 +277,7 @@ class _Reader:
                 damaged.append(wrong)
 
         def parse(item: T) -> _Reader:
-            piece = _Reader(self.layout, self.lenient)
+            piece = _Reader(self.layout, self.lenient, piece=True)
             piece.own = self.own
             for text, padded in texts(item):
                 if not piece.take(text, 1.0, padded):
@@ -329,7 +329,7 @@ class _Reader:
             text = text[:whole]
         if layout.decimal != ".":
             text = self.swap[text]
-        edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, first, start = scan.scan(
+        edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, first, start, early = scan.scan(
             text, self.scanned, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
             layout.fields, buffers.src, buffers.dst, buffers.integers, buffers.reals, buffers.late,
         )  # fmt: skip
@@ -339,7 +339,6 @@ class _Reader:
         if self.weighted and not integral and lates:
             values = scan.correctly_rounded(text, buffers.late[:lates, 2:])
             buffers.reals[buffers.late[:lates, 0]] = values
-            self.rounded = self.rounded or bool(scan.any_integer(text, buffers.late[:lates, 2:]))
             finite = np.isfinite(values)
             if finite.all():
                 finite = None
@@ -349,6 +348,9 @@ class _Reader:
                 quoted = repr(_token(original, buffers.late[first, 2], layout.separator))
                 self.fault = f"got weight {quoted}; it does not fit a double; write a smaller number"
                 return False
+            else:
+                integral = early and scan.all_whole(text, buffers.late[:lates, 2:][finite])
+            self.rounded = self.rounded or (not integral and bool(scan.any_integer(text, buffers.late[:lates, 2:])))
         self.lines += lines
         if wrong != scan.OK:
             self.fault = _reason(wrong, column, original, line, token, layout)
