@@ -153,15 +153,15 @@ class _Part:
         level = comm.largest(max((kinds.index(piece.dtype) for piece in self.pieces), default=0))
         pieces, self.pieces = self.pieces, []
         ends = np.cumsum([piece.size for piece in pieces])
-        out = np.empty(int(ends[-1]) if pieces else 0, kinds[level])
+        joined = np.empty(int(ends[-1]) if pieces else 0, kinds[level])
 
         def copy(index: int) -> None:
             piece, pieces[index] = pieces[index], None  # a piece is freed once it is copied
-            out[ends[index] - piece.size : ends[index]] = piece
+            joined[ends[index] - piece.size : ends[index]] = piece
 
         for _ in in_order(copy, range(len(pieces)), threads):
             pass
-        return out
+        return joined
 
 
 class _PerThread:

@@ -263,23 +263,25 @@ class _Reader:
             self.own.plain = PlainLines(layout.columns, self.classes, tag, layout.lowest, layout.highest)
         return self.own.plain
 
-    def take_all(self, items: Iterable[T], texts: Callable[[T], Iterable[tuple[np.ndarray, bool]]]) -> DataError | None:
-        """Read the texts of items, in order, on all threads, up to the first error; return the error of ``items``.
+    def take_all(
+        self, sources: Iterable[T], texts: Callable[[T], Iterable[tuple[np.ndarray, bool]]]
+    ) -> DataError | None:
+        """Read the texts of sources, in order, on all threads, up to the first error; return the error of ``sources``.
 
-        ``texts`` returns whole lines of an item, and True where they are padded, as :meth:`take` wants them.
+        ``texts`` returns whole lines of a source, and True where they are padded, as :meth:`take` wants them.
         """
         damaged: list[DataError] = []
 
         def undamaged() -> Iterator[T]:
             try:
-                yield from items
+                yield from sources
             except DataError as wrong:  # lines before it may be wrong, too
                 damaged.append(wrong)
 
-        def parse(item: T) -> _Reader:
+        def parse(source: T) -> _Reader:
             piece = _Reader(self.layout, self.lenient, piece=True)
             piece.own = self.own
-            for text, padded in texts(item):
+            for text, padded in texts(source):
                 if not piece.take(text, 1.0, padded):
                     break
             piece.buffers = scan.ScanBuffers(0, self.weighted)
