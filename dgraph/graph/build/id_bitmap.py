@@ -8,6 +8,7 @@ nothing. That takes about 0.19 bytes an id below the largest: :data:`SPAN` says 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def id_bitmap(columns: Sequence[np.ndarray], comm: Comm) -> IdBitmap | None:
         return None
     words = np.zeros((largest >> 6) + 1, np.uint64)
     for column in columns:
-        shares(lambda part, column=column: _mark(column[part], words), column.size, threads)
+        shares(partial(_mark_part, column, words), column.size, threads)
     if comm.size > 1:
         cuts = words.size * np.arange(1, comm.size) // comm.size
         owned = np.bitwise_or.reduce(comm.alltoallv(np.split(words, cuts)))
@@ -97,6 +98,10 @@ class IdBitmap:
             parts.append(np.flatnonzero(bits) + 64 * word)
         ids = np.concatenate(parts)
         return ids[np.searchsorted(ids, low) : np.searchsorted(ids, high)]
+
+
+def _mark_part(column: np.ndarray, words: np.ndarray, part: slice) -> None:
+    _mark(column[part], words)
 
 
 @intrinsic

@@ -87,8 +87,8 @@ class LineBuffer:
 
     def _read(self, low: int, wanted: int) -> int:
         """Read up to ``wanted`` bytes from byte ``low`` on; return their number, less only at the end of the file."""
-        size = 0
-        while size < wanted and (more := os.preadv(self.file.fileno(), [self.bytes[size:wanted]], low + size)):
+        size, room = 0, memoryview(self.bytes)  # type: ignore[arg-type]
+        while size < wanted and (more := os.preadv(self.file.fileno(), [room[size:wanted]], low + size)):
             size += more
         return size
 

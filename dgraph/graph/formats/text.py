@@ -389,10 +389,11 @@ class _Reader:
         pieces, self.pieces, self.own = [self, *self.pieces], [], local()
         levels = np.array([(max(piece.src.level, piece.dst.level), piece.weights.level) for piece in pieces], np.int64)
         ids, weights = (int(level) for level in comm.allreduce(levels.max(axis=0), "max"))
-        src = GrowingColumn.joined([piece.src for piece in pieces], ids, self.threads)
-        dst = GrowingColumn.joined([piece.dst for piece in pieces], ids, self.threads)
+        joined = GrowingColumn.joined
+        src = joined([piece.src for piece in pieces], ids, self.threads)
+        dst = joined([piece.dst for piece in pieces], ids, self.threads)
         notes = [ROUNDED] if comm.total(self.rounded) else []
-        values = GrowingColumn.joined([piece.weights for piece in pieces], weights, self.threads) if self.weighted else None
+        values = joined([piece.weights for piece in pieces], weights, self.threads) if self.weighted else None
         return LineTable(src, dst, values, comm.total(self.dropped), self.hidden, notes)
 
 
