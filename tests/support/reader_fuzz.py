@@ -25,7 +25,7 @@ from simulated import on_ranks
 from dgraph._support import affinity
 from dgraph.errors import DgraphError
 from dgraph.graph.build import bucketed_arcs, clean, id_bitmap
-from dgraph.graph.formats import lines, plain_lines, text
+from dgraph.graph.formats import lines, plain_scan, text
 from dgraph.graph.formats.packed import packing
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
@@ -103,7 +103,7 @@ def reference(path: Path, ranks: int, options: dict, chunk: int):
     """Return :func:`loaded` without shortcuts; ``chunk``: bytes of packed text that are unpacked at a time."""
     with ExitStack() as changes:
         changes.enter_context(patch.object(lines, "CHUNK", chunk))
-        changes.enter_context(patch.object(plain_lines, "READ", frozenset()))
+        changes.enter_context(patch.object(plain_scan, "READ", frozenset()))
         changes.enter_context(patch.object(lines.LineBuffer, "lines", lambda *_: None))
         changes.enter_context(patch.object(affinity, "share", lambda *_: 1))
         for name in ("SPAN", "SMALL"):

@@ -12,7 +12,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.formats.packed import packing, unpacked
-from dgraph.graph.formats.plain_lines import PAD
+from dgraph.graph.formats.plain_scan import PAD
 from dgraph.graph.formats.sniff import LONGEST
 
 CHUNK = 1 << 20

@@ -26,7 +26,7 @@ from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.lines import LineBuffer
-from dgraph.graph.formats.plain_lines import PlainLines
+from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
 from dgraph.graph.formats.quoted import split_fields, unquoted
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, DataStart, file_size, shortened
