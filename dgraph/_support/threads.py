@@ -16,6 +16,8 @@ MOST = 16
 
 PIECE = 4 << 20
 """Bytes that one thread copies at a time."""
+SHARE = 1 << 18
+"""Elements that are worth a thread of their own: it takes 0.1 ms."""
 
 
 def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
@@ -34,6 +36,21 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> It
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def shares(function: Callable[[slice], object], size: int, threads: int) -> None:
+    """Call ``function`` with slices of ``size`` elements, about equally long, one on each thread."""
+    threads = min(threads, MOST, max(1, size // SHARE))
+    cuts = [size * thread // threads for thread in range(threads + 1)]
+    for _ in in_order(function, map(slice, cuts[:-1], cuts[1:]), threads):
+        pass
+
+
+def extremes(values: np.ndarray, threads: int) -> tuple[int, int]:
+    """Return the smallest and the largest of integers, of which there is at least one."""
+    pairs: list[tuple[int, int]] = []  # appending is atomic
+    shares(lambda part: pairs.append((int(values[part].min()), int(values[part].max()))), values.size, threads)
+    return min(low for low, _ in pairs), max(high for _, high in pairs)
 
 
 def copied(values: np.ndarray, threads: int) -> np.ndarray:

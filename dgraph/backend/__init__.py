@@ -10,7 +10,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dgraph.backend import affinity
+from dgraph._support import affinity
 from dgraph.backend.interface import Backend
 from dgraph.backend.schedule_options import DEVICE, HOST
 from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS, Connection, connect

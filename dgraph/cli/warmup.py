@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.affinity import cores
 from dgraph.algorithms import ALGORITHMS
-from dgraph.backend.affinity import cores
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.first_compile import compile_in_parallel

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dgraph._support.affinity import mask
 from dgraph.backend import Backend, backend, connect
-from dgraph.backend.affinity import mask
 from dgraph.comm.hosts import ranks_here
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record

@@ -14,6 +14,7 @@ import numpy as np
 
 from dgraph._support import arguments
 from dgraph.comm import Comm, collective, communicator
+from dgraph.comm.rank_threads import at_most
 from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.clean import symmetrised
@@ -208,12 +209,13 @@ class Graph(Constructors, GraphValues):
         graph, building = cls.builder(spec, comm, policy, device, keywords, build)
         if graph is None:
             try:
-                about = edges_about(spec)
-                graph, raw = cls.builder_of_listed(
-                    lambda: read(spec, comm, keywords), about, comm, policy, device, keywords, build
-                )
-                if graph is None:
-                    graph = cls(cleaned([raw or read(spec, comm, keywords)], comm, keywords), comm)
+                with at_most(getattr(described(device), "threads", None)):
+                    about = edges_about(spec)
+                    graph, raw = cls.builder_of_listed(
+                        lambda: read(spec, comm, keywords), about, comm, policy, device, keywords, build
+                    )
+                    if graph is None:
+                        graph = cls(cleaned([raw or read(spec, comm, keywords)], comm, keywords), comm)
             except OutOfMemory as lacking:
                 raise OutOfMemory(f"{lacking}; {building[1]}" if building else str(lacking)) from None
         graph.building = graph.building or building

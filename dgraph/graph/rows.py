@@ -194,16 +194,17 @@ def _sort_few(offsets, targets, weights, *_):
 def _sort(offsets, targets, weights, spare, spare_weights, starts):
     for row in range(offsets.size - 1):
         lo, hi = offsets[row], offsets[row + 1]
-        if _ascending(targets, lo, hi):
+        if ascending(targets, lo, hi):
             continue
         if hi - lo <= SHORT:
-            _insertion(targets, weights, lo, hi)
+            insertion(targets, weights, lo, hi)
         else:
-            _radix(targets, weights, lo, hi, spare, spare_weights, starts)
+            radix(targets, weights, lo, hi, spare, spare_weights, starts)
 
 
 @njit(cache=True)
-def _ascending(targets, lo, hi):
+def ascending(targets, lo, hi):
+    """Return True if the targets from ``lo`` to ``hi - 1`` ascend."""
     for i in range(lo + 1, hi):  # noqa: SIM110 - numba compiles no generator inside all()
         if targets[i - 1] > targets[i]:
             return False
@@ -211,7 +212,8 @@ def _ascending(targets, lo, hi):
 
 
 @njit(cache=True)
-def _insertion(targets, weights, lo, hi):
+def insertion(targets, weights, lo, hi):
+    """Sort the targets from ``lo`` to ``hi - 1``, and their weights along, by insertion."""
     for i in range(lo + 1, hi):
         target = targets[i]
         if weights is not None:
@@ -228,7 +230,7 @@ def _insertion(targets, weights, lo, hi):
 
 
 @njit(cache=True)
-def _radix(targets, weights, lo, hi, spare, spare_weights, starts):
+def radix(targets, weights, lo, hi, spare, spare_weights, starts):
     """Sort one row by bytes, least significant first; bytes equal in the whole row are skipped."""
     differ = np.int64(0)
     for i in range(lo + 1, hi):

@@ -6,7 +6,7 @@ import sys
 import pytest
 from children import run
 
-from dgraph.backend import affinity
+from dgraph._support import affinity
 from dgraph.backend.cpu.backend import CpuBackend
 
 pytestmark = pytest.mark.mpi_skip
@@ -66,7 +66,7 @@ def test_the_launcher_is_found_above_a_shell(tmp_path, monkeypatch):
     core = min(os.sched_getaffinity(0))
     code = (
         f"import os; os.sched_setaffinity(0, [{core}])\n"
-        "from dgraph.backend import affinity\n"
+        "from dgraph._support import affinity\n"
         "print(affinity.cores(), affinity._launcher_cores())\n"
     )
     (tmp_path / "look.py").write_text(code)

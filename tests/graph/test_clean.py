@@ -12,7 +12,7 @@ from simulated import on_ranks
 from dgraph.comm import world
 from dgraph.errors import DataError
 from dgraph.graph import rows
-from dgraph.graph.build import clean, id_compaction
+from dgraph.graph.build import clean, id_bitmap, id_compaction
 from dgraph.graph.build.clean import RawEdges, assemble, row_cuts, symmetrised
 from dgraph.graph.load_options import LoadOptions
 
@@ -64,6 +64,8 @@ def test_small_chunks_samples_and_more_ranks_than_vertices(ranks, monkeypatch):
     monkeypatch.setattr(clean, "SAMPLES", 2)
     monkeypatch.setattr(id_compaction, "CHUNK", 2)
     monkeypatch.setattr(id_compaction, "SAMPLES", 1)
+    for name in ("SMALL", "SPAN"):
+        monkeypatch.setattr(id_bitmap, name, 0)
     rng = np.random.default_rng(ranks)
     edges = [(int(u), int(v), int(w)) for u, v, w in rng.integers(0, 30, (200, 3))]
     for directed in (True, False):
@@ -184,6 +186,48 @@ def test_no_rank_sorts_all_the_ids():
     assert max(here.size for here, _ in parts) < 1.2 * np.unique(ids).size / 4
     for rank, (_, gids) in enumerate(parts):
         assert np.array_equal(gids, np.searchsorted(np.unique(ids), ids[rank::4]))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ids", ["none", "one", "few", "dense", "sparse", "uneven"])
+@pytest.mark.parametrize("dtype", [np.uint32, np.int64])
+def test_a_bitmap_numbers_ids_as_sorting_does(ranks, ids, dtype, monkeypatch):
+    """Ends of words and of ranks' shares included; compiled code and its NumPy version."""
+    rng = np.random.default_rng(3)
+    values = {
+        "none": [], "one": [64], "few": [0, 63, 64, 127, 128], "dense": rng.permutation(3_000),
+        "sparse": rng.integers(0, 200_000, 5_000), "uneven": rng.integers(0, 600, 5_000) ** 2,
+    }[ids]  # fmt: skip
+    values, expected = np.array(values, dtype), np.unique(np.array(values, np.int64))
+    monkeypatch.setattr(id_bitmap, "WORDS", 7)
+
+    def work(comm):
+        column = values[comm.rank :: comm.size].copy()
+        bits = id_bitmap.id_bitmap([column, column[:1]], comm)
+        sparse = bits.ids(comm)
+        gids = bits.gids(column)
+        assert np.array_equal(sparse.to_original(gids, comm), column)
+        assert np.array_equal(sparse.to_gid(column, comm), gids)
+        return sparse.here, gids, bits.gids(column, disposable=True)
+
+    parts = agreed(on_ranks(ranks, work))
+    assert np.array_equal(np.concatenate([here for here, *_ in parts]), expected)
+    assert max(here.size for here, *_ in parts) <= expected.size / ranks + 1
+    for rank, (_, gids, again) in enumerate(parts):
+        assert gids.dtype == again.dtype == np.uint32
+        assert np.array_equal(gids, np.searchsorted(expected, values[rank::ranks]))
+        assert np.array_equal(gids, again)
+
+
+def test_ids_beyond_the_bitmap_are_sorted(monkeypatch):
+    monkeypatch.setattr(id_bitmap, "SMALL", 64)
+    for largest, bitmap in ((63, True), (64 * 32 - 1, True), (64 * 32, False), ((1 << 63) - 1, False)):
+        ends = np.append(np.arange(127), largest)
+
+        def work(comm, ends=ends):
+            return id_bitmap.id_bitmap([ends], comm) is not None
+
+        assert on_ranks(1, work) == [bitmap]
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.int64])

@@ -101,7 +101,7 @@ def test_sick_hosts(monkeypatch, tmp_path):
     assert "ranks take turns" in next(host._cores(4096)).found
     monkeypatch.setattr("os.cpu_count", lambda: 4096)
     assert "--bind-to none" in next(host._cores(4096)).cure
-    monkeypatch.setattr("dgraph.backend.affinity.quota", lambda: 0.5)
+    monkeypatch.setattr("dgraph._support.affinity.quota", lambda: 0.5)
     assert next(host._cores(1)).cure.startswith("give --threads 1")
     monkeypatch.setattr(host, "free_memory", lambda: 3 << 30)
     assert [next(host._memory(ranks)).level for ranks in (3, 4)] == [OK, WARN]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 
-from dgraph.backend import affinity
+from dgraph._support import affinity
 from dgraph.backend.cpu.round.array_rounds import ArrayMachine, answers_at_once
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import CpuMachine

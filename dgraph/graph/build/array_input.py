@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph._support.threads import extremes
 from dgraph.errors import DataError, DgraphError, UsageError, shown
 
 WEIGHTS = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64))
@@ -83,11 +84,12 @@ def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
             raise DataError(f"{name}[{before + index}] is {weights[index]}; a weight is a number; correct it")
 
 
-def check_range(values: np.ndarray, low: int, high: int, name: str, before: int = 0) -> None:
+def check_range(values: np.ndarray, low: int, high: int, name: str, before: int = 0, threads: int = 1) -> None:
     """Refuse integers outside ``low .. high``, with the index counted from ``before``."""
     if values.dtype.kind == "u" and low <= 0 and np.iinfo(values.dtype).max <= high:
         return
-    if values.size and not (low <= int(values.min()) and int(values.max()) <= high):
+    smallest, largest = extremes(values, threads) if values.size else (low, high)
+    if not (low <= smallest and largest <= high):
         index = int(np.argmax((values < low) | (values > high)))
         raise DataError(f"{name}[{before + index}] is {values[index]}; it must be within {low} .. {high}; correct it")
 

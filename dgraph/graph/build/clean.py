@@ -15,14 +15,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.threads import in_order, shares
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.id_compaction import number_ids, to_gids
+from dgraph.graph.build.bucketed_arcs import BucketedArcs
+from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import count_rows, merge_parallel, place_rows, places, sort_rows
+from dgraph.graph.rows import merge_parallel, places
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
@@ -99,19 +102,22 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
     ends, halves = raw.ends, raw.halves
     del raw
-    before = comm.before(src.size)
+    before, threads = comm.before(src.size), rank_threads(comm)
     with comm.together():
         low, high = (0, LARGEST) if n is None else (base, base + n - 1)
-        check_range(src, low, high, f"{facts.name}: {ends[0]}", before)
-        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before)
+        check_range(src, low, high, f"{facts.name}: {ends[0]}", before, threads)
+        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before, threads)
         if weights is not None:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
     if n is None:
-        ids = number_ids([src, dst] if extra is None else [src, dst, extra], vertices, vertices_at, comm)
+        listed_ids = [src, dst] if extra is None else [src, dst, extra]
+        ids, gids_of = numbered(listed_ids, vertices, vertices_at, edges_at, comm)
         n, base = int(ids.starts[-1]), 0
-        src = to_gids(ids, src, edges_at, comm, disposable)
-        dst = to_gids(ids, dst, edges_at, comm, disposable)
+        del listed_ids
+        src = gids_of(src, disposable)
+        dst = gids_of(dst, disposable)
+        del gids_of
     else:
         ids = input_ids or ConsecutiveIds(n, base)
     edges = None
@@ -124,13 +130,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    offsets, targets, weights, loops = _place_rows(listed, cuts, comm)
+    buckets, loops = _bucketed(listed, cuts, threads, comm)
     del listed
-    first = int(cuts[comm.rank])
-    sort_rows(offsets, targets, weights)
-    if edges is None:
-        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep_parallel)
-    else:
+    first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel
+    offsets, targets, weights, equal, equal_loops = buckets.rows_of(merging, threads)
+    if edges is None and keep_parallel:
+        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep=True)
+    elif edges is not None:
         equal, equal_loops = targets.size, count_loops(offsets, targets, first)
         offsets, targets, weights = merge(offsets, targets, weights, rule, edges, comm)
         equal, equal_loops = equal - targets.size, equal_loops - count_loops(offsets, targets, first)
@@ -159,7 +165,15 @@ def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, liste
 
 def tally(block: EdgeBlock, comm: Comm) -> None:
     """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective."""
-    here = [block.targets.size, count_loops(block.offsets, block.targets, block.first), _isolated(block, comm)]
+    loops_here: list[int] = []
+    threads = rank_threads(comm)
+
+    def count(rows: slice) -> None:
+        offsets = block.offsets[rows.start : rows.stop + 1]
+        loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
+
+    shares(count, block.rows, threads)
+    here = [block.targets.size, sum(loops_here), _isolated(block, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
     block.m = arcs if block.directed else (arcs - loops) // 2 + loops
@@ -259,6 +273,11 @@ class _Listed:
             np.concatenate([self.src[positions], self.dst[positions]]) if self.doubled else self.src[positions]
         )
 
+    def share(self, thread: int, threads: int) -> tuple:
+        """Return sources, targets and weights of one of ``threads`` equal shares of the listed edges, as listed."""
+        part = slice(self.size * thread // threads, self.size * (thread + 1) // threads)
+        return self.src[part], self.dst[part], None if self.weights is None else self.weights[part]
+
     def arcs(self, step: int) -> tuple:
         """Return sources, targets and weights of the arcs of chunk ``step``, and its number of listed self-loops."""
         part = slice(step * CHUNK, (step + 1) * CHUNK)
@@ -275,27 +294,37 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _place_rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
-    """Return the CSR rows of this rank, unsorted within a row, and the number of self-loops listed here.
+def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tuple[BucketedArcs, int]:
+    """Return the arcs of this rank's rows by bucket, and the number of self-loops listed here; collective.
 
-    Arcs travel twice: the first pass counts sources, the second places arcs. This avoids a buffer of all arcs in
-    between.
+    Arcs travel twice: the first pass counts them, the second appends them to their buckets. This avoids a buffer of all
+    arcs in between. On one rank nothing travels, and threads take shares of the listed edges.
     """
-    first, steps, loops = int(cuts[comm.rank]), comm.largest(-(-listed.size // CHUNK)), 0
-    offsets = np.zeros(int(cuts[comm.rank + 1]) - first + 1, np.int64)
+    first, last = int(cuts[comm.rank]), int(cuts[comm.rank + 1])
+    arcs = comm.total(listed.size * (1 + listed.doubled)) // comm.size
+    threads = 1 if comm.size > 1 else max(1, min(threads, listed.size // CHUNK))
+    buckets = BucketedArcs(first, last - first, arcs, threads)
+    weight_type = None if listed.weights is None else listed.weights.dtype
+    if comm.size == 1:
+        form = listed.base, listed.keep_loops, listed.doubled
+        parts = [listed.share(thread, threads) for thread in range(threads)]
+        counted = in_order(lambda t: buckets.count(parts[t], *form, t), range(threads), threads)
+        loops = sum(counted)
+        buckets.end_counts(listed.dtype, weight_type)
+        for _ in in_order(lambda t: buckets.append(parts[t], *form, t), range(threads), threads):
+            pass
+        return buckets, loops
+    steps, loops = comm.largest(-(-listed.size // CHUNK)), 0
     for step in range(steps):
-        src, _, _, loops_of_step = listed.arcs(step)
+        src, dst, _, loops_of_step = listed.arcs(step)
         loops += loops_of_step
-        for piece in _send((src,), cuts, comm):
-            count_rows(piece[0], first, offsets)
-    np.cumsum(offsets, out=offsets)
-    targets = np.empty(offsets[-1], listed.dtype)
-    weights = None if listed.weights is None else np.empty(offsets[-1], listed.weights.dtype)
-    cursor = offsets[:-1].copy()
+        for piece in _send((src, dst), cuts, comm):
+            buckets.count(piece, 0, True, False)
+    buckets.end_counts(listed.dtype, weight_type)
     for step in range(steps):
         for piece in _send(listed.arcs(step)[:3], cuts, comm):
-            place_rows(piece, first, cursor, targets, weights)
-    return offsets, targets, weights, loops
+            buckets.append(piece, 0, True, False)
+    return buckets, loops
 
 
 def _send(columns, cuts, comm):
@@ -310,17 +339,31 @@ def _send(columns, cuts, comm):
     return list(zip(*parts, strict=True))
 
 
-def _isolated(block, comm):
+def _isolated(block, threads, comm):
     """Return the number of rows here without an arc in either direction; collective."""
     empty = np.diff(block.offsets) == 0
     if not block.directed:
         return int(np.count_nonzero(empty))
+    if comm.size == 1:
+        shares(lambda part: _clear(block.targets[part], 0, empty), block.targets.size, threads)
+        return int(np.count_nonzero(empty))
     cuts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     for step in range(comm.largest(-(-block.targets.size // CHUNK))):
         targets = block.targets[step * CHUNK : (step + 1) * CHUNK]
-        targets = np.concatenate([piece for (piece,) in _send((targets,), cuts, comm)])
-        empty[targets - targets.dtype.type(block.first)] = False
+        for (piece,) in _send((targets,), cuts, comm):
+            _clear(piece, block.first, empty)
     return int(np.count_nonzero(empty))
+
+
+def _clear_few(targets, first, empty):
+    empty[targets - targets.dtype.type(first)] = False
+
+
+@njit(cache=True, nogil=True, few=_clear_few)
+def _clear(targets, first, empty):
+    """Set ``empty`` to False for the rows of ``targets``."""
+    for i in range(targets.size):
+        empty[np.int64(targets[i]) - first] = False
 
 
 def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -367,7 +410,7 @@ def _count_few_loops(offsets, targets, first):
     return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
 
 
-@njit(cache=True, few=_count_few_loops)
+@njit(cache=True, nogil=True, few=_count_few_loops)
 def count_loops(offsets, targets, first):
     """Return the number of self-loop entries in sorted rows."""
     loops = 0

@@ -1,6 +1,7 @@
 """Map sparse original ids to gids: a distributed sample sort of the ids, then look-ups at their owners.
 
 :func:`number_ids` sorts, :func:`to_gids` translates columns. No rank holds more than its part of the ids and one chunk.
+:func:`numbered` is the entry; ids that are nearly dense are numbered by ``id_bitmap.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
+from dgraph.graph.build.id_bitmap import id_bitmap
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.ids import SparseIds
 
@@ -22,6 +24,29 @@ NONE = 1 << 63
 """Sentinel above every id."""
 SAMPLES = 1024
 """Ids that each rank contributes to the sample from which all ranks compute the splitters."""
+
+
+def numbered(
+    columns: list[np.ndarray],
+    listed: np.ndarray | None,
+    where: Callable[[int], str],
+    ends_at: Callable[[int], str],
+    comm: Comm,
+) -> tuple[SparseIds, Callable[[np.ndarray, bool], np.ndarray]]:
+    """Return the map of the ids that occur, and the function from a column of them to gids; both collective.
+
+    Args:
+        columns: as of :func:`number_ids`.
+        listed: as of :func:`number_ids`.
+        where: as of :func:`number_ids`.
+        ends_at: as ``where`` of :func:`to_gids`.
+        comm: communicator of the ranks.
+    """
+    bits = id_bitmap(columns, comm) if listed is None else None
+    if bits is not None:
+        return bits.ids(comm), bits.gids
+    ids = number_ids(columns, listed, where, comm)
+    return ids, lambda column, disposable: to_gids(ids, column, ends_at, comm, disposable)
 
 
 def number_ids(

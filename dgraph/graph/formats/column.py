@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from mmap import mmap
+
 import numpy as np
+
+from dgraph._support.threads import in_order
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
@@ -15,22 +19,28 @@ SPARE = 1.02
 class GrowingColumn:
     """Values appended to one array, which grows in place (``realloc``), so that no second copy is held.
 
+    Args:
+        types: see below.
+        mapped: True for the column of a piece of a file, which grows by copying: its memory goes back to the system at
+            the end, where the C library would keep it for the thread that allocated it.
+
     Attributes:
         types: allowed dtypes, each wider than the one before.
         level: index of the current dtype.
         size: number of values.
     """
 
-    def __init__(self, types: tuple[np.dtype, ...]):
-        self.types, self.level, self.size = types, 0, 0
+    def __init__(self, types: tuple[np.dtype, ...], mapped: bool = False):
+        self.types, self.level, self.size, self.mapped = types, 0, 0, mapped
         self._buffer = np.empty(0, types[0])
 
     def extend(self, values: np.ndarray, share: float = 1.0) -> None:
-        """Append int64 or float64 values; the final length is expected to be ``share`` times the new one."""
-        self._widen(self._level_of(values))
+        """Append int64, float64 or narrowest values; the final length is expected to be ``share`` times the new one."""
+        if values.dtype != self.types[0]:
+            self._widen(self._level_of(values))
         end = self.size + values.size
         if end > self._buffer.size:
-            self._resize(max(end, int(SPARE * share * end)))
+            self._resize(end if self.mapped else max(end, int(SPARE * share * end)))
         self._buffer[self.size : end] = values
         self.size = end
 
@@ -47,6 +57,23 @@ class GrowingColumn:
         out, self._buffer, self.size = self._buffer, np.empty(0, self.types[0]), 0
         return out
 
+    @staticmethod
+    def joined(columns: list[GrowingColumn], level: int, threads: int) -> np.ndarray:
+        """Return the values of all columns in dtype ``types[level]``, copied by threads, and empty the columns."""
+        if len(columns) == 1:
+            return columns[0].finish(level)
+        ends = np.cumsum([column.size for column in columns])
+        joined = np.empty(int(ends[-1]), columns[0].types[level])
+
+        def copy(index: int) -> None:
+            column = columns[index]
+            joined[ends[index] - column.size : ends[index]] = column._buffer[: column.size]
+            column.finish(column.level)
+
+        for _ in in_order(copy, range(len(columns)), threads):
+            pass
+        return joined
+
     def _level_of(self, values: np.ndarray) -> int:
         if not values.size:
             return 0
@@ -61,5 +88,12 @@ class GrowingColumn:
             self.level, self._buffer = level, self._buffer.astype(self.types[level])
 
     def _resize(self, size: int) -> None:
-        if size != self._buffer.size:
+        if size == self._buffer.size:
+            return
+        if not self.mapped:
             self._buffer.resize(size, refcheck=False)
+            return
+        kind = self.types[self.level]
+        grown = np.frombuffer(mmap(-1, size * kind.itemsize), kind) if size else np.empty(0, kind)
+        grown[: self.size] = self._buffer[: self.size]
+        self._buffer = grown

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph._support.threads import extremes
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.counted_header import check_size, set_direction
@@ -90,7 +92,7 @@ def read_wel(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, ...], example: str) -> RawEdges:
     raw = _read_fixed(path, comm, options, kinds, example)
-    largest = _id_range(raw.src, raw.dst, comm)[1]
+    largest = max(_id_range(raw.src, raw.dst, comm)[1], 0)
     edges = comm.total(raw.src.size)
     with comm.together():
         check_size(path, largest + 1, edges, options)
@@ -167,6 +169,7 @@ def _are_counts(counts: Counts, table: LineTable, skipped: bool, comm: Comm) -> 
 
 def _id_range(src: np.ndarray, dst: np.ndarray, comm: Comm) -> tuple[int, int]:
     """Return the smallest and the largest id on all ranks; collective."""
-    ends = [end for end in (src, dst) if end.size]
-    high = comm.largest(max((int(end.max()) for end in ends), default=-1))
-    return -comm.largest(max((-int(end.min()) for end in ends), default=-LARGEST)), high
+    threads = rank_threads(comm)
+    ends = [extremes(end, threads) for end in (src, dst) if end.size]
+    high = comm.largest(max((largest for _, largest in ends), default=-1))
+    return -comm.largest(max((-smallest for smallest, _ in ends), default=-LARGEST)), high

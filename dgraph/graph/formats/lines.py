@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from typing import IO
 
 import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.formats.packed import packing, unpacked
+from dgraph.graph.formats.plain_scan import PAD
 from dgraph.graph.formats.sniff import LONGEST
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
+TAIL = 4096
+"""Bytes read beyond a piece, which end its last line."""
 
 
 def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray]:
@@ -40,6 +44,53 @@ def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarr
                 )
             position += len(data)
             yield np.frombuffer(data, np.uint8)
+
+
+class LineBuffer:
+    """Buffer that one thread reads whole lines into, piece by piece: no page of it is touched for the first time twice.
+
+    Args:
+        file: an open file.
+        start: byte at which lines begin in it.
+        size: most bytes of a piece.
+    """
+
+    def __init__(self, file: IO[bytes], start: int, size: int):
+        self.file, self.start = file, start
+        self.bytes = np.empty(size + 2 * TAIL + PAD, np.uint8)
+
+    def lines(self, lo: int, hi: int) -> np.ndarray | None:
+        """Return the lines that start at bytes ``lo .. hi - 1``, padded for ``PlainLines``, up to the next call.
+
+        None if the file ends early, or if a line is longer than :data:`TAIL`: :func:`lines_of_range` reads those.
+        """
+        low = lo - (lo > self.start)
+        wanted = hi - low + TAIL
+        size = self._read(low, wanted)
+        if size < hi - low:
+            return None
+        first, last = 0, hi - 1 - low
+        if lo > self.start:
+            first = self.bytes[:TAIL].tobytes().find(b"\n") + 1
+            if not first and size > TAIL:
+                return None
+            if not first or first > last:
+                return self.bytes[:0]
+        rest = self.bytes[last : min(size, last + TAIL)].tobytes()
+        end = last + rest.find(b"\n") + 1
+        if end == last:
+            if size == wanted:
+                return None
+            self.bytes[size] = 10
+            end = size + 1
+        return self.bytes[first:end]
+
+    def _read(self, low: int, wanted: int) -> int:
+        """Read up to ``wanted`` bytes from byte ``low`` on; return their number, less only at the end of the file."""
+        size, room = 0, memoryview(self.bytes)  # type: ignore[arg-type]
+        while size < wanted and (more := os.preadv(self.file.fileno(), [room[size:wanted]], low + size)):
+            size += more
+        return size
 
 
 def scattered_lines(path: str, packing: str, start: int, comm: Comm) -> Iterator[np.ndarray]:

@@ -1,14 +1,18 @@
-"""Tables of edges in Parquet and Arrow files, read through pyarrow: each rank reads its rows, batch by batch."""
+"""Tables of edges in Parquet and Arrow files, read through pyarrow: each rank reads its rows, a group a thread."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.clean import RawEdges
@@ -42,9 +46,10 @@ def read_arrow(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
+    threads = rank_threads(comm)
     with comm.together():
         file_size(path)
-        with _read_errors(path), opened(path) as (schema, rows, batches):
+        with _read_errors(path), opened(path, threads) as (schema, rows, groups):
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = _columns(path, names, options.columns)
             chosen = chosen if options.weights is None else chosen[:2]
@@ -52,21 +57,29 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
             text = options.ids == "string" or all(is_text(schema.field(name).type) for name in chosen[:2])
             kinds = ("name" if text else "id",) * 2 + ("weight",)
-            columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, kinds, strict=False)]
-            for batch in batches([names[place] for place in at_of(chosen, names)], lo, hi):
-                for column, values in zip(columns, batch, strict=True):
-                    column.take(values)
-            if any(column.position != hi for column in columns):
+            columns = [_Part(path, name, kind) for name, kind in zip(chosen, kinds, strict=False)]
+
+            def converted(group: Callable[[], Iterator[tuple[int, list]]]) -> list[list]:
+                return [
+                    [column.converted(values, first) for column, values in zip(columns, batch, strict=True)]
+                    for first, batch in group()
+                ]
+
+            for group in in_order(converted, groups([names[place] for place in at_of(chosen, names)], lo, hi), threads):
+                for batch in group:
+                    for column, values in zip(columns, batch, strict=True):
+                        column.pieces.append(values)
+            if any(sum(map(len, column.pieces)) != hi - lo for column in columns):
                 raise DataError(
                     f"{path}: its metadata say {rows} rows, but it has others; was it cut short? write it again"
                 )
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
-    weights = columns[2].whole(comm) if len(columns) > 2 else None
+    weights = columns[2].whole(threads, comm) if len(columns) > 2 else None
     if text:
         raw = named_edges(path, (columns[0].pieces, columns[1].pieces), weights, comm)
     else:
-        src, dst = (column.whole(comm) for column in columns[:2])
+        src, dst = (column.whole(threads, comm) for column in columns[:2])
         ids = np.dtype(np.int64 if comm.largest(max(src.itemsize, dst.itemsize)) == 8 else np.uint32)
         raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights)
     if noted in (b"0", b"1"):
@@ -106,22 +119,20 @@ def _columns(path: str, names: list[str], columns: str | None) -> list[str]:
 class _Part:
     """This rank's rows of one column."""
 
-    def __init__(self, path: str, name: str, kind: str, first: int):
-        self.path, self.name, self.kind, self.position = path, name, kind, first
+    def __init__(self, path: str, name: str, kind: str):
+        self.path, self.name, self.kind = path, name, kind
         self.pieces: list[Any] = []
 
-    def take(self, values: Any) -> None:
-        """Append a batch of values, converted to ids or weights."""
+    def converted(self, values: Any, first: int) -> Any:
+        """Return a batch of values, of which the first is that of row ``first``, as ids, weights or words."""
         what = f"{self.path}: {self.name}"
         if values.null_count:
-            row = self.position + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+            row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
                 f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in"
             )
         if self.kind == "name":
-            self.pieces.append(values.cast("large_string").cast("large_binary"))
-            self.position += len(values)
-            return
+            return values.cast("large_string").cast("large_binary")
         if self.kind == "weight" and str(values.type).startswith("decimal"):
             values = values.cast("float64")
         array = values.to_numpy(zero_copy_only=False)
@@ -131,68 +142,88 @@ class _Part:
                     f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
                     "both as names (--ids string, ids='string')"
                 )
-            self.pieces.append(as_ids(array, what, self.position).copy())
-        else:
-            if array.dtype.kind not in "biuf":
-                raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
-            self.pieces.append(as_weights(array, what, self.position).copy())
-        self.position += len(values)
+            return as_ids(array, what, first).copy()
+        if array.dtype.kind not in "biuf":
+            raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
+        return as_weights(array, what, first).copy()
 
-    def whole(self, comm: Comm) -> np.ndarray:
+    def whole(self, threads: int, comm: Comm) -> np.ndarray:
         """Return all values in one dtype on all ranks; collective."""
         kinds = IDS if self.kind == "id" else WEIGHTS
         level = comm.largest(max((kinds.index(piece.dtype) for piece in self.pieces), default=0))
-        out = np.empty(sum(piece.size for piece in self.pieces), kinds[level])
-        end = out.size
-        while self.pieces:
-            piece = self.pieces.pop()
-            out[end - piece.size : end] = piece
-            end -= piece.size
-        return out
+        pieces, self.pieces = self.pieces, []
+        ends = np.cumsum([piece.size for piece in pieces])
+        joined = np.empty(int(ends[-1]) if pieces else 0, kinds[level])
+
+        def copy(index: int) -> None:
+            piece, pieces[index] = pieces[index], None  # a piece is freed once it is copied
+            joined[ends[index] - piece.size : ends[index]] = piece
+
+        for _ in in_order(copy, range(len(pieces)), threads):
+            pass
+        return joined
+
+
+class _PerThread:
+    """Files that are open until the end of a block, one a thread: readers of pyarrow are for one thread at a time."""
+
+    def __init__(self, opened: Callable[[], Any], files: ExitStack):
+        self.opened, self.files, self.own = opened, files, local()
+
+    def __call__(self) -> Any:
+        if not hasattr(self.own, "file"):
+            self.own.file = self.files.enter_context(self.opened())
+        return self.own.file
 
 
 @contextmanager
-def _parquet(path: str) -> Iterator[tuple]:
+def _parquet(path: str, threads: int) -> Iterator[tuple]:
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path) as file:
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    with ExitStack() as files:
+        file = _PerThread(lambda: parquet.ParquetFile(path), files)
+        metadata, schema = file().metadata, file().schema_arrow
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        inside = threads > len(sizes)  # pyarrow's threads read the columns of one group
 
-        def batches(names: list[str], lo: int, hi: int) -> Iterator[list]:
-            first = 0
-            for group, size in enumerate(sizes):
-                begin = first
-                first += size
-                if first <= lo or begin >= hi:
-                    continue
-                for batch in file.iter_batches(ROWS, [group], columns=names):
-                    skip = min(max(lo - begin, 0), len(batch))
-                    part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
-                    begin += len(batch)
-                    yield [part.column(name) for name in names]
+        def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
+            for batch in file().iter_batches(ROWS, [group], columns=names, use_threads=inside):
+                yield _part(batch, begin, lo, hi, names)
+                begin += len(batch)
 
-        yield file.schema_arrow, sum(sizes), batches
+        yield schema, sum(sizes), partial(_groups, sizes, batches)
 
 
 @contextmanager
-def _arrow(path: str) -> Iterator[tuple]:
+def _arrow(path: str, _threads: int) -> Iterator[tuple]:
     import pyarrow
 
-    with pyarrow.memory_map(path) as source, pyarrow.ipc.open_file(source) as file:
-        sizes = [len(file.get_batch(group)) for group in range(file.num_record_batches)]
+    with ExitStack() as files, pyarrow.memory_map(path) as source:
+        file = _PerThread(lambda: pyarrow.ipc.open_file(source), files)
+        sizes = [len(file().get_batch(group)) for group in range(file().num_record_batches)]
 
-        def batches(names: list[str], lo: int, hi: int) -> Iterator[list]:
-            first = 0
-            for group, size in enumerate(sizes):
-                begin, first = first, first + size
-                if first > lo and begin < hi:
-                    skip = max(lo - begin, 0)
-                    batch = file.get_batch(group).select(names)
-                    batch.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
-                    part = batch.slice(skip, max(min(hi - begin, size) - skip, 0))
-                    yield [part.column(name) for name in names]
+        def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
+            batch = file().get_batch(group).select(names)
+            batch.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
+            yield _part(batch, begin, lo, hi, names)
 
-        yield file.schema, sum(sizes), batches
+        yield file().schema, sum(sizes), partial(_groups, sizes, batches)
+
+
+def _groups(sizes: list[int], batches: Callable, names: list[str], lo: int, hi: int) -> Iterator[Callable]:
+    """Yield, for each group of rows that has some of rows ``lo .. hi - 1``, a function that reads its batches."""
+    first = 0
+    for group, size in enumerate(sizes):
+        begin, first = first, first + size
+        if first > lo and begin < hi:
+            yield partial(batches, names, lo, hi, group, begin)
+
+
+def _part(batch: Any, begin: int, lo: int, hi: int, names: list[str]) -> tuple[int, list]:
+    """Cut a batch that begins at row ``begin`` to rows ``lo .. hi - 1``; return its first row and its columns."""
+    skip = min(max(lo - begin, 0), len(batch))
+    part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
+    return begin + skip, [part.column(name) for name in names]
 
 
 @contextmanager

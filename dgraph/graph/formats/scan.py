@@ -90,6 +90,12 @@ def any_integer(text, spans):
     return False
 
 
+def all_whole(text: np.ndarray, spans: np.ndarray) -> bool:
+    """Return True if all number tokens ``text[start:end]`` of int64 ``spans`` (k, 2) are integers that fit 63 bits."""
+    unsigned = [word.lstrip(b"+-") for word in tokens(text, spans).tolist()]
+    return all(word.isdigit() and len(word.lstrip(b"0")) < 20 and int(word[-19:]) <= LARGEST for word in unsigned)
+
+
 @njit(cache=True)
 def _copy_tokens(text, spans, out):
     for i in range(spans.shape[0]):
@@ -318,7 +324,7 @@ def _line(text, classes, position, tag, columns, lowest, highest, edge, src, dst
     return OK, 0, position, late_start, late_end, whole
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst, integers, reals, late):
     """Read lines until the text ends or a line is wrong.
 
@@ -340,9 +346,10 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
     Returns:
         Edges, lines, late numbers, True if every weight is an integer, lines skipped; then the error (``OK``), its
         column, the line's start and the token's start; then the number of hidden lines, and the number and the start
-        of the first of them. On error ``lines`` includes the wrong line.
+        of the first of them; and True if every weight beside the late numbers is an integer. On error ``lines``
+        includes the wrong line.
     """
-    edges, lines, lates, integral, dropped = 0, 0, 0, True, 0
+    edges, lines, lates, integral, early, dropped = 0, 0, 0, True, True, 0
     hidden, hidden_line, hidden_start = 0, 0, 0
     position, last = 0, text.size - MARGIN  # before this position the fast path stays within the text
     while position < text.size:
@@ -391,7 +398,7 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
                 plain = False
                 break
         if plain and text[np.uintp(here)] == 10:
-            integral = integral and whole
+            integral, early = integral and whole, early and whole
             edges += 1
             position = here + 1
             continue
@@ -411,7 +418,7 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
                 text, classes, position, tag, columns, lowest, highest, edges, src, dst, integers, reals
             )
         if wrong == OK:
-            integral = integral and whole
+            integral, early = integral and whole, early and (whole or late_end > 0)
             if late_end:
                 late[lates, 0], late[lates, 1] = edges, lines
                 late[lates, 2], late[lates, 3] = late_start, late_end
@@ -420,6 +427,9 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
         elif lenient:
             dropped += 1
         else:
-            return edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, hidden_line, hidden_start
+            return (
+                edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, hidden_line, hidden_start,
+                early,
+            )  # fmt: skip
         position = end + 1
-    return edges, lines, lates, integral, dropped, OK, 0, 0, 0, hidden, hidden_line, hidden_start
+    return edges, lines, lates, integral, dropped, OK, 0, 0, 0, hidden, hidden_line, hidden_start, early

@@ -5,26 +5,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import chain
+from threading import local
+from typing import TypeVar
 
 import numpy as np
 
+from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import ROUNDED
-from dgraph.graph.formats import scan
+from dgraph.graph.formats import lines, scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
-from dgraph.graph.formats.lines import lines_of_range, scattered_lines
+from dgraph.graph.formats.lines import LineBuffer
+from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
 from dgraph.graph.formats.quoted import split_fields, unquoted
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, DataStart, file_size, shortened
 
+T = TypeVar("T")
+
+PIECE = 4
+"""Pieces of a file that threads take in turn, in chunks of ``lines.py``; one thread reads a chunk at a time."""
 GROWTH = 1.5
 """Expected growth of a column, if the remaining size is unknown."""
 
@@ -107,7 +117,7 @@ def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient:
     parser = None if comm.size > 1 or begin.packing else _parser.get()
     table = parser and parser(path, layout, begin, lenient)
     if table is None:
-        reader = _Reader(layout, lenient)
+        reader = _Reader(layout, lenient, rank_threads(comm))
         if begin.packing:
             _read_scattered(path, reader, begin, comm)
         else:
@@ -171,10 +181,24 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
             )
         span, read = begin.size - begin.start, 0
         lo, hi = (begin.start + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
-        for text in lines_of_range(path, lo, hi, begin.start):
-            read += text.size
-            if not reader.take(text, max(1.0, (hi - lo) / read)):
-                break
+        size = lines.CHUNK * (PIECE if (hi - lo) // lines.CHUNK > PIECE and reader.threads > 1 else 1)
+
+        def texts(low: int) -> Iterator[tuple[np.ndarray, bool]]:
+            """Yield the lines that start in one piece of the file, and True if they are padded."""
+            text = reader.buffer(lambda: lines.LineBuffer(file, begin.start, size)).lines(low, min(low + size, hi))
+            if text is None:
+                yield from ((text, False) for text in lines.lines_of_range(path, low, min(low + size, hi), begin.start))
+            else:
+                yield text, True
+
+        with open(path, "rb") as file:
+            if size == lines.CHUNK:
+                for text, padded in chain.from_iterable(map(texts, range(lo, hi, size))):
+                    read += text.size
+                    if not reader.take(text, max(1.0, (hi - lo) / max(read, 1)), padded):
+                        break
+            else:
+                reader.take_all(range(lo, hi, size), texts)
     before = begin.number - 1 + comm.before(reader.lines)
     with comm.together():
         reader.check(path, before, begin)
@@ -183,14 +207,21 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
 def _read_scattered(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> None:
     """Read the lines of a compressed file that rank 0 scatters; collective."""
     before = begin.number - 1
-    for text in scattered_lines(path, begin.packing, begin.start, comm):
+    blocks = lines.scattered_lines(path, begin.packing, begin.start, comm)
+    if comm.size == 1 and reader.threads > 1:
+        damaged = reader.take_all(blocks, lambda text: [(text, False)])
+        reader.check(path, before, begin)
+        if damaged is not None:
+            raise damaged
+        return
+    for text in blocks:
         reader.lines = 0
         with comm.together():
             reader.take(text, GROWTH)
-        lines = comm.allgather(np.array([reader.lines], np.int64))[:, 0]
+        counts = comm.allgather(np.array([reader.lines], np.int64))[:, 0]
         with comm.together():
-            reader.check(path, before + int(lines[: comm.rank].sum()), begin)
-        before += int(lines.sum())
+            reader.check(path, before + int(counts[: comm.rank].sum()), begin)
+        before += int(counts.sum())
 
 
 class _Reader:
@@ -204,8 +235,8 @@ class _Reader:
         fresh: those among ``lines``, numbered from the first of these.
     """
 
-    def __init__(self, layout: Layout, lenient: bool):
-        self.layout, self.lenient = layout, lenient
+    def __init__(self, layout: Layout, lenient: bool, threads: int = 1, piece: bool = False):
+        self.layout, self.lenient, self.threads = layout, lenient, threads
         self.classes = scan.byte_classes(layout.comments, layout.separator)
         self.swap, self.inner_mark = decimal_swap(layout.decimal, layout.separator)
         self.scanned = self.classes[self.swap]
@@ -213,14 +244,79 @@ class _Reader:
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.src, self.dst, self.weights = GrowingColumn(IDS), GrowingColumn(IDS), GrowingColumn(WEIGHTS)
+        self.src, self.dst, self.weights = (GrowingColumn(types, piece) for types in (IDS, IDS, WEIGHTS))
         self.buffers = scan.ScanBuffers(0, self.weighted)
+        self.pieces: list[_Reader] = []
+        self.own = local()
 
-    def take(self, text: np.ndarray, share: float) -> bool:
+    def buffer(self, make: Callable[[], LineBuffer]) -> LineBuffer:
+        """Return this thread's buffer, made at its first call."""
+        if not hasattr(self.own, "buffer"):
+            self.own.buffer = make()
+        return self.own.buffer
+
+    def plain(self) -> PlainLines:
+        """Return this thread's reader of plain lines."""
+        if not hasattr(self.own, "plain"):
+            layout = self.layout
+            tag = ord(layout.tag or "\0")
+            self.own.plain = PlainLines(layout.columns, self.classes, tag, layout.lowest, layout.highest)
+        return self.own.plain
+
+    def take_all(
+        self, sources: Iterable[T], texts: Callable[[T], Iterable[tuple[np.ndarray, bool]]]
+    ) -> DataError | None:
+        """Read the texts of sources, in order, on all threads, up to the first error; return the error of ``sources``.
+
+        ``texts`` returns whole lines of a source, and True where they are padded, as :meth:`take` wants them.
+        """
+        damaged: list[DataError] = []
+
+        def undamaged() -> Iterator[T]:
+            try:
+                yield from sources
+            except DataError as wrong:  # lines before it may be wrong, too
+                damaged.append(wrong)
+
+        def parse(source: T) -> _Reader:
+            piece = _Reader(self.layout, self.lenient, piece=True)
+            piece.own = self.own
+            for text, padded in texts(source):
+                if not piece.take(text, 1.0, padded):
+                    break
+            piece.buffers = scan.ScanBuffers(0, self.weighted)
+            return piece
+
+        for piece in in_order(parse, undamaged(), self.threads):
+            self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
+            self.lines, self.dropped = self.lines + piece.lines, self.dropped + piece.dropped
+            self.fault, self.rounded = piece.fault, self.rounded or piece.rounded
+            self.pieces.append(piece)
+            if self.fault:
+                break
+        return damaged[0] if damaged else None
+
+    def take(self, text: np.ndarray, share: float, padded: bool = False) -> bool:
         """Read whole lines; return False after an error.
 
-        ``share`` is the expected total size as a multiple of what was read so far.
+        Args:
+            text: the lines, uint8.
+            share: expected total size as a multiple of what was read so far.
+            padded: as of :meth:`PlainLines.read`.
         """
+        plain = self.plain()
+        edges, position = plain.read(text, padded)
+        if edges:
+            self.lines += edges
+            self.src.extend(plain.src[:edges], share)
+            if scan.TARGET in self.layout.columns:
+                self.dst.extend(plain.dst[:edges], share)
+            if self.weighted:
+                self.weights.extend(plain.weights[:edges], share)
+        return position == text.size or self._scan(text[position:], share)
+
+    def _scan(self, text: np.ndarray, share: float) -> bool:
+        """Read whole lines of any valid form; as :meth:`take`."""
         needed = int(np.count_nonzero(text == 10)) + 1
         if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
             self.lines += needed
@@ -235,7 +331,7 @@ class _Reader:
             text = text[:whole]
         if layout.decimal != ".":
             text = self.swap[text]
-        edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, first, start = scan.scan(
+        edges, lines, lates, integral, dropped, wrong, column, line, token, hidden, first, start, early = scan.scan(
             text, self.scanned, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
             layout.fields, buffers.src, buffers.dst, buffers.integers, buffers.reals, buffers.late,
         )  # fmt: skip
@@ -245,7 +341,6 @@ class _Reader:
         if self.weighted and not integral and lates:
             values = scan.correctly_rounded(text, buffers.late[:lates, 2:])
             buffers.reals[buffers.late[:lates, 0]] = values
-            self.rounded = self.rounded or bool(scan.any_integer(text, buffers.late[:lates, 2:]))
             finite = np.isfinite(values)
             if finite.all():
                 finite = None
@@ -255,6 +350,9 @@ class _Reader:
                 quoted = repr(_token(original, buffers.late[first, 2], layout.separator))
                 self.fault = f"got weight {quoted}; it does not fit a double; write a smaller number"
                 return False
+            else:
+                integral = early and scan.all_whole(text, buffers.late[:lates, 2:][finite])
+            self.rounded = self.rounded or (not integral and bool(scan.any_integer(text, buffers.late[:lates, 2:])))
         self.lines += lines
         if wrong != scan.OK:
             self.fault = _reason(wrong, column, original, line, token, layout)
@@ -288,11 +386,14 @@ class _Reader:
     def table(self, comm: Comm) -> LineTable:
         """Return all values, each column in one dtype on all ranks; collective."""
         self.buffers = scan.ScanBuffers(0, self.weighted)
-        levels = [max(self.src.level, self.dst.level), self.weights.level]
-        ids, weights = (int(v) for v in comm.allreduce(np.array(levels, np.int64), "max"))
-        src, dst = self.src.finish(ids), self.dst.finish(ids)
+        pieces, self.pieces, self.own = [self, *self.pieces], [], local()
+        levels = np.array([(max(piece.src.level, piece.dst.level), piece.weights.level) for piece in pieces], np.int64)
+        ids, weights = (int(level) for level in comm.allreduce(levels.max(axis=0), "max"))
+        joined = GrowingColumn.joined
+        src = joined([piece.src for piece in pieces], ids, self.threads)
+        dst = joined([piece.dst for piece in pieces], ids, self.threads)
         notes = [ROUNDED] if comm.total(self.rounded) else []
-        values = self.weights.finish(weights) if self.weighted else None
+        values = joined([piece.weights for piece in pieces], weights, self.threads) if self.weighted else None
         return LineTable(src, dst, values, comm.total(self.dropped), self.hidden, notes)
 
 

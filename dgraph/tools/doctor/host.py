@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dgraph._support import cache
+from dgraph._support import affinity, cache
 from dgraph._support.version import __version__
-from dgraph.backend import affinity
 from dgraph.comm.memory import free_memory
 from dgraph.errors import OutputError
 from dgraph.tools.doctor.finding import Finding, fail, ok, warn

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.affinity import cores
 from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
-from dgraph.backend.affinity import cores
 from dgraph.backend.cuda.codegen.control_block import BLOCK
 from dgraph.backend.cuda.device import nvrtc, pools
 from dgraph.backend.cuda.device.compiled_module import Module

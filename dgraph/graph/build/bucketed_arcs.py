@@ -1,0 +1,283 @@
+"""Rows from arcs in any order: arcs are partitioned into buckets of rows, then each bucket is sorted in the cache.
+
+A counting sort of all arcs by row writes to as many places as there are rows, and each write misses the cache. Here a
+bucket has up to :data:`ROWS` rows and about :data:`ARCS` arcs: the first pass counts the arcs of every bucket, the
+second appends them to their buckets, and then each bucket is placed, sorted and merged by itself, in the cache. This is
+one digit of an MSD radix sort, the blocking of Beamer et al. (Reducing Pagerank Communication via Propagation Blocking,
+IPDPS 2017). Threads count and append their own shares of the arcs, and take buckets in turn; the order of equal arcs is
+that of the input, whatever the number of threads.
+
+:class:`BucketedArcs` is the entry; ``clean.py`` sends the arcs to the ranks of their rows.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+
+from dgraph._support.compiled import FEW, njit
+from dgraph._support.threads import in_order
+from dgraph.graph.rows import SHORT, ascending, count_rows, insertion, merge_parallel, place_rows, radix, sort_rows
+
+ROWS = 1 << 16
+"""Most rows of a bucket: a row within its bucket has 16 bits."""
+ARCS = 1 << 15
+"""Arcs that an average bucket should have, with those of equally many rows: they fit the cache of a core."""
+MOST = 1 << 11
+"""Buckets beyond which appending to them misses the cache and the TLB."""
+
+
+class BucketedArcs:
+    """Arcs of rows ``first .. first + rows - 1``, grouped by bucket.
+
+    Call :meth:`count` with all arcs, then :meth:`end_counts`, then :meth:`append` with the same arcs, then
+    :meth:`rows_of`.
+
+    Args:
+        first: gid of the first row.
+        rows: number of rows.
+        arcs: expected number of arcs.
+        threads: threads that count and append, each in a share of its own.
+    """
+
+    def __init__(self, first: int, rows: int, arcs: int, threads: int):
+        self.first, self.rows, self.threads = first, rows, threads
+        wanted = min(MOST, max(1, arcs // ARCS))
+        self.shift = min(max(0, (rows - 1).bit_length() - wanted.bit_length()), ROWS.bit_length() - 1)
+        self.counts = np.zeros((threads, (rows >> self.shift) + 1), np.int64)
+
+    def count(self, arcs: tuple, base: int, loops: bool, doubled: bool, thread: int = 0) -> int:
+        """Count arcs; return the number of self-loops among them.
+
+        Args:
+            arcs: sources, targets and weights or None, shape (k,) each.
+            base: id of gid 0 in ``arcs``.
+            loops: True if self-loops are arcs.
+            doubled: True if the reverses are arcs, too.
+            thread: the share to which they belong.
+        """
+        return _count(arcs[0], arcs[1], base, self.first, loops, doubled, self.shift, self.counts[thread])
+
+    def end_counts(self, targets: np.dtype, weights: np.dtype | None) -> None:
+        """Allocate the buckets for arcs with targets and weights of these dtypes."""
+        by_bucket = self.counts.T.ravel()
+        cursors = np.cumsum(by_bucket) - by_bucket
+        self.cursors = np.ascontiguousarray(cursors.reshape(-1, self.threads).T)
+        self.starts = np.append(self.cursors[0], by_bucket.sum())
+        size = int(self.starts[-1])
+        self.places, self.targets = np.empty(size, np.uint16), np.empty(size, targets)
+        self.weights = None if weights is None else np.empty(size, weights)
+
+    def append(self, arcs: tuple, base: int, loops: bool, doubled: bool, thread: int = 0) -> None:
+        """Append arcs to their buckets; arguments as of :meth:`count`."""
+        _append(
+            *arcs, base, self.first, loops, doubled, self.shift, self.cursors[thread], self.places, self.targets,
+            self.weights,
+        )  # fmt: skip
+
+    def rows_of(self, merging: bool, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, int]:
+        """Return offsets, targets and weights of the sorted rows, and empty the buckets.
+
+        Args:
+            merging: True if equal targets of a row become one, with the smallest weight.
+            threads: threads that take buckets in turn.
+
+        Returns:
+            Offsets, int64 (rows + 1,), targets, weights or None; then the number of entries merged into the one before
+            them, and of those that are self-loops.
+        """
+        if self.targets.size <= FEW:
+            return self._few_rows(merging)
+        offsets = np.zeros(self.rows + 1, np.int64)
+        merged = np.zeros((self.starts.size - 1, 2), np.int64)
+        turn = count()
+
+        def work(_thread: int) -> None:
+            room, room_weights, digits = (
+                self.targets[:0],
+                None if self.weights is None else self.weights[:0],
+                np.empty(257, np.int64),
+            )
+            while (bucket := next(turn)) < len(merged):
+                low, high = int(self.starts[bucket]), int(self.starts[bucket + 1])
+                if room.size < high - low:
+                    room = np.empty(high - low, room.dtype)
+                    room_weights = None if room_weights is None else np.empty(high - low, room_weights.dtype)
+                row = bucket << self.shift
+                lengths = offsets[row + 1 : row + (1 << self.shift) + 1]
+                merged[bucket] = _build(
+                    self.places[low:high], self.targets[low:high], _cut(self.weights, low, high), self.first + row,
+                    merging, lengths, room, room_weights, digits,
+                )  # fmt: skip
+
+        for _ in in_order(work, range(threads), threads):
+            pass
+        np.cumsum(offsets, out=offsets)
+        equal, loops = (int(number) for number in merged.sum(axis=0))
+        self.places = self.places[:0]
+        targets, self.targets = self._joined(self.targets, offsets, threads), self.targets[:0]
+        if self.weights is None:
+            return offsets, targets, None, equal, loops
+        weights, self.weights = self._joined(self.weights, offsets, threads), None
+        return offsets, targets, weights, equal, loops
+
+    def _joined(self, values: np.ndarray, offsets: np.ndarray, threads: int) -> np.ndarray:
+        """Return the values of all buckets without the gaps that merging left at their ends; one thread moves them."""
+        if values.size == offsets[-1]:
+            return values
+        joined = values if threads == 1 else np.empty(int(offsets[-1]), values.dtype)
+
+        def copy(bucket: int) -> None:
+            low, high = (min(row << self.shift, self.rows) for row in (bucket, bucket + 1))
+            begin, start = int(offsets[low]), int(self.starts[bucket])
+            size = int(offsets[high]) - begin
+            joined[begin : begin + size] = values[start : start + size]
+
+        for _ in in_order(copy, range(self.starts.size - 1), threads):
+            pass
+        joined.resize(int(offsets[-1]), refcheck=False)
+        return joined
+
+    def _few_rows(self, merging: bool) -> tuple:
+        """Return what :meth:`rows_of` does, by functions that need no compiled code for few arcs."""
+        buckets = np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+        places = (buckets << self.shift) + self.places
+        offsets = np.zeros(self.rows + 1, np.int64)
+        count_rows(places, 0, offsets)
+        np.cumsum(offsets, out=offsets)
+        targets, weights = np.empty_like(self.targets), None if self.weights is None else np.empty_like(self.weights)
+        place_rows((places, self.targets, self.weights), 0, offsets[:-1].copy(), targets, weights)
+        sort_rows(offsets, targets, weights)
+        if not merging:
+            return offsets, targets, weights, 0, 0
+        targets, weights, equal, loops = merge_parallel(offsets, targets, weights, self.first, keep=False)
+        return offsets, targets, weights, equal, loops
+
+
+def _cut(values, low, high):
+    return None if values is None else values[low:high]
+
+
+def _arcs_few(src, dst, base, loops, doubled):
+    """Return sources, targets and positions of arcs, and the number of self-loops."""
+    u, v, places = src.astype(np.int64) - base, dst.astype(np.int64) - base, np.arange(src.size)
+    same = u == v
+    if not loops:
+        u, v, places = u[~same], v[~same], places[~same]
+    if doubled:
+        other = np.flatnonzero(u != v)
+        u, v = np.concatenate([u, v[other]]), np.concatenate([v, u[other]])
+        places = np.concatenate([places, places[other]])
+    order = np.argsort(places, kind="stable")
+    return u[order], v[order], places[order], int(np.count_nonzero(same))
+
+
+def _count_few(src, dst, base, first, loops, doubled, shift, counts):
+    u, _, _, same = _arcs_few(src, dst, base, loops, doubled)
+    counts += np.bincount((u - first) >> shift, minlength=counts.size)
+    return same
+
+
+@njit(cache=True, nogil=True, few=_count_few)
+def _count(src, dst, base, first, loops, doubled, shift, counts):
+    same = 0
+    for i in range(src.size):
+        u, v = np.int64(src[i]) - base, np.int64(dst[i]) - base
+        if u == v:
+            same += 1
+            if not loops:
+                continue
+        counts[(u - first) >> shift] += 1
+        if doubled and u != v:
+            counts[(v - first) >> shift] += 1
+    return same
+
+
+def _append_few(src, dst, weights, base, first, loops, doubled, shift, cursors, places, targets, carried):
+    u, v, positions, _ = _arcs_few(src, dst, base, loops, doubled)
+    rows = u - first
+    order = np.argsort(rows >> shift, kind="stable")
+    counts = np.bincount(rows >> shift, minlength=cursors.size)
+    to = np.repeat(cursors - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
+    places[to] = rows[order] & ((1 << shift) - 1)
+    targets[to] = v[order]
+    if weights is not None:
+        carried[to] = weights[positions[order]]
+    cursors += counts
+
+
+@njit(cache=True, nogil=True, few=_append_few)
+def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, places, targets, carried):
+    mask = (1 << shift) - 1
+    for i in range(src.size):
+        u, v = np.int64(src[i]) - base, np.int64(dst[i]) - base
+        if u == v and not loops:
+            continue
+        row = u - first
+        position = cursors[row >> shift]
+        cursors[row >> shift] = position + 1
+        places[position] = row & mask
+        targets[position] = v
+        if weights is not None:
+            carried[position] = weights[i]
+        if doubled and u != v:
+            row = v - first
+            position = cursors[row >> shift]
+            cursors[row >> shift] = position + 1
+            places[position] = row & mask
+            targets[position] = u
+            if weights is not None:
+                carried[position] = weights[i]
+
+
+@njit(cache=True, nogil=True)
+def _build(places, targets, weights, first, merging, lengths, room, room_weights, digits):
+    """Sort the arcs of one bucket into rows, in place; return how many were merged, and loops among these.
+
+    Args:
+        places: row of each arc within the bucket.
+        targets: of the arcs; the rows one after another afterwards.
+        weights: as ``targets``, or None.
+        first: gid of the first row.
+        merging: True if equal targets of a row become one.
+        lengths: set to the length of every row.
+        room: at least as long as ``targets``, of its dtype.
+        room_weights: as ``room``, or None.
+        digits: int64 (257,), scratch.
+    """
+    ends = np.zeros(lengths.size + 2, np.int64)
+    for i in range(places.size):
+        ends[np.int64(places[i]) + 2] += 1
+    for row in range(lengths.size):
+        ends[row + 2] += ends[row + 1]
+    for i in range(places.size):  # ends[row + 1] moves from the start of the row to its end
+        position = ends[np.int64(places[i]) + 1]
+        ends[np.int64(places[i]) + 1] = position + 1
+        room[position] = targets[i]
+        if weights is not None:
+            room_weights[position] = weights[i]
+    for row in range(lengths.size):
+        low, high = ends[row], ends[row + 1]
+        if ascending(room, low, high):
+            continue
+        if high - low <= SHORT:
+            insertion(room, room_weights, low, high)
+        else:
+            radix(room, room_weights, low, high, targets, weights, digits)
+    equal, loops, end = 0, 0, 0
+    for row in range(lengths.size):
+        begin = end
+        for i in range(ends[row], ends[row + 1]):
+            if merging and end > begin and targets[end - 1] == room[i]:
+                equal += 1
+                loops += np.int64(room[i]) == row + first
+                if weights is not None:
+                    weights[end - 1] = min(weights[end - 1], room_weights[i])
+            else:
+                targets[end] = room[i]
+                if weights is not None:
+                    weights[end] = room_weights[i]
+                end += 1
+        lengths[row] = end - begin
+    return equal, loops
