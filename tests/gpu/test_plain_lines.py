@@ -128,10 +128,15 @@ def test_the_host_reads_other_files(text, tmp_path):
     assert not check(tmp_path / "lines", WEIGHTED, False, device_of("emulated"))
 
 
+def test_a_line_that_is_left_out_tells_nothing_of_the_weights(tmp_path):
+    (tmp_path / "lines").write_bytes(b"1 2 2147483648\n4 5 3.5x\n")
+    assert check(tmp_path / "lines", WEIGHTED, True, device_of("emulated"))
+
+
 @pytest.mark.parametrize("mutant", [
     ("places > 18", "false"), ("places + power > 15", "places + power > 17"), ("value > 1ull << 53", "false"),
     ("value < env.lowest ||", ""), ("place + 1 == end && env.text[place] == '\\r'", "place + 1 == end"),
-    ("(negative ? -1.0 : 1.0)", "1.0"), ("if (weighs && !env.figures[1])", "if (false)"),
+    ("(negative ? -1.0 : 1.0)", "1.0"), ("whole && fraction &&", "false &&"), ("whole && fraction &&", "fraction &&"),
 ])  # fmt: skip
 def test_mutants_fail(mutant, tmp_path):
     with pytest.raises(AssertionError):

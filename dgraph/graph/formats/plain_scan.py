@@ -93,7 +93,7 @@ def _plain_lines(text, size, classes, tag, columns, lowest, highest, src, dst, w
                 plain = plain and lowest <= value <= highest
                 dst[edges] = value
             elif weighs:
-                plain = plain and value <= HIGHEST_WEIGHT
+                plain = plain and value <= HIGHEST_WEIGHT and (value > 0 or not negative)  # -0 is a float
                 weights[edges] = -value if negative else value
             if plain and column < columns.size - 1:
                 after = classes[text[np.uintp(here)]]

@@ -55,6 +55,7 @@ DEVICE u64 digits(u64& place, u64& value) {
 
 DEVICE bool parsed(u64 place, u64 end, u64 line) {
     const double powers[16] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    bool fraction = false;
     for (u64 column = 0; column < env.columns; column++) {
         const u64 kind = env.kinds >> 8 * column & 255;
         const bool weighs = kind == NUMBER || kind == INTEGER;
@@ -67,7 +68,7 @@ DEVICE bool parsed(u64 place, u64 end, u64 line) {
             const u64 power = digits(place, value);
             if (places + power > 15) return false;
             if (weighs) env.weights[line] = (double)value / powers[power] * (negative ? -1.0 : 1.0);
-            if (weighs && !env.figures[1]) env.figures[1] = 1;
+            fraction |= weighs;
         } else if (weighs) {
             if (value > 1ull << 53) return false;
             env.weights[line] = negative ? -(double)value : (double)value;
@@ -81,7 +82,9 @@ DEVICE bool parsed(u64 place, u64 end, u64 line) {
             if (!(env.between[byte >> 6] >> (byte & 63) & 1)) return false;
         }
     }
-    return place == end || (place + 1 == end && env.text[place] == '\r');
+    const bool whole = place == end || (place + 1 == end && env.text[place] == '\r');
+    if (whole && fraction && !env.figures[1]) env.figures[1] = 1;
+    return whole;
 }
 
 KERNEL parse_lines(i64) {

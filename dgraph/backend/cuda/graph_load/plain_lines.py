@@ -165,8 +165,6 @@ class _Parser:
         quoted = self.layout.quoted and b'"' in joined
         if not self.columns[0] or quoted or rest is None or rest.src.dtype != np.uint32:
             raise _NotPlain
-        if rest.dropped:
-            raise _NotPlain  # lines that are left out may have a fraction, by which the host makes all weights floats
         if not self.integral and rest.weights is not None and rest.weights.dtype == np.int64:
             raise _NotPlain  # integers of more than 53 bits beside fractions: the host reports that it rounds them
         if rest.hidden.count:
