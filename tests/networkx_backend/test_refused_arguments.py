@@ -7,7 +7,7 @@ import warnings
 import networkx as nx
 import pytest
 from cases import CASES
-from test_answers import MODULES, filled, plain, random_graph, same
+from test_answers import filled, implemented, plain, random_graph, same
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -27,13 +27,9 @@ def _quiet():
         yield
 
 
-def function(name):
-    return next((getattr(module, name) for module in MODULES if hasattr(module, name)), None)
-
-
 def outcome(name, graph, arguments, **more):
     try:
-        return plain(function(name)(graph, **arguments, **more))
+        return plain(implemented(name)(graph, **arguments, **more))
     except Exception as error:
         return type(error), str(error)
 
@@ -44,7 +40,7 @@ def is_error(value):
 
 def node_parameters():
     for name in CASES:
-        parameters = inspect.signature(function(name)).parameters if function(name) else {}
+        parameters = inspect.signature(implemented(name)).parameters if implemented(name) else {}
         yield from ((name, parameter) for parameter in parameters if parameter in NODES)
 
 
@@ -64,7 +60,7 @@ def test_nodes_that_are_not_in_the_graph(name, parameter):
                 assert same(name, graph, arguments, answer, want), arguments
 
 
-@pytest.mark.parametrize("name", list(filter(function, CASES)))
+@pytest.mark.parametrize("name", list(filter(implemented, CASES)))
 def test_weights_that_are_not_numbers(name):
     kinds, variants = CASES[name]
     for weight in WEIGHTS:
@@ -88,7 +84,7 @@ def same_numbers(name, graph, arguments, answer, want):
 def test_networkx_answers_what_is_declined(name):
     graph = nx.Graph([(0, 1, {"weight": float("nan")}), (1, 2, {"weight": 2.0})])
     with pytest.raises(NotImplementedError):
-        function(name)(graph, weight="weight", backend="dgraph")
+        implemented(name)(graph, weight="weight", backend="dgraph")
     with nx.config(backend_priority=["dgraph"]), nx.config.backends.dgraph(min_edges=0):
         answer = outcome(name, graph, {"weight": "weight"})
     assert repr(answer) == repr(outcome(name, graph, {"weight": "weight"}))

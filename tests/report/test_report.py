@@ -205,7 +205,16 @@ class Entered(Narrowest):
 @pytest.mark.exhaustive
 def test_it_says_whether_weights_were_used():
     """Check the algorithms whose NetworkX functions use weights, and programs that do or do not read them."""
-    used = {"sssp", "pagerank", "hits", "mst", "apsp", "multi_source_sssp"}  # bc, closeness if told to
+    used = {
+        "sssp",
+        "pagerank",
+        "hits",
+        "mst",
+        "apsp",
+        "multi_source_sssp",
+        "louvain",
+        "leiden",
+    }  # bc, closeness if told to
     assert used == {name for name, algorithm in ALGORITHMS.items() if algorithm.weighted}
     graphs = {rule: Graph.load("path:9", comm=world(), weights=rule) for rule in ("1..9", "unit")}
     works = {name: (name, name in used) for name in ALGORITHMS}

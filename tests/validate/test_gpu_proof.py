@@ -78,7 +78,7 @@ def test_a_built_graph_has_the_verdicts_of_its_rows(spec, algorithm, parameters,
     result = dgraph.run(algorithm, built, validate=True, **parameters)
     assert result.report["outcome"]["validation"]["passed"]
     rows = dgraph.Graph.load(spec, comm=SerialComm(), weights="1..9")
-    evidence = engine.evidence(built, built._partition().local)
+    evidence = engine.evidence(built, built.partition().local)
     assert evidence._built.place is not None
     for place in (0, int(np.argmax(result.columns[column])), 40):
         value = result.columns[column][place]
@@ -100,7 +100,7 @@ def test_rows_that_were_written_to_are_refused():
     engine = gpu()
     built = engine.build("rmat:6,symmetric", SerialComm(), "auto", LoadOptions()).on(device=engine)
     result = dgraph.run("cc", built)
-    local = built._partition().local
+    local = built.partition().local
     local.built.neighbours[7] ^= 1
     outcome = judged(engine.evidence(built, local), "cc", result.columns, built, result, {})
     assert "something has written to them" in outcome.failure
