@@ -19,6 +19,7 @@ from benchmarks import (
     device_tables,
     estimates,
     gpu,
+    gpu_loading,
     labels,
     loading,
     networkx_suite,
@@ -86,6 +87,10 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "gpu-load": (
+        "files and arrays to the first answer on one GPU, built on the host and on the GPU",
+        lambda asked: gpu_loading.measure(asked.scale, asked.repeat, asked.results),
     ),
     "tables": (
         "DataFrames and NetworkX graphs in and out, against NetworKit, igraph, pandas and SciPy",
