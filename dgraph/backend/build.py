@@ -122,8 +122,7 @@ def listed(
         return None, None
     if not isinstance(graph, Graph):
         return None, graph
-    graph.building = DEVICE, "the graph is large, and a GPU sorts and merges its edges"
-    return graph, None
+    return graph.keep_building((DEVICE, "the graph is large, and a GPU sorts and merges its edges")), None
 
 
 def _on_gpus(name: str, comm: Comm, device: Device, make: Callable[[Any], Any]) -> Any:

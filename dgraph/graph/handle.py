@@ -340,6 +340,11 @@ class Graph(Constructors, GraphValues):
         """
         self.kept_backend = backend
 
+    def keep_building(self, building: Building) -> Graph:
+        """Keep what built the graph, and why, for reports; return the graph."""
+        self.building = building
+        return self
+
     def planned(self, policy: str, parts: int) -> Placement:
         """Return the placement of a policy; collective. Raises a :class:`UsageError` if it cannot place the graph."""
         import partitioning

@@ -221,11 +221,11 @@ def wait_for(word, job, timeout=60):
 
 FAULT = """
 from dgraph.backend.cpu.round import machine
-edge = machine.GpuMachine.edge
+edge = machine.CpuMachine.edge
 def broken(self):
     if rank == 2 and self.round == 3: raise ValueError("a fault of rank two")
     edge(self)
-machine.GpuMachine.edge = broken
+machine.CpuMachine.edge = broken
 """
 
 

@@ -107,6 +107,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "LONGEST", 50)
     monkeypatch.setattr(lines, "LONGEST", 50)
     monkeypatch.setattr(lines, "CHUNK", 16)
+    monkeypatch.setattr(lines, "TAIL", 8)
     path = written(tmp_path, "a.txt", "1 2\n" + "1" * 200 + " 2\n3 4\n")
     for ranks in (1, 2, 3):
         with pytest.raises(DataError, match=r"a\.txt:2: got a line of more than"):

@@ -220,9 +220,9 @@ def test_answers_equal_networkx(name, kinds, variants):
                     function = next(getattr(module, name) for module in MODULES if hasattr(module, name))
                     want = outcome(lambda: function(graph, **arguments))  # noqa: B023
                     before = ours.calls.total()
-                    got = outcome(lambda: function(graph, **arguments, backend="dgraph"))  # noqa: B023
+                    answer = outcome(lambda: function(graph, **arguments, backend="dgraph"))  # noqa: B023
                     assert ours.calls.total() > before, "the engine did not run"
-                    assert same(name, graph, arguments, got, want), (kind, weights, connected, arguments, got, want)
+                    assert same(name, graph, arguments, answer, want), (kind, weights, connected, arguments, answer)
                     tried += 1
     assert tried >= 3
 
