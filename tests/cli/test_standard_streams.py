@@ -32,7 +32,9 @@ def test_output_that_cannot_be_written_is_one_line(ranks, redirection, why, tmp_
     assert (tmp_path / "levels.txt").read_text().splitlines()[-1] == "8 4"
 
 
-@pytest.mark.parametrize("words", ["list", "--help", "estimate all 100,200", "doctor -q", "serve --help", "mcp --help"])
+@pytest.mark.parametrize(
+    "words", ["list", "--help", "estimate all 100,200 -q", "doctor -q", "serve --help", "mcp --help"]
+)
 def test_every_command_reports_it(words, tmp_path):
     ran = command(tmp_path, words, FULL)
     assert ran.code == 74, ran.story()

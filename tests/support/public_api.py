@@ -71,8 +71,9 @@ LEFT_OUT = {
 """Class → why its constructor is not called."""
 
 ENGINE = {
-    "Comm", "Algorithm", "Program", "Parameter", "Graph.builder", "Graph.opener", "Graph.opened", "Graph.planned",
-    "Graph.fit_for", "Graph.close", "Graph.simplified", "Graph.partition", "Graph.keep_backend", "Result.first_rows",
+    "Comm", "Algorithm", "Program", "Parameter", "Graph.builder", "Graph.builder_of_listed", "Graph.opener",
+    "Graph.opened", "Graph.planned", "Graph.fit_for", "Graph.close", "Graph.simplified", "Graph.partition",
+    "Graph.keep_backend", "Graph.keep_building", "Result.first_rows",
 }  # fmt: skip
 """Classes whose methods, and methods, that the engine alone calls."""
 
