@@ -31,6 +31,9 @@ VERTEX = 24
 THREADS = 2
 """Threads of a rank on which solvers are planned."""
 
+BUCKETED = 2
+"""Bytes of an arc in a bucket of rows, beside its target and weight."""
+
 FINGERPRINT = 8
 """Temporary bytes per arc for the fingerprint of a weighted graph."""
 
@@ -112,10 +115,11 @@ def estimate(
         part = VERTEX * masters
     counts, loaded = 8 * masters, math.ceil(shape.arcs / ranks)
     listed = math.ceil(shape.edges / ranks) * (2 * gid + shape.listed_weight)
-    load, before = listed + 2 * counts + loaded * (gid + shape.listed_weight), 0
+    bucketed = BUCKETED + gid + shape.listed_weight
+    load, before = listed + 2 * counts + loaded * (gid + shape.listed_weight + bucketed), 0
     if undirected and shape.directed:
         before = counts + loaded * (gid + shape.weight)
-        load = max(load, before + loaded * (gid + shape.weight) + counts + rows)
+        load = max(load, before + 2 * loaded * (gid + shape.weight + bucketed) + counts + rows)
     if set(solved.kept) & set(ALGORITHMS[algorithm].edge_rule.stripped):
         before += rows  # of the graph with the edges that the algorithm leaves out
         load = max(load, before + rows)
