@@ -42,7 +42,21 @@ def folder() -> Path:
 
 
 def publish(path: Path, content: bytes) -> None:
-    """Create a file atomically; keep an existing one, since replacing it would make its cached machine code stale."""
+    """Create a file of the cache atomically; keep an existing one: replacing it would make its machine code stale.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    try:
+        _publish(path, content)
+    except OSError as error:
+        raise OutputError(
+            f"the folder for compiled code {path.parent} cannot be written: {error.strerror}; "
+            f"make room there, or set DGRAPH_CACHE_DIR to another folder"
+        ) from error
+
+
+def _publish(path: Path, content: bytes) -> None:
     import tempfile  # imported here to keep ``import dgraph`` fast
 
     handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")

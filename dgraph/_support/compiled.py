@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -106,7 +107,8 @@ class _OneCompiles:
 
     def save_overload(self, signature, overload):
         try:
-            self._kept.save_overload(signature, overload)
+            with suppress(OSError):  # a full disk costs the next process a compilation, not this one its run
+                self._kept.save_overload(signature, overload)
         finally:
             self._free()
 

@@ -242,15 +242,6 @@ BIG = "bfs grid:200x200 --source 0 -o out.txt"
 SMALL_FILES = "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Compile what ``BIG`` runs, since the limit would hold for the files of compiled code, too."""
-    for ranks in (None, 4):
-        folder = tmp_path_factory.mktemp("compiled")
-        assert run(dgraph_after("pass", BIG), folder / "logs", ranks=ranks, cwd=folder).code == 0
-
-
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("ranks", [None, 4])
 @pytest.mark.parametrize("suffix", ["txt", "npz"])
 def test_a_limit_on_file_sizes(suffix, ranks, tmp_path):
@@ -258,6 +249,16 @@ def test_a_limit_on_file_sizes(suffix, ranks, tmp_path):
     line = BIG.replace("txt", suffix)
     ran = run(dgraph_after(SMALL_FILES, line), tmp_path / "logs", ranks=ranks, cwd=folder_with_files(tmp_path / "work"))
     full(ran, f"out.{suffix} cannot be written", ranks, tmp_path / "work")
+
+
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_a_full_folder_for_compiled_code(ranks, tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    line = dgraph_after("resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))", BIG)
+    extra = {"DGRAPH_CACHE_DIR": str(cache), "DGRAPH_COMPILE": "always"}
+    ran = run(line, tmp_path / "logs", ranks=ranks, cwd=folder_with_files(tmp_path / "work"), extra=extra)
+    full(ran, f"the folder for compiled code {cache} cannot be written: File too large", ranks, tmp_path / "work")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")

@@ -111,6 +111,14 @@ def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, numbe
     once.save_overload("(int64,)", "code")
 
 
+def test_a_full_disk_is_no_obstacle_to_compiled_code():
+    def full(*_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    once = compiled._OneCompiles(SimpleNamespace(save_overload=full), compiled.njit)
+    once.save_overload("(int64,)", "code")
+
+
 ONE_BY_ONE = [(0, [["Levels"], []]), (1, [["Parents"], ["Levels"]]), (2, [[], ["Levels"]])]
 SIDE_BY_SIDE = [(0, [["Levels", "Parents"], []]), (1, [[], ["Levels"]]), (2, [[], ["Levels"]])]
 

@@ -37,10 +37,11 @@ RUNS = {
         "tests/packaging/test_layout.py", "tests/packaging/test_docs.py", "-k", "not python_runs and not command_lines",
     ],
     "registers": [
-        "-k", "in_degree or a.arcs or apart or every_format or certificate or no_two_models or of_the_register",
+        "-m", "not exhaustive and not mpi", "-k", "in_degree or a.arcs or apart or every_format or certificate or no_two_models or of_the_register",
         "tests/engine/test_api.py", "tests/graph/test_formats.py", "tests/graph/test_other_names.py",
         "tests/validate/test_validate.py", "tests/gpu/test_cuda_schedules.py",
     ],
+    "certificates": ["--with-mpi", "-m", "mpi", "-k", "in_degree", "tests/validate/test_validate.py"],
     "smoke": ["-m", "tiny", "tests/algorithms/test_tiny.py", "-k", "in_degree or every_algorithm"],
 }  # fmt: skip
 
