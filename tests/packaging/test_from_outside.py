@@ -37,7 +37,8 @@ RUNS = {
         "tests/packaging/test_layout.py", "tests/packaging/test_docs.py", "-k", "not python_runs and not command_lines",
     ],
     "registers": [
-        "-m", "not exhaustive and not mpi", "-k", "in_degree or a.arcs or apart or every_format or certificate or no_two_models or of_the_register",
+        "-m", "not exhaustive and not mpi",
+        "-k", "in_degree or a.arcs or apart or every_format or certificate or no_two_models or of_the_register",
         "tests/engine/test_api.py", "tests/graph/test_formats.py", "tests/graph/test_other_names.py",
         "tests/validate/test_validate.py", "tests/gpu/test_cuda_schedules.py",
     ],
