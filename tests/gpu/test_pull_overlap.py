@@ -41,6 +41,7 @@ def copied(monkeypatch):
         copy(self, to, source, size, stream)
 
     monkeypatch.setattr(pull_overlap, "MUCH", 1)
+    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)  # an emulated GPU is slow
     for name, edges in (("SHORT_ROW", 4), ("LONG_ROW", 9), ("CHUNK", 8)):
         monkeypatch.setattr(control, name, edges)
     monkeypatch.setattr(Raw, "copy", counted)

@@ -6,6 +6,6 @@ One is chosen for each pair of ranks (``choice.py``) and tested before use (``se
 
 from dgraph.backend.cuda.transports.choice import compare, connect, joined
 from dgraph.backend.cuda.transports.links import Links
-from dgraph.backend.cuda.transports.mailboxes import HEADER, SIGNALS, Mailboxes, close
+from dgraph.backend.cuda.transports.mailboxes import SIGNALS, Mailboxes, close
 
-__all__ = ["HEADER", "SIGNALS", "Links", "Mailboxes", "close", "compare", "connect", "joined"]
+__all__ = ["SIGNALS", "Links", "Mailboxes", "close", "compare", "connect", "joined"]

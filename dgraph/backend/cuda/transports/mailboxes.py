@@ -23,9 +23,6 @@ from dgraph.errors import InternalError
 SIGNALS = 64
 """64-bit words that one rank's kernels write in another rank's memory as signals."""
 
-HEADER = 64
-"""Bytes of a message's header; kernels write and read it, transports do not."""
-
 ALIGNED = 256
 STAGED: dict[str, Any] = {"nccl": Nccl, "mpi-device": MpiDevice, "mpi-host": MpiHost}
 """Transport → class that moves its messages; p2p needs none."""
