@@ -8,7 +8,8 @@ All parts are then split at once, until every vertex is decided. A vertex takes 
 its part, which splits the part [Orzan 2004]; then the smallest id that it reaches within its new part. If both are
 equal, they are the smallest id of its component; otherwise the second one names its next part. As in ECL-SCC [Alabandi,
 Sands, Biros & Burtscher 2023] both directions split in each pass: chains of ascending or descending ids take two.
-One GPU does the same over lists of arcs, ``kernels/strong/strong.cuh``.
+One GPU does the same over lists of arcs, ``kernels/strong/strong.cuh``. Small graphs, and what is little or left on one
+rank, are decided by a depth-first search, ``kernels/strong/strong_search.py``.
 """
 
 from __future__ import annotations
@@ -90,10 +91,13 @@ class Scc(Algorithm):
     def _by_programs(self, ctx: Context) -> Answer:
         """Split parts by programs until every vertex is decided; collective."""
         original = ctx.local.original[: ctx.local.masters]
-        pivot = _pivot(ctx, original)
-        part, giant, finished = (original.copy(), -1, True) if pivot is None else _around(ctx, pivot, original)
-        while finished and ctx.total(int(np.count_nonzero(part < 0))):
-            part, finished = _split(ctx, part)
+        search, part, giant, finished = ctx.solver("strong search"), np.full(original.size, -1), -1, True
+        if search is None or not search.alone(ctx):
+            pivot = _pivot(ctx, original)
+            part, giant, finished = (original.copy(), -1, True) if pivot is None else _around(ctx, pivot, original)
+        while finished and (undecided := ctx.total(int(np.count_nonzero(part < 0)))):
+            decided = search and search.solve(ctx, part, undecided)
+            part, finished = _split(ctx, part) if decided is None else (decided, True)
         labels = part if finished else np.maximum(part, -1)
         components = ctx.total(int(np.count_nonzero(labels == original)))
         largest = _largest(labels, original, giant, ctx) if components else 0

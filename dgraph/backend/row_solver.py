@@ -47,7 +47,7 @@ class RowSolver(ABC):  # noqa: B024 - solvers take different arguments
     """
 
     programs: tuple[Program, ...] = ()
-    """Programs that it runs on GPUs; ``estimate`` plans their memory, which ``bytes`` leaves out."""
+    """Programs that it runs on GPUs, or that may run in its place; ``estimate`` plans them, and ``bytes`` does not."""
 
     def __init__(self, backend: Any):
         self.backend = backend

@@ -10,7 +10,8 @@ from flat_run import flat_run
 from test_battery import combinations, equal, solve
 
 import dgraph
-from dgraph.comm import SerialComm
+from dgraph.algorithms.kernels.strong import strong_search
+from dgraph.comm import SerialComm, world
 from dgraph.program import ADD, Field, Program
 
 
@@ -55,6 +56,34 @@ def test_many_components_of_many_sizes(seed):
     np.testing.assert_array_equal(result.columns["labels"], first)
     assert result.summary["largest"] == largest
     assert result.report["outcome"]["validation"]["passed"] is True
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("limit", ["none", "compiled", "all is left to programs", "ranks have too many arcs"])
+def test_paths_and_rings_in_no_order(limit, monkeypatch):
+    """Check what a depth-first search finds, of the whole graph or of what a first search leaves, against SciPy."""
+    if limit not in ("none", "compiled"):
+        monkeypatch.setattr(strong_search, "SMALL", 0)
+    if limit == "compiled":
+        monkeypatch.setattr(strong_search, "FEW", 0)
+    monkeypatch.setattr(
+        strong_search, "MOST", {"all is left to programs": 0, "ranks have too many arcs": 200}.get(limit, 10**6)
+    )
+    draw = np.random.default_rng(5)
+    n, ring = 700, 40
+    vertex = np.arange(n - 1)
+    src, dst = vertex, np.where(vertex % ring == ring - 1, vertex + 1 - ring * (vertex % 3 == 0), vertex + 1)
+    src, dst = np.append(src, np.arange(0, 600, 7)), np.append(dst, np.arange(13, 613, 7))
+    shuffled = draw.permutation(n)
+    src, dst = shuffled[src], shuffled[dst]
+    comm = world()
+    share = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[share], dst[share], n=n, comm=comm)
+    first, largest = components(n, src, dst)
+    result = dgraph.run("scc", graph, validate=True)
+    equal(result.columns["labels"], first, result.columns["vertex"], "labels")
+    assert result.summary == {"components": np.unique(first).size, "largest": largest}
+    assert limit not in ("none", "compiled") or result.report["rounds"]["count"] == 0
 
 
 def clusters(n, size):

@@ -29,7 +29,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.stored_graph import Graph
-from dgraph.program import Traced
+from dgraph.program import Traced, trace
 from dgraph.result.columns import Columns
 from dgraph.tools.estimate.shape import Shape
 from partitioning import plan
@@ -169,6 +169,9 @@ def _measure(work: Algorithm, shape: Shape, direction: str) -> Work:
     with suppress(_Solved):
         answer = work.run(Context(local, comm, recording, Record(comm, []), Progress(), direction))
         result = sum(values.itemsize for values in Columns(answer.columns).values())
+    solvers = [solver.load("cpu") for solver in recording.rows if solver.cpu]
+    weight = local.out.weight_type
+    recording.programs += [(trace(program, weight), direction) for solver in solvers for program in solver.programs]
     measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
     return Work(measured, recording.programs, result, recording.rows)
 

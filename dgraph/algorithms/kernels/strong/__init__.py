@@ -1,5 +1,8 @@
-"""Strongly connected components: kernels for one GPU."""
+"""Strongly connected components: kernels for one GPU, and a depth-first search of small graphs and what is left."""
 
 from dgraph.backend.kernel_register import Solver
 
-KERNELS = (Solver("strong", gpu="strong_cuda:GpuStrong"),)
+KERNELS = (
+    Solver("strong", gpu="strong_cuda:GpuStrong"),
+    Solver("strong search", cpu="strong_search:StrongSearch"),
+)

@@ -1,0 +1,166 @@
+"""Strongly connected components by one depth-first search: of small graphs, and of what few vertices are left.
+
+Rounds that split parts are as many as a path has vertices, where ids along it are in no order. So one thread solves
+the rest [Slota, Rajamanickam & Madduri: BFS and coloring-based parallel algorithms for strongly connected components,
+IPDPS 2014]: on one rank in the rows of the graph; of several each gathers the arcs inside parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.compiled import njit, plain
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
+from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.graph.local import LocalGraph
+
+SMALL = 1 << 20
+"""Arcs of graphs that are solved by the search alone."""
+
+MOST = 1 << 22
+"""Vertices that several ranks gather, at most, and a quarter of their arcs."""
+
+FEW = 1 << 16
+"""Vertices and arcs up to which the search takes less time than its compilation."""
+
+
+class StrongSearch(RowSolver):
+    """Finder of the components of undecided vertices."""
+
+    programs = (Levels(), LevelsBack(), Reaching(), Reached())
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the search, and on several ranks of the arcs that they gather.
+
+        A vertex takes 64: its part, label, times, cursor, parent and place on the stack. A gathered arc takes 24: its
+        ends, in order and as they came; a vertex of the partition its position among the gathered ones, 8.
+        """
+        if size.masters == size.n:
+            return 64 * size.n
+        return 8 * size.vertices + 64 * min(size.n, MOST) + 24 * min(size.m, 4 * MOST)
+
+    def fits(self, ctx: Context) -> bool:
+        """Return False where the run asks for rounds of programs: a limit of rounds, checkpoints, a direction."""
+        return ctx.direction == "auto" and ctx.max_rounds is None and ctx.checkpoints is None
+
+    def alone(self, ctx: Context) -> bool:
+        """Return True if the search takes less time for the whole graph than rounds over it may."""
+        local = ctx.local
+        serial = ctx.comm.size == 1 and (self.backend.host_threads == 1 or local.m < 2 * local.n)
+        return serial or local.m <= SMALL
+
+    def solve(self, ctx: Context, part: np.ndarray, undecided: int) -> np.ndarray | None:
+        """Return the part of each master, its component where it was undecided; None: ranks have too much; collective.
+
+        Args:
+            ctx: the run.
+            part: int64 (masters,); negative: undecided, in the part of this number.
+            undecided: number of undecided vertices of all ranks.
+        """
+        local = ctx.local
+        with ctx.record("compute"):
+            if ctx.comm.size == 1:
+                rows = local.out.offsets, local.out.neighbours.view(np.uint32)
+                return search(*rows, part, local.original[: local.masters])
+            return _gathered(ctx, part) if undecided <= MOST else None
+
+
+def search(offsets: np.ndarray, targets: np.ndarray, part: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return ``part`` with the smallest id of its component for each vertex with a negative one.
+
+    Args:
+        offsets: int64, of rows.
+        targets: vertices, uint32; those in other parts are passed over.
+        part: int64 (vertices,).
+        ids: int64 (vertices,).
+    """
+    count = len(part)
+    times, low, parent, stack = np.zeros((4, count), np.int64)
+    columns = offsets, targets, part, ids, part.copy(), offsets[:count].copy(), times, low, parent, stack
+    if count + int(offsets[count]) > FEW:
+        _search(*columns)
+        return columns[4]
+    lists = [column.tolist() for column in columns]
+    plain(_search)(*lists)
+    return np.array(lists[4], np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _search(offsets, targets, part, ids, labels, cursor, times, low, parent, stack):
+    """Set the labels of undecided vertices by Tarjan's search: a component is on the stack above its first vertex."""
+    clock, top, closed = 0, 0, len(part) + 1
+    for root in range(len(part)):
+        if part[root] >= 0 or times[root]:
+            continue
+        v, parent[root] = root, -1
+        while v >= 0:
+            if not times[v]:
+                clock += 1
+                times[v] = low[v] = clock
+                stack[top] = v
+                top += 1
+            step = -1
+            while step < 0 and cursor[v] < offsets[v + 1]:
+                w = np.int64(targets[cursor[v]])
+                cursor[v] += 1
+                if part[w] != part[v]:
+                    continue
+                if not times[w]:
+                    step = w
+                else:
+                    low[v] = min(low[v], times[w])
+            if step >= 0:
+                parent[step] = v
+                v = step
+                continue
+            if low[v] == times[v]:
+                last, smallest = top, ids[v]
+                while stack[top - 1] != v:
+                    top -= 1
+                    smallest = min(smallest, ids[stack[top]])
+                top -= 1
+                for i in range(top, last):
+                    labels[stack[i]] = smallest
+                    times[stack[i]] = closed
+            above = parent[v]
+            if above >= 0:
+                low[above] = min(low[above], low[v])
+            v = above
+
+
+def _gathered(ctx: Context, part: np.ndarray) -> np.ndarray | None:
+    """Solve the rest on each rank alike; None: it has too many arcs; collective."""
+    comm, local = ctx.comm, ctx.local
+    open_here = np.flatnonzero(part < 0)
+    columns = (local.gids[open_here], part[open_here], local.original[open_here])
+    gids, parts, ids = (np.concatenate(comm.allgatherv(np.ascontiguousarray(column))) for column in columns)
+    order = np.argsort(gids)
+    gids, parts, ids = gids[order], parts[order], ids[order]
+    arcs = _arcs(local, gids, parts)
+    if ctx.total(len(arcs[0])) > 4 * MOST:
+        return None
+    sources, targets = (np.concatenate(comm.allgatherv(ends)) for ends in arcs)
+    offsets = np.zeros(len(gids) + 1, np.int64)
+    np.cumsum(np.bincount(sources, minlength=len(gids)), out=offsets[1:])
+    labels = search(offsets, targets[np.argsort(sources, kind="stable")], parts, ids)
+    after = part.copy()
+    after[open_here] = labels[np.searchsorted(gids, local.gids[open_here])]
+    return after
+
+
+def _arcs(local: LocalGraph, gids: np.ndarray, parts: np.ndarray) -> tuple[Any, Any]:
+    """Return both ends of this rank's arcs inside a part, positions in ``gids``, uint32."""
+    place = np.minimum(np.searchsorted(gids, local.gids), max(len(gids) - 1, 0))
+    place[(gids[place] != local.gids) if len(gids) else slice(None)] = -1
+    offsets = local.out.offsets
+    rows = np.flatnonzero((place >= 0) & (np.diff(offsets) > 0))
+    lengths = offsets[rows + 1] - offsets[rows]
+    positions = np.arange(int(lengths.sum())) + np.repeat(offsets[rows] - np.cumsum(lengths) + lengths, lengths)
+    sources, targets = np.repeat(place[rows], lengths), place[local.out.neighbours.view(np.uint32)[positions]]
+    inside = (targets >= 0) & (parts[sources] == parts[targets])
+    return sources[inside].astype(np.uint32), targets[inside].astype(np.uint32)
