@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,9 @@ _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 
 TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
+
+MANY = 8
+"""Parameters of a test above which half of the exhaustive ones run; with ``DGRAPH_TEST_EVERYTHING`` all."""
 
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
@@ -86,6 +90,8 @@ def pytest_collection_modifyitems(config, items):
 
         ranks = world().size
     mark_exhaustive(items, ranks, exhaustive_only(config))
+    if exhaustive_only(config):
+        leave_out(config, items, partial(of_the_other_half, Counter(item.function for item in items)))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
     if config.getoption("--with-mpi") and ranks in TURNS:
@@ -162,6 +168,15 @@ def has_turn(item, ranks: int) -> bool:
     if EVERYTHING or not hasattr(item, "callspec") or {"by_turns", "exhaustive"} & set(item.keywords) != {"exhaustive"}:
         return True
     return zlib.crc32(item.nodeid.encode()) % 8 in TURNS[ranks]
+
+
+def of_the_other_half(parameters: Counter, item) -> bool:
+    """Return True if an exhaustive session leaves a test out: it has many parameters, of which every other one runs."""
+    from battery import EVERYTHING
+
+    if EVERYTHING or parameters[item.function] <= MANY or applies_mutants(item.function):
+        return False
+    return "exhaustive" in item.keywords and zlib.crc32(item.nodeid.encode()) // 8 % 2 == 1
 
 
 class Ahead:
