@@ -21,7 +21,7 @@ def find(t, threads, F, P, G, W, c):
     """Queue the vertices that level k removes first: in blocks of live vertices, and in shares of the fallen ones."""
     queue, live, live_counts, candidates, fallen = lists(W, c).queue, W.live, W.live_counts, W.far, W.far_next
     core, level, base, counts, shared = F[F_core], P[P_first] + G[G_k], slot(c), W.counts, W.shared
-    out, k, dropped, least = W.buffers[t, 0], 0, 0, np.int64(TOP)
+    out, k, dropped, least = buffer_of(W, t, 0), 0, 0, np.int64(TOP)
     renews, last = level > c[OWN], max(c[OWN], level + WINDOW - 1 if level > c[OWN] else 0)
     begin, end = (load(counts, FALLEN), load(counts, FALLEN)) if renews else (c[OWN_TOO], load(counts, FALLEN))
     while True:
@@ -33,7 +33,7 @@ def find(t, threads, F, P, G, W, c):
             for i in range(kept, kept + load(live_counts, b)):
                 v = np.int64(load(live, i))
                 if G[G_k] == 0 and load(core, v) < level:
-                    store(core, v, core.dtype.type(level))
+                    store(core, v, level)
                 remaining = np.int64(load(core, v))
                 if remaining > last:
                     store(live, kept, np.uint32(v))
@@ -82,7 +82,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
         barrier(W.gate, threads)
         count = load_acquire(W.shared, base + FRONT_TAIL)
     core, lost, degree, level, last = F[F_core], F[F_lost], F[-1], P[P_first] + G[G_k], c[OWN]
-    stack, fell, away, gone = W.buffers[t, 0], W.buffers[t, 1], W.buffers[t, 2], W.buffers[t, 3]
+    stack, fell, away, gone = buffer_of(W, t, 0), buffer_of(W, t, 1), buffer_of(W, t, 2), buffer_of(W, t, 3)
     flags, shared, mirrors, fallen, dirty, counts = W.flags, W.shared, W.mirrors, W.far_next, W.dirty, W.counts
     offsets, neighbours, _ = graph
     masters, sends, chunk = c[MASTERS], c[SENDS] != 0, min(chunk_of(count, threads), 64)
@@ -153,7 +153,7 @@ def settle(F, P, G, v, p, W, c):
     if before <= level:
         return False, no_sums()
     remaining = max(before - p[0], level)
-    store(core, v, core.dtype.type(remaining))
+    store(core, v, remaining)
     if remaining == level:
         return True, terms(1, np.int64(TOP), P)
     if before > last >= remaining:

@@ -34,7 +34,7 @@ ATOMICS = "dgraph.backend.cpu.threads.atomics"
 
 SOURCES = (
     "threads/atomics", "threads/unchecked", "round/state", "round/work_arrays", "round/slots", "round/phases",
-    "round/push", "round/rounds", "round/best_fold", "round/row_folds", "codegen/constant_folding",
+    "round/push", "round/rounds", "round/entry", "round/best_fold", "round/row_folds", "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
 
@@ -43,8 +43,8 @@ import numpy as np
 
 from {source} import (
     INLINE, INNER, OPTIONS, SPLICED, add_float_into, add_into, barrier, bit_count, fetch_add, fetch_min, fetch_umax,
-    load, load_acquire, mixed, njit, or_into, prefetch, replace_if_equal, saturating_add, saturating_subtract, set_mark,
-    store, trailing_zeros,
+    load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch, replace_if_equal, saturating_add,
+    saturating_subtract, set_mark, store, trailing_zeros,
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
@@ -54,7 +54,9 @@ lists = njit(**INLINE)(lists_of)
 '''
 
 
-def text_of(traced: Traced, pulls: bool = True, source: str = ATOMICS, kernel: bool = False) -> str:
+def text_of(
+    traced: Traced, pulls: bool = True, source: str = ATOMICS, kernel: bool = False, pushes: bool = True
+) -> str:
     """Return the text of a program's generated file.
 
     Args:
@@ -62,25 +64,34 @@ def text_of(traced: Traced, pulls: bool = True, source: str = ATOMICS, kernel: b
         pulls: include pulls, if the program has them.
         source: module from which the file imports ``njit``, atomics and helpers.
         kernel: take the program's edge kernel.
+        pushes: include pushes even where all vertices pull in every round.
     """
     name = type(traced.program).__name__
-    values = _constants(traced, pulls, kernel)
+    values = _constants(traced, pulls, kernel, pushes)
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
     slots, phases, push, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "push", "rounds"))
-    pushes = [
+    push_phases = [
         folded(push, values | {"ALONE": False}),
         folded(push.replace("def push_phase(", "def push_phase_alone("), values | {"ALONE": True}),
     ]
     if kernel:
-        pushes = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
+        push_phases = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
         folded(slots, values),
         folded(phases, values),
-        *pushes,
+        *push_phases,
         *_row_folds(traced, values),
         folded(rounds, values),
+        *_entries(values),
     ]
     return "\n\n".join([HEADER.format(name=name, source=source) + named, operators(traced), *skeleton])
+
+
+def _entries(values: dict[str, Any]) -> list[str]:
+    """Return the entry into phases, and that into whole rounds."""
+    entry = _source("round/entry")
+    fused = entry.replace("def work(", "def work_fused(")
+    return [folded(entry, values | {"FUSES": False}), folded(fused, values | {"FUSES": True})]
 
 
 def _row_folds(traced: Traced, values: dict[str, Any]) -> list[str]:
@@ -105,7 +116,7 @@ def uncompiled_text(traced: Traced, source: str, scope: type[NumbaScope]) -> str
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
     head = HEADER.format(name=type(traced.program).__name__, source=source)
     rounds = [folded(_source(f"round/{part}"), values) for part in ("slots", "rounds")]
-    return "\n\n".join([head + named, operators(traced, scope), *rounds])
+    return "\n\n".join([head + named, operators(traced, scope), *rounds, *_entries(values)])
 
 
 def uncompiled(stem: str, tiny: bool = False) -> bool:
@@ -130,19 +141,19 @@ def spend(stem: str, seconds: float) -> None:
         publish(folder() / f"{stem}.slow", b"")
 
 
-def module_for(traced: Traced, pulls: bool = True, kernel: bool = False) -> ModuleType:
-    """Return the module of a program, with pulls or without, or with its edge kernel; Numba compiles it when called.
+def module_for(traced: Traced, pulls: bool = True, kernel: bool = False, pushes: bool = False) -> ModuleType:
+    """Return the module of a program, see :func:`text_of`; Numba compiles it when called.
 
     Its file is written and imported if needed.
     """
-    key = f"cpu, {pulls=}, {kernel=}"
+    key = f"cpu, {pulls=}, {kernel=}, {pushes=}"
     if key in traced.rendered:
         return traced.rendered[key]
-    stem = stem_of(traced, pulls, kernel)
+    stem = stem_of(traced, pulls, kernel, pushes)
     if stem not in _modules:
         path = folder() / f"{stem}.py"
         if not path.exists():
-            publish(path, text_of(traced, pulls, kernel=kernel).encode())
+            publish(path, text_of(traced, pulls, kernel=kernel, pushes=pushes).encode())
         _modules[stem] = _imported(path)
     traced.rendered[key] = _modules[stem]
     return _modules[stem]
@@ -161,17 +172,19 @@ BEGAN = time.time()
 """Time at which this process began: ranks of one job begin together, and files that it has made are younger."""
 
 
-def _constants(traced: Traced, pulls: bool, kernel: bool = False) -> dict[str, Any]:
+def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool = True) -> dict[str, Any]:
     """Return the constants of a program and of its rounds.
 
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
     common, reducer = constants(traced), traced.row_reducer
+    can_pull = bool(common["CAN_PULL"] and pulls)
     return common | {
         "EDGE_KERNEL": kernel,
         "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,
-        "CAN_PULL": bool(common["CAN_PULL"] and pulls),
+        "CAN_PULL": can_pull,
+        "CAN_PUSH": bool(common["CAN_PUSH"] and (pushes or not (can_pull and common["ALL"]))),
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,
@@ -179,13 +192,13 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False) -> dict[str, A
     }
 
 
-def stem_of(traced: Traced, pulls: bool, kernel: bool = False) -> str:
+def stem_of(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool = False) -> str:
     """Return the name of a program's file, without suffix."""
-    key = f"cpu stem, {pulls=}, {kernel=}"
+    key = f"cpu stem, {pulls=}, {kernel=}, {pushes=}"
     if key not in traced.rendered:
         name = type(traced.program).__name__
         own = edge_kernel(traced) if kernel else ""
-        decides = "\n".join([name, str(_constants(traced, pulls, kernel)), operators(traced), own, _salt()])
+        decides = "\n".join([name, str(_constants(traced, pulls, kernel, pushes)), operators(traced), own, _salt()])
         traced.rendered[key] = f"{name.lower()}_{hashlib.sha256(decides.encode()).hexdigest()[:16]}"
     return traced.rendered[key]
 

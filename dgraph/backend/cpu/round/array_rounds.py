@@ -87,7 +87,7 @@ class ArrayMachine(InterpretedMachine):
         if interprets and self._spent > PATIENCE:
             self._interprets = False
             with compiling():
-                self.module = module_for(self.traced, may_pull(self.traced, "auto"))
+                self.module = module_for(self.traced, may_pull(self.traced, "auto"), pushes=True)
                 super()._call(0, threads=1)
         return out
 

@@ -49,6 +49,16 @@ def njit(**_: Any) -> Callable:
     return lambda function: function
 
 
+def offset(array, index):
+    """Return ``array`` from entry ``index`` on, as one axis."""
+    return array.reshape(-1)[index:]
+
+
+def pointers(arrays):
+    """Return the arrays."""
+    return arrays
+
+
 def load(array, index):
     """Return ``array[index]``."""
     return array[index]

@@ -1,7 +1,7 @@
 """Machine: the arrays of one program on one rank, and the calls into its compiled rounds.
 
-The compiled code is in the generated module (``codegen/``), made of ``phases.py``, ``push.py`` and ``rounds.py``. The
-number of threads of each call is chosen here.
+The compiled code is in the generated module (``codegen/``), made of sources in this folder. The number of
+threads of each call is chosen here.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class CpuMachine(ProgramMachine):
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
         self.pulls = may_pull(traced, forced)
+        self._pushes = forced in ("push", "flip")
         self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
         self.module, self.minima = self._module(traced), len(traced.minima)
         self._tuner = ThreadTuner()
@@ -97,6 +98,7 @@ class CpuMachine(ProgramMachine):
         self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
         self.words[[slots.OWN, slots.OWN_TOO]] = -1
         self.words[slots.WIDTH] = int(traced.program.widens)
+        self.words[slots.ROOM] = self.arrays.keys.shape[1]
         self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1
         self._push = self._graph(local.out)
         self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
@@ -111,7 +113,7 @@ class CpuMachine(ProgramMachine):
         return longest * (1 + reducer.sums) + (2 << (2 * longest).bit_length())
 
     def _module(self, traced: Traced) -> ModuleType:
-        return module_for(traced, self.pulls or may_pull(traced, "auto"), self._kernel)
+        return module_for(traced, self.pulls or may_pull(traced, "auto"), self._kernel, self._pushes)
 
     def _graph(self, csr: Csr) -> tuple:
         weights = csr.weights if self.traced.weighted else np.empty(0, np.int32)
@@ -129,9 +131,11 @@ class CpuMachine(ProgramMachine):
         ) or (0,)
 
     def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
-        """Run ``work`` of ``rounds.py`` on the team; return the number of whole rounds."""
+        """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
+        fused = phases == slots.FUSED or (phases in (0, slots.START) and self.local.masters == self.local.n)
+        work = self.module.work_fused if fused else self.module.work
         return self.team.run(
-            self.module.work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
+            work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
             self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
         )  # fmt: skip
 

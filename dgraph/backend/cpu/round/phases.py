@@ -32,7 +32,7 @@ def shares_cover_queue(shares, tick, count, threads):
     """Return True if the queue is the union of the threads' shares: each wrote its own in one piece."""
     covered = 0
     for t in range(threads):
-        share = share_of(shares, tick, t)
+        share = share_of(tick, t)
         covered += load(shares, share + END) - load(shares, share + BEGIN)
     return covered == count
 
@@ -96,7 +96,7 @@ def start_phase(t, threads, F, P, G, W, c):
     """
     queue, far, shared, parts, base = lists(W, c).queue, lists(W, c).far, W.shared, W.parts, slot(c)
     waiting, live, live_counts = W.waiting, W.live, W.live_counts
-    degree, front, later = F[-1], W.buffers[t, 0], W.buffers[t, 1]
+    degree, front, later = F[-1], buffer_of(W, t, 0), buffer_of(W, t, 1)
     masters, k, j, edges, sums = c[MASTERS], 0, 0, 0, no_sums()
     for b in range(t, blocks_of(c), threads):
         floats = no_float_sums()
@@ -195,7 +195,7 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
 def expand(t, threads, tail, bits, out, W, c):
     """Convert a bitmap to a list of masters and one of mirrors."""
     mirrors, flags, shared, base = W.mirrors, W.flags, W.shared, slot(c)
-    found, mirror_found = W.buffers[t, 0], W.buffers[t, 1]
+    found, mirror_found = buffer_of(W, t, 0), buffer_of(W, t, 1)
     masters, k, j = c[MASTERS], 0, 0
     words = (c[ROWS] + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
@@ -233,8 +233,8 @@ def vertex_phase(t, threads, F, P, G, W, c):
     """
     queue, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
     dirty, flags, waiting, live, live_counts = W.dirty, W.flags, W.waiting, W.live, W.live_counts
-    degree, parts, shared, front, dirt = F[-1], W.parts, W.shared, W.buffers[t, 0], W.buffers[t, 1]
-    later = W.buffers[t, 2]
+    degree, parts, shared, front, dirt = F[-1], W.parts, W.shared, buffer_of(W, t, 0), buffer_of(W, t, 1)
+    later = buffer_of(W, t, 2)
     masters, k, d, j, edges, sums = c[MASTERS], 0, 0, 0, 0, no_sums()
     count = load_acquire(shared, base + TOUCHED_TAIL)
     if ALL or (WHOLE_PASSES and c[WHOLE]):
@@ -329,7 +329,7 @@ def open_bucket(t, threads, opened, F, P, G, W, c):
     Entries at or below the current bucket are stale: the vertex was processed since it began to wait.
     """
     queue, far, far_next, waiting = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.waiting
-    degree, shared, base, front, rest = F[-1], W.shared, slot(c), W.buffers[t, 0], W.buffers[t, 1]
+    degree, shared, base, front, rest = F[-1], W.shared, slot(c), buffer_of(W, t, 0), buffer_of(W, t, 1)
     k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))

@@ -15,16 +15,16 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     """
     touched = lists(W, c).touched
     queue, count, tick, base = lists(W, c).queue, c[ROWS] if ALL else c[QUEUED], c[TICK], slot(c)
-    flags, shared, hits, shares = W.flags, W.shared, W.buffers[t, 0], W.shares
+    flags, shared, hits, shares = W.flags, W.shared, buffer_of(W, t, 0), W.shares
     offsets, neighbours, weights = graph
     k, edges, turn = 0, 0, 0
     chunk = chunk_of(count, threads)
     by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
     nowhere = np.int64(-1)
-    mine = nowhere if ALONE or DEFERS else share_of(shares, tick + 1, t)
+    mine = nowhere if ALONE or DEFERS else share_of(tick + 1, t)
     while count > 0:
         if by_share:  # begin with the vertices that this thread found: they are in its cache
-            share = share_of(shares, tick, (t + turn) % threads)
+            share = share_of(tick, (t + turn) % threads)
             first, last = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
         else:
             first, last = fetch_add(shared, base + EDGE_NEXT, chunk), count

@@ -2,9 +2,10 @@
 # mypy: ignore-errors
 """Rounds on CPU threads: source that follows ``phases.py`` in a program's generated file; see there.
 
-All threads run ``work`` from start to end (SPMD): one phase, for the reference loop of the engine, or whole fused
-rounds. A thread has its own copy of the round state, ``c``, and computes the same from the same counters as the others;
-thread 0 stores it at the end. The end of a round is ``end_round``, for fused rounds and for the reference loop.
+All threads run ``work`` (``entry.py``) from start to end (SPMD): one phase, for the reference loop of the engine, or
+whole fused rounds. A thread has its own copy of the round state, ``c``, and computes the same from the same counters as
+the others; thread 0 stores it at the end. The end of a round is ``end_round``, for fused rounds and for the reference
+loop.
 """
 
 
@@ -62,7 +63,7 @@ def end_round(P, G, active, edges, c):
 @njit(**OPTIONS)
 def apply_totals(P, results, c, active, edges, starting):
     """Process totals reduced over all ranks, after START (``starting``) or after a round."""
-    R = Results(*results)
+    R, c = Results(*pointers(results)), offset(c, 0)
     G = load_globals(R.integers, R.floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE], c[BUCKET])
     if SUMS:
         G = with_sums(G, R.sums, 0)
@@ -78,11 +79,11 @@ def apply_totals(P, results, c, active, edges, starting):
 @njit(**OPTIONS)
 def combine(lids, positions, count, values, F, P, results, arrays, c):
     """Combine ``count`` proposals of mirrors into the masters ``lids[positions]``; one thread."""
-    W = WorkArrays(*arrays)
+    F, W, c = pointers(F), WorkArrays(*pointers(arrays)), offset(c, 0)
     flags, shared, touched = W.flags, W.shared, lists(W, c).touched
     degree, base, sums = F[-1], slot(c), no_sums()
     if EDGE_KERNEL:
-        R = Results(*results)
+        R = Results(*pointers(results))
         G = load_globals(R.integers, R.floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE], c[BUCKET])
     for i in range(count):
         v = np.int64(load(lids, np.int64(load(positions, i))))
@@ -127,7 +128,7 @@ def run_start(t, threads, F, P, G, W, c):
 @njit(**SPLICED)
 def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
     """Run EDGE: push along the out-edges of the queue, or pull along all in-edges from the frontier's bitmap."""
-    if not FOLDS and (not CAN_PULL or c[MODE] == PUSH):
+    if not FOLDS and CAN_PUSH and (not CAN_PULL or c[MODE] == PUSH):
         if threads == 1:
             push_phase_alone(t, threads, push, F, P, G, W, c)
         else:
@@ -191,7 +192,7 @@ def run_edges(t, threads, limit, small, push, pull, F, P, G, W, c):
             W.shared[next_slot(c) + MIRROR_TAIL] = load_acquire(W.shared, slot(c) + MIRROR_TAIL)
         run_vertex(t, threads, False, F, P, G, W, c)
         c[TICK] += 1
-        clear_slot(t, W, c)
+        clear_slot(t, threads, W, c)
 
 
 @njit(**SPLICED)
@@ -231,40 +232,11 @@ def run_open(t, threads, F, P, G, W, c):
 
 
 @njit(**SPLICED)
-def run_phase(t, threads, phase, limit, small, push, pull, F, P, G, R, W, c):
-    """Run one phase for the engine's loop and store this rank's part of the reduced globals.
-
-    EDGE and VERTEX use the same counters: the exchange between them adds to those of EDGE.
-    """
-    clear_slot(t, W, c)
-    if phase == START:
-        run_start(t, threads, F, P, G, W, c)
-    elif phase == EDGE:
-        run_edges(t, threads, limit, small, push, pull, F, P, G, W, c)
-    elif phase == VERTEX:
-        run_vertex(t, threads, False, F, P, G, W, c)
-    elif PRIORITY and phase == LOWEST:
-        run_lowest(t, threads, F, P, G, W, c)
-    elif PRIORITY and phase == OPEN:
-        run_open(t, threads, F, P, G, W, c)
-    base = slot(c)
-    c[MIRRORS_TOUCHED] = load_acquire(W.shared, base + MIRROR_TAIL)
-    c[DIRTIED] = load_acquire(W.shared, base + DIRTY_TAIL)
-    if phase != EDGE:
-        c[TICK] += 1
-    if t == 0:
-        for i in range(SUMS):
-            R.sums[8 * i] = load_acquire(W.shared, base + SUMS_AT + 8 * i)
-        if FLOAT_SUMS:
-            store_floats(R.float_sums, fold_parts(W.parts, blocks_of(c)))
-
-
-@njit(**SPLICED)
 def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
     """Run whole rounds of a graph without mirrors until the program is done or ``work`` says to stop."""
     last = c[ROUND] + limit
     while True:
-        clear_slot(t, W, c)
+        clear_slot(t, threads, W, c)
         if t == 0:
             at = (c[ROUND] % RING) * 3
             R.ring[at], R.ring[at + 1], R.ring[at + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
@@ -279,7 +251,7 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
             G = with_floats(G, fold_parts(W.parts, blocks_of(c)))
         c[TICK] += 1
         if PRIORITY and c[QUEUED] == 0 and c[FAR] > 0:
-            clear_slot(t, W, c)
+            clear_slot(t, threads, W, c)
             run_lowest(t, threads, F, P, G, W, c)
             run_open(t, threads, F, P, G, W, c)
             G = in_bucket(G, c[BUCKET])
@@ -296,37 +268,3 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         if (small > 0 and (c[MODE] == PULL or size > small)) or (small < 0 and c[MODE] == PUSH and size < -small):
             break
     return G
-
-
-@njit(**OPTIONS)
-def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, words):
-    """Run thread t of ``threads``: one phase, or FUSED rounds; return the number of rounds.
-
-    Fused rounds end when the program is done, after ``limit`` rounds, or at a frontier for which another number of
-    threads is better: larger than ``small`` if that is positive, smaller than ``-small`` if negative. For EDGE, see
-    ``run_edges``. Without a phase nothing happens: the caller wants the machine code, perhaps in the middle of a round.
-    """
-    if phases == 0:
-        return 0
-    R, W = Results(*results), WorkArrays(*arrays)
-    c = W.states[t]
-    for i in range(CONTROLS):
-        c[i] = words[i]
-    if PRIORITY and t == 0:
-        W.shared[FAR_COUNT] = words[FAR]
-    G = load_globals(R.integers, R.floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE], c[BUCKET])
-    barrier(W.gate, threads)
-    if phases == FUSED:
-        G = run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c)
-    else:
-        run_phase(t, threads, phases, limit, small, push, pull, F, P, G, R, W, c)
-    rounds = c[ROUND] - words[ROUND]
-    barrier(W.gate, threads)
-    if t == 0:
-        if phases == FUSED:
-            store_globals(G, R.integers, R.floats)
-        c[ACTIVE] = c[QUEUED]
-        for i in range(CONTROLS):
-            words[i] = c[i]
-    barrier(W.gate, threads)
-    return rounds

@@ -86,7 +86,8 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
 
     As ``pull_phase``: a thread owns 64 vertices of a word; changed vertices go to the bitmap ``next_bits``.
     """
-    bits, next_bits, shared, base, keys = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c), W.keys[t]
+    bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
+    keys = offset(W.keys, t * c[ROOM])
     offsets, neighbours, weights = graph
     rows, awake = c[ROWS], 0
     words = (rows + 63) >> 6

@@ -19,20 +19,26 @@ def next_slot(c):
 
 
 @njit(**INLINE)
-def share_of(shares, tick, t):
+def share_of(tick, t):
     """Return the index of thread t's share of the queue of round ``tick``."""
-    return (tick & 3) * (len(shares) // 4) + 8 * t
+    return 8 * (4 * t + (tick & 3))
+
+
+@njit(**INLINE)
+def buffer_of(W, t, k):
+    """Return thread t's buffer ``k``."""
+    return offset(W.buffers, (t * BUFFERS + k) * BUFFER)
 
 
 @njit(**SPLICED)
-def clear_slot(t, W, c):
+def clear_slot(t, threads, W, c):
     """Clear the counters and shares that the round after the next will use; thread 0 does."""
     if t == 0:
         cleared = ((c[TICK] + 2) & 3) * SLOT
         for i in range(SLOT):
             W.shared[cleared + i] = 0
-        first = share_of(W.shares, c[TICK] + 2, 0)
-        for share in range(first, first + len(W.shares) // 4, 8):
+        for sharer in range(threads):
+            share = share_of(c[TICK] + 2, sharer)
             W.shares[share + BEGIN] = W.shares[share + END] = 0
 
 

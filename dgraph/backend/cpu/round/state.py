@@ -15,7 +15,11 @@ MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 # those of edge kernels: other ranks have rows of this rank's masters; two words of the kernel's own, -1 at the start
 SENDS, OWN, OWN_TOO = range(31, 34)
+# entries of a thread's scratch array for a row reducer
+ROOM = 34
 CONTROLS = 40
+STATE = CONTROLS + 8
+"""Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
 
 # shared counters: four slots used in turn, one per round. A slot is cleared two rounds before it is used again, when no
 # thread can still read it. Counters lie 64 bytes apart, each on its own cache line.
@@ -34,6 +38,9 @@ BEGIN, END, NEXT = range(3)
 
 BUFFER = 4096
 """Vertices that a thread buffers before it reserves space for them in a shared list."""
+
+BUFFERS = 4
+"""Buffers of a thread; those that a program does not use take no memory."""
 
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""

@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgraph.backend.cpu.round.state import BITS_SWAPPED, BLOCK, BUFFER, CONTROLS, COUNTERS, FAR_SWAPPED, RING, SWAPPED
+from dgraph.backend.cpu.round.state import (
+    BITS_SWAPPED,
+    BLOCK,
+    BUFFER,
+    BUFFERS,
+    COUNTERS,
+    FAR_SWAPPED,
+    RING,
+    STATE,
+    SWAPPED,
+)
 
 
 class WorkArrays(NamedTuple):
@@ -34,11 +44,10 @@ class WorkArrays(NamedTuple):
         shared: counters of four rounds, int64; see ``state.py``.
         gate: state of the barrier, int64.
         counts: of an edge kernel: 8 counters, and one for each block of masters, int64.
-        buffers: lists in which a thread collects vertices, uint32 (threads, 3, BUFFER); 4 for an edge kernel.
+        buffers: lists in which a thread collects vertices, uint32 (threads, BUFFERS, BUFFER).
         shares: ranges of the queue that each thread wrote, int64; see ``state.py``.
         keys: scratch of a thread for a row reducer, int64 (threads, room).
-        states: each thread's copy of the control block, int64 (threads, CONTROLS + 8); the last words are unused and
-            keep copies on cache lines of their own.
+        states: each thread's copy of the control block, int64 (threads, STATE).
     """
 
     queue: np.ndarray
@@ -137,8 +146,8 @@ def work_arrays(
         parts=np.zeros(blocks * max(float_sums, 1)),
         shared=np.zeros(COUNTERS, np.int64), gate=np.zeros(16, np.int64),
         counts=np.zeros(8 + blocks if kernel else 0, np.int64),
-        buffers=np.empty((threads, 4 if kernel else 3, BUFFER), np.uint32), shares=np.zeros(4 * 8 * threads, np.int64),
-        keys=np.empty((threads, room), np.int64), states=np.zeros((threads, CONTROLS + 8), np.int64),
+        buffers=np.empty((threads, BUFFERS, BUFFER), np.uint32), shares=np.zeros(4 * 8 * threads, np.int64),
+        keys=np.empty((threads, room), np.int64), states=np.zeros((threads, STATE), np.int64),
     )  # fmt: skip
 
 

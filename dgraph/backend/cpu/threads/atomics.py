@@ -10,7 +10,14 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dgraph._support.compiled import njit
-from dgraph.backend.cpu.threads.unchecked import address_of, load, store, trailing_zeros  # noqa: F401 - for generated code
+from dgraph.backend.cpu.threads.unchecked import (  # noqa: F401 - for generated code
+    address_of,
+    load,
+    offset,
+    pointers,
+    store,
+    trailing_zeros,
+)
 from dgraph.graph.generators.counter import mix
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
