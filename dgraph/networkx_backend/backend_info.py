@@ -97,6 +97,10 @@ ENGINE: dict[str, str] = {
         "runs louvain or leiden: other communities than NetworkX's, each connected; directed graphs, max_level= and "
         "threshold= are declined",
     ),
+    **dict.fromkeys(
+        ("modularity", "partition_quality"),
+        "adds up the edges within communities; weights below 0 are declined",
+    ),
     "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",
     **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
     "hits": "runs hits; nstart, normalized=False and negative weights are declined",

@@ -136,7 +136,7 @@ class _Quality:
         loops = np.bincount(rows[self.loop], self.weights[self.loop], distributed.block.rows)
         inner = distributed.sum(self.within.astype(np.float64) + 2 * loops)
         if self.cpm:
-            return inner / 2 - float(self.ratio) * distributed.sum(self.of * (self.of - 1)) / 2
+            return inner / 2 - float(self.ratio) * distributed.sum(self.of**2) / 2
         return inner / self.total - float(self.ratio) * distributed.sum((self.of / self.total) ** 2)
 
     def check_sizes(self) -> None:

@@ -61,7 +61,7 @@ def test_the_quality_is_that_of_networkx(name, resolution, weighted):
     groups = list(sets(result).values())
     label = {v: i for i, group in enumerate(groups) for v in group}
     inner = sum(w for (u, v, _), w in nx.get_edge_attributes(other, "weight").items() if label[u] == label[v])
-    wanted = inner - resolution / 4 * sum(len(group) * (len(group) - 1) / 2 for group in groups)
+    wanted = inner - resolution / 4 * sum(len(group) ** 2 / 2 for group in groups)
     assert result.summary["cpm"] == pytest.approx(wanted, abs=1e-6)
 
 

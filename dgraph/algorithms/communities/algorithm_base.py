@@ -83,7 +83,7 @@ class ByMoves(Algorithm):
         settings = SearchSettings(self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most)
         answer = ctx.solver("communities").solve(ctx, settings, self._start(ctx), self.name)
         units, quality = answer.units, answer.quality
-        value = units.potts(quality, n) if cpm else units.modularity(quality)
+        value = units.potts(quality) if cpm else units.modularity(quality)
         summary = {
             "communities": answer.count, self.metric: value, "resolution": float(units.resolution),
             "polished": answer.polished, "levels": len(answer.levels),
