@@ -112,6 +112,8 @@ CASES = {
     "maximal_independent_set": (UNDIRECTED, [{}]),
     "louvain_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
     "leiden_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
+    "louvain_partitions": (UNDIRECTED, [{}, {"resolution": 0.4}]),
+    "leiden_partitions": (UNDIRECTED, [{}, {"weight": None}]),
     "modularity": (ALL, [{"communities": PARTS, **more} for more in ({}, {"weight": None}, {"resolution": 0.3})]),
     "partition_quality": (ALL, [{"partition": PARTS}]),
     "triangles": (("Graph",), [{}, {"nodes": A}, {"nodes": [A, B]}]),

@@ -22,6 +22,7 @@ from dgraph.graph.graph_like import as_graph
 from dgraph.graph.kept_columns import read_column
 from dgraph.graph.names import exchange_bytes
 from dgraph.graph.stored_graph import Graph
+from dgraph.graph.subgraph import row_owner, row_starts
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,29 @@ def label_column(name: str, source: Any, graph: Graph) -> LabelColumn:
     else:
         labels = np.unique(np.concatenate(comm.allgatherv(here)))
     return LabelColumn(labels, np.searchsorted(labels, values.astype(labels.dtype)))
+
+
+@dataclass(frozen=True)
+class RowLabels:
+    """Labels of the graph's rows, for vertices of any rank.
+
+    Attributes:
+        numbers: label of each row of this rank as a number from 0, int64 (rows,).
+        starts: first gid of every rank's rows, then n.
+    """
+
+    numbers: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, name: str, source: Any, graph: Graph) -> RowLabels:
+        """Read labels as :func:`label_column` does; collective."""
+        return cls(label_column(name, source, graph).numbers, row_starts(graph.block, graph.comm))
+
+    def by_gid(self, gids: np.ndarray, comm: Comm) -> np.ndarray:
+        """Return the labels of vertices; collective."""
+        first, owners = self.starts[comm.rank], row_owner(self.starts, gids)
+        return owner_directed.fetch(comm, owners, gids, lambda wanted: (self.numbers[wanted - first],))[0]
 
 
 def _as_labels(name: str, values: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:

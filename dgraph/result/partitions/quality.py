@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.arguments import real
-from dgraph.comm import Comm, collective, owner_directed
+from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError, shown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.names import decode_names
-from dgraph.graph.subgraph import row_owner, row_starts
-from dgraph.result.partitions.label_columns import LabelColumn, label_column, opened
+from dgraph.graph.subgraph import row_starts
+from dgraph.result.partitions.label_columns import LabelColumn, RowLabels, label_column, opened
 from partitioning.arrays import arcs
 
 WEIGHT = "weight"
@@ -149,22 +149,22 @@ class CommunityTotals:
         """
         weights = block.weights if weighted else None
         kind = _kind(weights, comm)
-        starts, numbers, count = row_starts(block, comm), column.numbers, len(column.labels)
-        leaving, entering, inner = (np.zeros(count, kind) for _ in range(3))
+        labels, count = RowLabels(column.numbers, row_starts(block, comm)), len(column.labels)
+        leaving, entering, inner = np.zeros((3, count), kind)
         for number in range(arcs.rounds(block, comm)):
             start, stop = arcs.span(block, number)
             sources, targets = arcs.ends(block, start, stop)
-            owners = row_owner(starts, targets)
-            (other,) = owner_directed.fetch(comm, owners, targets, lambda gids: (numbers[gids - block.first],))
-            mine = numbers[sources - block.first]
-            amounts = np.ones(stop - start, kind) if weights is None else weights[start:stop].astype(kind)
+            mine, other = column.numbers[sources - block.first], labels.by_gid(targets, comm)
+            amounts = np.ones(stop - start, kind)
+            if weights is not None:
+                amounts[:] = weights[start:stop]
             if not block.directed:
                 amounts[sources == targets] *= 2
             np.add.at(leaving, mine, amounts)
             np.add.at(entering, other, amounts)
             np.add.at(inner, mine[mine == other], amounts[mine == other])
-        sums = [comm.allreduce(sums) for sums in (leaving, entering, inner)]
-        return cls(column.labels, column.sizes(comm), *sums, directed=block.directed)
+        leaving, entering, inner = (comm.allreduce(sums) for sums in (leaving, entering, inner))
+        return cls(column.labels, column.sizes(comm), leaving, entering, inner, block.directed)
 
     @property
     def exact(self) -> bool:
@@ -195,10 +195,10 @@ class CommunityTotals:
         return np.divide(cut, volume, out=np.zeros(len(cut)), where=(volume > 0) & (cut > 0))
 
 
-def _kind(weights: np.ndarray | None, comm: Comm) -> type:
+def _kind(weights: np.ndarray | None, comm: Comm) -> np.dtype:
     """Return the dtype of sums, int64 if they are exact there; collective."""
     if weights is None:
-        return np.int64
+        return np.dtype(np.int64)
     wrong = comm.total(int(np.count_nonzero(~((weights >= 0) & (weights < np.inf)))))
     if wrong:
         raise UsageError(
@@ -208,7 +208,7 @@ def _kind(weights: np.ndarray | None, comm: Comm) -> type:
     most = comm.allgather(np.array([weights.sum(dtype=np.float64)])).sum()
     if most == np.inf:
         raise UsageError("the weights sum to more than float64 holds; divide them by a number, or give weight=None")
-    return np.int64 if weights.dtype.kind in "iu" and most < 2**61 else np.float64
+    return np.dtype(np.int64 if weights.dtype.kind in "iu" and most < 2**61 else np.float64)
 
 
 def _sum(values: np.ndarray) -> Fraction:
