@@ -179,6 +179,7 @@ def cdlp(
     *,
     max_iter: int = 10,
     count: Literal["edges", "arcs"] = "edges",
+    weighted: bool = False,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
