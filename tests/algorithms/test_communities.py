@@ -220,3 +220,14 @@ def test_bad_values_are_refused(name):
     weights[5] = -2.0
     with pytest.raises(DataError, match="weighs -2"):
         dgraph.run(name, make(src, dst, weights))
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("infomap", "leiden and louvain"), ("girvan_newman", "edge_bc"), ("walktrap", "levels"), ("Fast-Greedy", "louvain"),
+    ("label_propagation_communities", "cdlp"), ("spectral", "constant Potts model"),
+])  # fmt: skip
+def test_other_methods_are_answered_with_what_there_is(name, words):
+    with pytest.raises(UsageError, match=words):
+        dgraph.run(name, "path:4")
+    with pytest.raises(AttributeError, match=words):
+        getattr(dgraph, name)
