@@ -104,7 +104,7 @@ def _resolution(resolution: float) -> Fraction:
 
 
 def _totals(graph: Any, labels: Any, weight: str | None) -> CommunityTotals:
-    if weight is not None and weight != WEIGHT:
+    if weight is not None and not (isinstance(weight, str) and weight == WEIGHT):
         raise UsageError(
             f"weight={shown(weight)} is neither 'weight', the graph's weights, nor None; make a graph of another "
             "attribute or column by Graph.from_networkx or Graph.from_pandas"
@@ -180,7 +180,7 @@ class CommunityTotals:
     def potts(self, resolution: Fraction) -> float:
         """Return the constant Potts model."""
         quality = _sum(self.inner) - resolution * _products(self.sizes, self.sizes)
-        return float(quality if self.directed else quality / 2)
+        return _as_float(quality if self.directed else quality / 2)
 
     def coverage(self) -> float:
         """Return the share of the weight within communities."""
@@ -216,7 +216,14 @@ def _sum(values: np.ndarray) -> Fraction:
 
 
 def _ratio(part: Fraction, whole: Fraction, empty: float) -> float:
-    return float(part / whole) if whole else empty
+    return _as_float(part / whole) if whole else empty
+
+
+def _as_float(quality: Fraction) -> float:
+    try:
+        return float(quality)
+    except OverflowError:
+        raise UsageError("resolution is too large: the quality exceeds float64; give a smaller one") from None
 
 
 def _products(first: np.ndarray, second: np.ndarray) -> Fraction:
