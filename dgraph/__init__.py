@@ -13,6 +13,7 @@ from dgraph._support.cache import keep_kernels
 from dgraph._support.function_names import ALIASES, FUNCTIONS
 from dgraph._support.public_names import HOMES
 from dgraph._support.version import __version__
+from dgraph.errors import other_method
 
 __all__ = ["__version__", *HOMES, *FUNCTIONS, *ALIASES]
 
@@ -27,7 +28,8 @@ def __getattr__(name: str):
     elif name in HOMES:
         value = getattr(import_module(HOMES[name]), name)
     else:
-        raise AttributeError(f"module 'dgraph' has no attribute {name!r}")
+        other = other_method(name)
+        raise AttributeError(f"module 'dgraph' has no attribute {name!r}{(other and f'; {other}') or ''}")
     globals()[name] = value
     return value
 

@@ -14,6 +14,8 @@ from dgraph.engine.run_options import Options
 from dgraph.errors import Checkpointed, ConvergenceWarning, DataError, DgraphError, InternalError, NotConverged, OutputError, PeerLost, UsageError, ValidationFailed
 from dgraph.graph.devices import Auto, Cpu, Cuda
 from dgraph.program import ADD, ALL, CHANGED, Field, Global, INF, MAX, MIN, OR, Program, maximum, minimum, mixed, sqrt, where
+from dgraph.result.partitions.label_columns import agreement, ari, nmi
+from dgraph.result.partitions.quality import community_table, conductance, constant_potts_model, coverage, modularity
 from dgraph.result.result import Result
 from dgraph.service.client.connection import connect
 from dgraph.service.client.run_dispatch import run
@@ -60,8 +62,10 @@ __all__ = [
     "UsageError",
     "ValidationFailed",
     "__version__",
+    "agreement",
     "algorithm",
     "apsp",
+    "ari",
     "bc",
     "betweenness_centrality",
     "bfs",
@@ -73,9 +77,13 @@ __all__ = [
     "clustering",
     "color",
     "communicator",
+    "community_table",
+    "conductance",
     "connect",
     "connected_components",
+    "constant_potts_model",
     "core_number",
+    "coverage",
     "edge_bc",
     "edge_betweenness_centrality",
     "greedy_color",
@@ -98,9 +106,11 @@ __all__ = [
     "minimum_spanning_tree",
     "mis",
     "mixed",
+    "modularity",
     "mst",
     "multi_source_bfs",
     "multi_source_sssp",
+    "nmi",
     "pagerank",
     "reachability",
     "run",
@@ -169,6 +179,7 @@ def cdlp(
     *,
     max_iter: int = 10,
     count: Literal["edges", "arcs"] = "edges",
+    weighted: bool = False,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
@@ -251,6 +262,8 @@ def leiden(
     n_iterations: int = 2,
     max_size: int | None = None,
     random_state: int = 1,
+    initial: Vertices | None = None,
+    levels: int = 0,
     theta: float = 0.01,
     options: Options | None = None,
     validate: bool = False,
@@ -265,6 +278,8 @@ def louvain(
     n_iterations: int = 2,
     max_size: int | None = None,
     random_state: int = 1,
+    initial: Vertices | None = None,
+    levels: int = 0,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,

@@ -87,6 +87,33 @@ SHOWN = 80
 FORMER_COLUMNS = {"label": "labels"}
 """Former names of columns → their names."""
 
+_BY_MODULARITY = "communities of high modularity are those of leiden and louvain"
+_BY_LEVELS = "a hierarchy of communities is that of leiden or louvain with levels"
+_BY_OTHERS = "communities are those of leiden and louvain (modularity or constant Potts model) and cdlp (labels)"
+
+OTHER_METHODS = {
+    **dict.fromkeys(
+        ("fast_greedy", "fastgreedy", "greedy_modularity_communities", "leading_eigenvector", "multilevel",
+         "naive_greedy_modularity_communities", "spinglass", "ecg"),
+        _BY_MODULARITY,
+    ),
+    **dict.fromkeys(("agglomerative", "dendrogram", "hierarchical_leiden", "walktrap"), _BY_LEVELS),
+    **dict.fromkeys(
+        ("girvan_newman", "edge_betweenness_community"),
+        f"edge_bc gives the betweenness of edges, by which it removes them; {_BY_LEVELS}",
+    ),
+    **dict.fromkeys(
+        ("asyn_lpa_communities", "fast_label_propagation_communities", "label_propagation_communities", "lpa"),
+        "labels are propagated by cdlp, with weights if weighted is true",
+    ),
+    **dict.fromkeys(
+        ("asyn_fluidc", "communities", "community", "infomap", "kmeans", "markov_clustering", "mcl", "spectral",
+         "spectral_clustering", "spectral_modularity_maximization", "stochastic_block_model", "sbm"),
+        _BY_OTHERS,
+    ),
+}  # fmt: skip
+"""Name of a method for communities that is not here → what there is."""
+
 
 def shown(value: object) -> str:
     """Return a value as a message shows it: one line of at most ``SHOWN`` characters."""
@@ -96,10 +123,15 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
+def other_method(name: object) -> str | None:
+    """Return what there is in place of a method for communities; None for other names."""
+    return OTHER_METHODS.get(name.lower().replace("-", "_").replace(" ", "_")) if isinstance(name, str) else None
+
+
 def unknown(kind: str, name: object, names) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
 
-    A former name of a column is answered with the new one alone.
+    A former name of a column is answered with the new one alone, and a method for communities with those that exist.
 
     Args:
         kind: noun for the message, such as "policy".
@@ -109,6 +141,8 @@ def unknown(kind: str, name: object, names) -> UsageError:
     import difflib
 
     names = sorted(names)
+    if kind.startswith("algorithm") and (other := other_method(name)):
+        return UsageError(f"unknown {kind} {name!r}: {other}")
     former = FORMER_COLUMNS.get(name) if isinstance(name, str) and "column" in kind else None
     if former in names:
         return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")

@@ -78,7 +78,7 @@ def run(
             ending.callback(backend.leave)
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
         with run_record("load"):
-            work = (named if directed else named.of_edges()).numbered(names, comm)
+            work = (named if directed else named.of_edges()).numbered(names, comm).labelled(loaded)
             oriented = _oriented(loaded.fit_for(backend.put is not None), work, run_progress)
             counted = work.edge_rule.applied(oriented, work.arcs)
             if counted is not oriented:

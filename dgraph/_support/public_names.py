@@ -12,6 +12,11 @@ HOMES = {
     "Checkpoint": "dgraph.engine.checkpoint",
     "Options": "dgraph.engine.run_options",
     "Result": "dgraph.result.result",
+    **dict.fromkeys(("agreement", "ari", "nmi"), "dgraph.result.partitions.label_columns"),
+    **dict.fromkeys(
+        ("community_table", "conductance", "constant_potts_model", "coverage", "modularity"),
+        "dgraph.result.partitions.quality",
+    ),
     **dict.fromkeys(("Auto", "Cpu", "Cuda"), "dgraph.graph.devices"),
     **dict.fromkeys(("Comm", "communicator"), "dgraph.comm"),
     **dict.fromkeys(("Algorithm", "Answer", "Parameter", "ResultColumn", "algorithm"), "dgraph.algorithms"),

@@ -22,11 +22,13 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.names import Names
+from dgraph.graph.stored_graph import Graph
 from dgraph.program import MAX, MIN, Program
 from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED, Column
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.matrix import DistanceMatrix
+from dgraph.result.partitions.label_columns import RowLabels
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,26 @@ class Algorithm(ABC):
                 setattr(numbered, parameter.name, parameter.numbered(getattr(self, parameter.name), names, comm))
         return numbered
 
+    def labelled(self, graph: Graph) -> Algorithm:
+        """Return a copy in which columns of labels are read, aligned with the rows of ``graph``; collective.
+
+        Raises:
+            UsageError: as :func:`label_column`.
+        """
+        labelled = copy(self)
+        for parameter in self.parameters.values():
+            source = getattr(self, parameter.name)
+            if parameter.labels and source is not None:
+                if isinstance(source, list):
+                    raise UsageError(
+                        f"{parameter.name} is a list; give labels by vertex: a dict, on the command line id=label, or "
+                        "an array by ascending id"
+                    )
+                if isinstance(source, Mapping) and graph.comm.rank:
+                    source = {}
+                setattr(labelled, parameter.name, RowLabels.of(parameter.name, source, graph))
+        return labelled
+
     @property
     def arcs(self) -> bool:
         """True if the parameter ``count`` is "arcs": an edge in both directions counts twice."""
@@ -177,7 +199,10 @@ class Algorithm(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the values of all parameters by name."""
-        return {name: getattr(self, name) for name in self.parameters}
+        values = {name: getattr(self, name) for name in self.parameters}
+        return values | {
+            name: "a column" for name, value in values.items() if self.parameters[name].labels and value is not None
+        }
 
 
 class Register(dict[str, type[Algorithm]]):

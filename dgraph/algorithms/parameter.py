@@ -26,6 +26,8 @@ class Parameter:
         on_host: True if it names a file of the host: services do not take it.
         weights: False if vertices have no numbers: a dict is refused.
         function: True if a function may stand in place of the number.
+        labels: True if it is a label of each vertex: a dict, equal on every rank, or a column of
+            :meth:`Graph.with_columns`.
     """
 
     name: str
@@ -38,11 +40,12 @@ class Parameter:
     on_host: bool = False
     weights: bool = True
     function: bool = False
+    labels: bool = False
 
     @property
     def holds_vertices(self) -> bool:
         """True if its value is a vertex, or several."""
-        return self.name == "source" or self.type == "vertices"
+        return self.name == "source" or (self.type == "vertices" and not self.labels)
 
     def checked(self, value: Any, of: str) -> Any:
         """Return a value as Python's own type: a number, bool, str, vertex, list of vertices, or dict.
@@ -59,7 +62,7 @@ class Parameter:
             if not isinstance(value, (str, int, float)) or value not in self.choices:
                 raise unknown(f"{self.name} of {of}", value, self.choices)
             return self.choices[self.choices.index(value)]
-        if self.function and callable(value):
+        if (self.function and callable(value)) or self.labels:
             return value
         if self.name == "source":
             return arguments.vertex(self.name, value)

@@ -93,9 +93,13 @@ ENGINE: dict[str, str] = {
     "betweenness_centrality": "runs bc, by weights above 0 with weight=",
     "edge_betweenness_centrality": "runs edge_bc, by weights above 0 with weight=; multigraphs are declined",
     **dict.fromkeys(
-        ("louvain_communities", "leiden_communities"),
+        ("louvain_communities", "leiden_communities", "louvain_partitions", "leiden_partitions"),
         "runs louvain or leiden: other communities than NetworkX's, each connected; directed graphs, max_level= and "
         "threshold= are declined",
+    ),
+    **dict.fromkeys(
+        ("modularity", "partition_quality"),
+        "adds up the edges within communities; weights below 0 are declined",
     ),
     "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",
     **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
@@ -115,7 +119,8 @@ def get_info() -> dict[str, Any]:
     """Return the description of the backend, for NetworkX's documentation and configuration."""
     functions: dict[str, dict] = {name: {"additional_docs": f"dgraph {text}."} for name, text in ENGINE.items()}
     functions["pagerank"]["additional_parameters"] = PRECISION
-    functions["leiden_communities"]["additional_parameters"] = LEIDEN
+    for name in ("leiden_communities", "leiden_partitions"):
+        functions[name]["additional_parameters"] = LEIDEN
     return {
         "backend_name": "dgraph",
         "project": "dgraph-analytics",

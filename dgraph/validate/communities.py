@@ -44,6 +44,7 @@ def communities(
         raise UsageError("communities are of undirected graphs; pass the block of graph.undirected()")
     labels = _named(distributed, columns["community"])
     _connected(distributed, labels)
+    _check_levels(distributed, columns, labels)
     quality = _Quality(distributed, labels, parameters)
     quality.check_sizes()
     quality.check_moves()
@@ -80,6 +81,21 @@ def _connected(distributed: DistributedColumns, labels: np.ndarray) -> None:
     ids = block.ids.to_original(labels, distributed.comm)
     whole.test(lowest != names, {"v": distributed.gids}, {"x": ids})
     distributed.judge(whole)
+
+
+def _check_levels(distributed: DistributedColumns, columns: Mapping[str, np.ndarray], labels: np.ndarray) -> None:
+    """Refuse parts that are misnamed, not connected, or in several parts of the level above."""
+    above = labels
+    for i in range(1, 1 + sum(name.startswith("level_") for name in columns)):
+        parts = _named(distributed, columns[f"level_{i}"])
+        _connected(distributed, parts)
+        nested = Rule(
+            "parts lie within those of the level above", "vertex {v} is in the part of {u}, which is in another"
+        )
+        (there,) = distributed.fetch(parts, above)
+        nested.test(there != above, {"v": distributed.gids, "u": parts}, {})
+        distributed.judge(nested)
+        above = parts
 
 
 class _Quality:
@@ -136,7 +152,7 @@ class _Quality:
         loops = np.bincount(rows[self.loop], self.weights[self.loop], distributed.block.rows)
         inner = distributed.sum(self.within.astype(np.float64) + 2 * loops)
         if self.cpm:
-            return inner / 2 - float(self.ratio) * distributed.sum(self.of * (self.of - 1)) / 2
+            return inner / 2 - float(self.ratio) * distributed.sum(self.of**2) / 2
         return inner / self.total - float(self.ratio) * distributed.sum((self.of / self.total) ** 2)
 
     def check_sizes(self) -> None:

@@ -1,7 +1,7 @@
 """Certificate of label propagation: all rounds repeated by sorting, since no local property proves them.
 
 A vertex with a loop is its own neighbour, and parallel edges join one neighbour. With ``count="arcs"`` rows have an
-edge in both directions twice, and it counts as two neighbours.
+edge in both directions twice, and it counts as two neighbours. With ``weighted`` the weights of a label's edges count.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ def cdlp(
     if parameters.get("count") != "arcs":
         counted[1:] = block.targets[1:] != block.targets[:-1]
         counted[block.offsets[:-1][np.diff(block.offsets) > 0]] = True  # the first arc of a row repeats none
+    weights = block.weights if parameters.get("weighted") else None
+    votes = np.ones(block.targets.size, np.int64) if weights is None else weights.astype(np.int64)
     for _ in range(int(parameters["max_iter"])):
         rows, there = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for piece in distributed.pieces(label):
             counts = counted[piece.start : piece.stop]
             rows.append(piece.rows[counts])
             there.append(piece.there[0][counts])
-        before, label = label, _most_frequent(np.concatenate(rows), np.concatenate(there), label)
+        before, label = label, _most_frequent(np.concatenate(rows), np.concatenate(there), votes[counted], label)
         if not comm.total(int((label != before).sum())):
             break
     same = Rule("labels are those of all rounds", "vertex {v} has label {x}, and all rounds give {y}")
@@ -50,12 +52,12 @@ def cdlp(
     return [f"labels are those of at most {int(parameters['max_iter'])} rounds, repeated by sorting"]
 
 
-def _most_frequent(rows: np.ndarray, labels: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Return the smallest of each row's most frequent labels; ``label`` of rows without any."""
+def _most_frequent(rows: np.ndarray, labels: np.ndarray, votes: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return the smallest of each row's labels of most votes; ``label`` of rows without any."""
     order = np.lexsort((labels, rows))
-    rows, labels = rows[order], labels[order]
+    rows, labels, votes = rows[order], labels[order], votes[order]
     first = np.flatnonzero(np.r_[True, (rows[1:] != rows[:-1]) | (labels[1:] != labels[:-1])][: rows.size])
-    times = np.diff(np.r_[first, rows.size])
+    times = np.add.reduceat(votes, first) if first.size else votes
     best = np.lexsort((labels[first], -times, rows[first]))
     heads = first[best]
     heads = heads[np.r_[True, rows[heads][1:] != rows[heads][:-1]][: heads.size]]

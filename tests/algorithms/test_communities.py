@@ -61,7 +61,7 @@ def test_the_quality_is_that_of_networkx(name, resolution, weighted):
     groups = list(sets(result).values())
     label = {v: i for i, group in enumerate(groups) for v in group}
     inner = sum(w for (u, v, _), w in nx.get_edge_attributes(other, "weight").items() if label[u] == label[v])
-    wanted = inner - resolution / 4 * sum(len(group) * (len(group) - 1) / 2 for group in groups)
+    wanted = inner - resolution / 4 * sum(len(group) ** 2 / 2 for group in groups)
     assert result.summary["cpm"] == pytest.approx(wanted, abs=1e-6)
 
 
@@ -141,6 +141,50 @@ def test_a_run_goes_on_from_an_earlier_answer():
     assert again.summary["modularity"] >= first.summary["modularity"] - 0.001
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+def test_a_search_starts_from_given_communities(name):
+    src, dst = planted(inside=0.4)
+    comm = world()
+    graph, truth = make(src, dst, comm=comm), np.arange(800) // 40
+    share = np.array_split(truth, comm.size)[comm.rank]
+    result = dgraph.run(name, graph, initial=share, n_iterations=1, validate=True)
+    np.testing.assert_array_equal(result.columns["community"], result.columns["vertex"] // 40 * 40)
+    assert result.report["algorithm"]["parameters"]["initial"] == "a column"
+    for source in (dict(enumerate(truth.tolist())), result):
+        again = dgraph.run(name, graph, initial=source, n_iterations=1)
+        np.testing.assert_array_equal(again.columns["community"], result.columns["community"])
+    small = dgraph.run(name, graph, initial=result, max_size=30, validate=True)
+    assert dgraph.community_table(graph, small)["size"].max() <= 30
+    with pytest.raises(UsageError, match="previous"):
+        dgraph.run(name, graph, initial=result, previous=result)
+    for source, words in (
+        ([1, 2], "list"),
+        ({0: 1}, "no label for vertex 1"),
+        ("truth", "truth"),
+        (share[:-1], "values"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            dgraph.run(name, graph, initial=source)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+def test_levels_are_nested_and_the_same_on_any_ranks(name):
+    src, dst = planted(40, 30, 0.2, 0.01)
+    result = dgraph.run(name, make(src, dst, comm=world()), levels=4, validate=True)
+    alone = dgraph.run(name, make(src, dst), levels=4)
+    counts = []
+    for column in ("community", "level_1", "level_2", "level_3", "level_4"):
+        labels = alone.columns[column]
+        np.testing.assert_array_equal(result.columns[column], labels[result.columns["vertex"]])
+        counts.append(len(np.unique(labels)))
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+    with pytest.raises(UsageError, match="levels 9"):
+        dgraph.run(name, make(src, dst), levels=9)
+
+
 def test_another_seed_may_give_other_labels_of_equal_quality():
     src, dst = planted(40, 30, 0.2, 0.02)
     results = [dgraph.leiden(make(src, dst), random_state=seed) for seed in (1, 2, 3)]
@@ -176,3 +220,14 @@ def test_bad_values_are_refused(name):
     weights[5] = -2.0
     with pytest.raises(DataError, match="weighs -2"):
         dgraph.run(name, make(src, dst, weights))
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("infomap", "leiden and louvain"), ("girvan_newman", "edge_bc"), ("walktrap", "levels"), ("Fast-Greedy", "louvain"),
+    ("label_propagation_communities", "cdlp"), ("spectral", "constant Potts model"),
+])  # fmt: skip
+def test_other_methods_are_answered_with_what_there_is(name, words):
+    with pytest.raises(UsageError, match=words):
+        dgraph.run(name, "path:4")
+    with pytest.raises(AttributeError, match=words):
+        getattr(dgraph, name)

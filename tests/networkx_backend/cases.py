@@ -6,6 +6,7 @@ A row is function → (kinds of graphs, list of arguments). ``A`` and ``B`` stan
 A, B = "first node", "last node"
 ALL = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 UNDIRECTED, DIRECTED, SIMPLE = ("Graph", "MultiGraph"), ("DiGraph", "MultiDiGraph"), ("Graph", "DiGraph")
+PARTS = ({3, "a", (1, 2)}, {0, "b", 7, 2.5}, {"c", 1})
 EITHER = [{}, {"weight": "weight"}]
 HOPS = {"weight": "weight", "method": "unweighted"}
 SOURCE = [{"source": A}, {"source": A, "cutoff": 2}]
@@ -111,6 +112,10 @@ CASES = {
     "maximal_independent_set": (UNDIRECTED, [{}]),
     "louvain_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
     "leiden_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
+    "louvain_partitions": (UNDIRECTED, [{}, {"resolution": 0.4}]),
+    "leiden_partitions": (UNDIRECTED, [{}, {"weight": None}]),
+    "modularity": (ALL, [{"communities": PARTS, **more} for more in ({}, {"weight": None}, {"resolution": 0.3})]),
+    "partition_quality": (ALL, [{"partition": PARTS}]),
     "triangles": (("Graph",), [{}, {"nodes": A}, {"nodes": [A, B]}]),
     "clustering": (("Graph",), [{}, {"nodes": A}, {"nodes": [A, B]}]),
     "average_clustering": (("Graph",), [{}, {"nodes": [A, B]}]),

@@ -52,3 +52,11 @@ def test_graphs_without_nodes_or_edges(name):
     call = getattr(nx.community, name)
     assert call(nx.Graph(), backend="dgraph") == []
     assert call(nx.empty_graph("ab"), backend="dgraph") == [{"a"}, {"b"}]
+
+
+def test_sets_that_are_no_partition_are_refused_as_networkx_does():
+    graph = nx.path_graph(4)
+    for name, wrong in (("modularity", "not a valid partition"), ("partition_quality", "not a valid partition")):
+        for groups in ([{0, 1}, {1, 2, 3}], [{0, 1}, {2}], [{0, 1, 2, 3}, {9}]):
+            with pytest.raises(nx.NetworkXError, match=wrong):
+                getattr(nx.community, name)(graph.copy(), groups, backend="dgraph")

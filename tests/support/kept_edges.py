@@ -96,12 +96,16 @@ def labels(groups):
     return {v: min(group) for group in groups for v in group}
 
 
-def propagated(graph: Kept, rounds: int = 10, arcs: bool = False):
+def propagated(graph: Kept, rounds: int = 10, arcs: bool = False, weighted: bool = False):
     """Labels by LDBC's rounds, on NetworkX's neighbours: a vertex with a loop is one of its own."""
+    least: dict = {}
+    for u, v, weight in graph.multigraph.edges(data="weight", default=1):
+        for pair in {(u, v), (v, u)}:
+            least[pair] = min(weight, least.get(pair, weight))
     around: dict = {v: Counter() for v in range(graph.n)}
     for u, v in {(u, v) for u, v, _ in graph.multigraph.edges}:
         for a, b in {(u, v), (v, u)}:
-            around[a][b] = around[a][b] + 1 if arcs and graph.directed and u != v else 1
+            around[a][b] = around[a][b] + 1 if arcs and graph.directed and u != v else least[a, b] if weighted else 1
     label = {v: v for v in range(graph.n)}
     for _ in range(rounds):
         votes = {v: Counter({label[v]: 0}) for v in label}
@@ -188,6 +192,7 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("bfs", {"source": 0}, lambda g: {"distance": distances(g, [0])["distance_0"]}),
     ("cc", {}, column("labels", lambda g: labels(nx.connected_components(nx.Graph(g.multigraph))))),
     ("cdlp", {}, column(COMMUNITIES, propagated)),
+    ("cdlp", BY_WEIGHT, column(COMMUNITIES, lambda g: propagated(g, weighted=True))),
     ("cdlp", {"count": "arcs"}, column(COMMUNITIES, lambda g: propagated(g, arcs=True))),
     ("closeness", {}, column("closeness", lambda g: nx.closeness_centrality(g.multigraph))),
     ("closeness", BY_WEIGHT, column("closeness", lambda g: nx.closeness_centrality(g.multigraph, distance="weight"))),

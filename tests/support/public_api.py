@@ -30,6 +30,9 @@ from dgraph.graph.load_options import LoadOptions
 
 FRAME = {"source": [0, 1], "target": [1, 2]}
 
+VERTEX_LABELS = {0: 0, 1: 0, 2: 1, 3: 1}
+"""Labels of the vertices of the graphs."""
+
 FITS: dict[str, Callable[[], Any]] = {
     "timeout": lambda: 1.0, "patience": lambda: 0.0, "overwrite": lambda: False,
     "graph": lambda: graphs()[0], "algorithm": lambda: "bfs", "folder": lambda: "store", "path": lambda: "x.csv",
@@ -38,7 +41,8 @@ FITS: dict[str, Callable[[], Any]] = {
     "name": lambda: "distance", "keep": lambda: lambda v: v.vertex >= 0, "src": lambda: [0, 1], "dst": lambda: [1, 2],
     "offsets": lambda: [0, 1, 1], "targets": lambda: [1], "help": lambda: "text", "dtype": lambda: "int64",
     "type": lambda: int, "default": lambda: None, "a": lambda: 1, "b": lambda: 2, "x": lambda: 1,
-    "condition": lambda: True,
+    "condition": lambda: True, "labels": lambda: (list(VERTEX_LABELS), list(VERTEX_LABELS.values())),
+    "first": lambda: VERTEX_LABELS, "second": lambda: VERTEX_LABELS, "columns": lambda: [VERTEX_LABELS, VERTEX_LABELS],
 }  # fmt: skip
 """Parameter → an argument that fits, where no row of ``FITTING`` has another."""
 

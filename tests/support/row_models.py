@@ -136,14 +136,18 @@ def edges(n=300, m=2500, seed=5):
     return n, src[src != dst], dst[src != dst]
 
 
-def propagated(n, src, dst, ids, rounds=10):
-    """Return the labels after so many rounds; the smallest of equally frequent labels wins."""
+def propagated(n, src, dst, ids, rounds=10, weights=None):
+    """Return the labels after so many rounds; the smallest of labels with equal counts, or sums of weights, wins."""
     neighbours = [[] for _ in range(n)]
-    for u, v in zip(src.tolist(), dst.tolist(), strict=True):
-        neighbours[v].append(u)
+    weights = np.ones(len(src), np.int64) if weights is None else weights
+    for u, v, weight in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
+        neighbours[v].append((u, weight))
     label = ids.tolist()
     for _ in range(rounds):
-        counted = [Counter(label[u] for u in row) for row in neighbours]
+        counted = [Counter() for _ in neighbours]
+        for counts, row in zip(counted, neighbours, strict=True):
+            for u, weight in row:
+                counts[label[u]] += weight
         label = [min(c, key=lambda x: (-c[x], x)) if c else label[v] for v, c in enumerate(counted)]
     return np.array(label, np.int64)
 

@@ -12,6 +12,10 @@ from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.weight_checks import any_negative
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
+from dgraph.result.partitions.label_columns import RowLabels
+
+MOST_LEVELS = 8
+"""Columns of levels at most."""
 
 METRICS = ("modularity", "cpm")
 
@@ -23,10 +27,19 @@ PARAMETERS = (
               least=-1),
     Parameter("max_size", int, None, "most vertices of a community (default: no limit)", least=1),
     Parameter("random_state", int, 1, "seed of the order of moves"),
+    Parameter("initial", "vertices", None, "communities to start from: a label of each vertex (default: each alone)",
+              labels=True),
+    Parameter("levels", int, 0, f"columns of the hierarchy below the communities, at most {MOST_LEVELS}", least=0),
 )  # fmt: skip
 """Parameters of both algorithms."""
 
-COLUMNS = {"community": ResultColumn("smallest id of the vertex's community", "vertex")}
+COLUMNS = {"community": ResultColumn("smallest id of the vertex's community", "vertex")} | {
+    f"level_{i}": ResultColumn(
+        "smallest id of its part of " + (f"level_{i - 1}" if i > 1 else "the community"), "vertex"
+    )
+    for i in range(1, MOST_LEVELS + 1)
+}
+"""Columns of both algorithms; level_1 and so on with ``levels``."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,7 @@ class SearchSettings:
         iterations: searches from level 0, each from the last one's communities; -1: until one gains nothing.
         seed: of the sub-rounds and of the refinement.
         most: largest number of vertices in a community.
+        levels: parts of communities to return, from the coarsest.
     """
 
     resolution: float
@@ -48,6 +62,7 @@ class SearchSettings:
     iterations: int
     seed: int
     most: int
+    levels: int
 
 
 class ByMoves(Algorithm):
@@ -58,6 +73,8 @@ class ByMoves(Algorithm):
     n_iterations: int
     max_size: int | None
     random_state: int
+    initial: RowLabels | None
+    levels: int
     undirected = weighted = continues = True
     resumes = False
     edge_rule = EdgeRule("counted", "each")
@@ -69,6 +86,8 @@ class ByMoves(Algorithm):
                 raise UsageError(f"{name} inf of {self.name} is not finite; give a number of 0 or more")
         if self.n_iterations == 0:
             raise UsageError(f"n_iterations 0 of {self.name} searches for nothing; give 1 or more, or -1 for all")
+        if self.levels > MOST_LEVELS:
+            raise UsageError(f"levels {self.levels} of {self.name} are too many; give at most {MOST_LEVELS}")
 
     def randomness(self) -> float | None:
         """Return theta of the refinement; None: there is none."""
@@ -80,20 +99,24 @@ class ByMoves(Algorithm):
             ctx.refuse_weights(lambda weights: ~(weights >= 0), f"{self.name} needs weights ≥ 0")
         cpm, n = self.metric == "cpm", ctx.local.n
         most = n if self.max_size is None else min(self.max_size, n)
-        settings = SearchSettings(self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most)
+        settings = SearchSettings(
+            self.resolution, cpm, self.randomness(), self.n_iterations, self.random_state, most, self.levels
+        )
         answer = ctx.solver("communities").solve(ctx, settings, self._start(ctx), self.name)
         units, quality = answer.units, answer.quality
-        value = units.potts(quality, n) if cpm else units.modularity(quality)
+        value = units.potts(quality) if cpm else units.modularity(quality)
         summary = {
             "communities": answer.count, self.metric: value, "resolution": float(units.resolution),
             "polished": answer.polished, "levels": len(answer.levels),
         }  # fmt: skip
         limit = limited(answer.finished, ctx.rounds)
-        return Answer({"community": answer.labels}, summary, answer.finished, limit)
+        columns = {"community": answer.labels} | {f"level_{i + 1}": part for i, part in enumerate(answer.parts)}
+        return Answer(columns, summary, answer.finished, limit)
 
     def _start(self, ctx: Context) -> np.ndarray | None:
-        """Return the communities of an earlier answer, each new vertex alone; None: there is none."""
-        if ctx.previous is None:
-            return None
-        labels = ctx.previous.taken("community", -1, vertices=True)
-        return np.where(labels < 0, ctx.local.original[: ctx.local.masters], labels)
+        """Return the communities to start from, -1 for vertices that are alone; None: all are; collective."""
+        if ctx.previous is not None:
+            if self.initial is not None:
+                raise UsageError(f"{self.name} starts from initial= or from previous=; leave one of the two out")
+            return ctx.previous.taken("community", -1, vertices=True)
+        return None if self.initial is None else self.initial.by_gid(ctx.local.gids[: ctx.local.masters], ctx.comm)

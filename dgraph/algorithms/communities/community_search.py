@@ -6,6 +6,7 @@ those of one rank. Entry: :meth:`CommunitySearch.solve`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from dgraph.algorithms.communities.algorithm_base import SearchSettings
 from dgraph.algorithms.communities.community_totals import Partition
 from dgraph.algorithms.communities.graph_level import GraphLevel, numbered, starts_of
 from dgraph.algorithms.communities.moves import move
-from dgraph.algorithms.communities.polish import polish
+from dgraph.algorithms.communities.polish import connected, polish
 from dgraph.algorithms.communities.refinement import refine
 from dgraph.algorithms.communities.units import Units, integer_weights
 from dgraph.backend.cpu.threads.host_solver import HostSolver
@@ -33,6 +34,7 @@ class Communities:
 
     Attributes:
         labels: smallest original id of the community of each master.
+        parts: smallest original id of the part of each master in each level below, the coarsest level first.
         count: number of communities.
         units, quality: see ``units.py``.
         polished: moves of single vertices in the polish.
@@ -41,6 +43,7 @@ class Communities:
     """
 
     labels: np.ndarray
+    parts: list[np.ndarray]
     count: int
     units: Units
     quality: int
@@ -66,7 +69,7 @@ class CommunitySearch(HostSolver):
         Args:
             ctx: context of the algorithm.
             settings: parameters.
-            start: label of each master to start from, original ids; None: every vertex is alone.
+            start: label of each master to start from, -1 if it is alone; None: every vertex is alone.
             name: of the algorithm, for messages.
 
         Raises:
@@ -82,16 +85,20 @@ class CommunitySearch(HostSolver):
         with ctx.record("prepare"):
             rows = ctx.rows("all", order="id", weights=True, simple=False)
             self._begin(rows)
-            labels = np.arange(rows.n, dtype=np.int32) if start is None else _shared_labels(rows, start)
+            labels = np.arange(rows.n, dtype=np.int32) if start is None else _shared_labels(rows, start, settings.most)
         with ctx.record("compute"):
             labels, quality = self._iterate(labels)
             labels, polished = polish(self.level, labels, self.units, settings.most, self.team)
             quality = self.level.quality(labels, self.units, self.team)
+            parts = [connected(self.level, part) for part in self._parts(labels)]
+        mine = rows.places[ctx.comm.rank]
         groups, count = numbered(labels)
         firsts = np.empty(count, np.int64)
         firsts[groups[::-1]] = rows.ids[::-1]
-        mine = firsts[groups][rows.places[ctx.comm.rank]]
-        return Communities(mine, count, self.units, quality, polished, self.sizes, self.finished)
+        columns = [rows.ids[part][mine] for part in parts]
+        return Communities(
+            firsts[groups][mine], columns, count, self.units, quality, polished, self.sizes, self.finished
+        )
 
     def _begin(self, rows: NumberedRows) -> None:
         """Make level 0 and the units."""
@@ -111,6 +118,7 @@ class CommunitySearch(HostSolver):
         self.level = GraphLevel(offsets, target[used], weights[used], loops, mass, ones)
         self.rounds, self.finished = 0, True
         self.sizes: list[int] = []
+        self.below: list[np.ndarray] = []
 
     def _salt(self) -> int:
         self.rounds += 1
@@ -138,6 +146,16 @@ class CommunitySearch(HostSolver):
             best = quality
         return labels, best
 
+    def _parts(self, labels: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the intersections of communities with the vertices of coarse levels, the coarsest first, int32 (n,)."""
+        levels, part = [np.arange(self.level.n, dtype=np.int32)], np.arange(self.level.n, dtype=np.int32)
+        for groups in self.below:
+            part = groups[part]
+            levels.append(part)
+        for i in range(1, self.settings.levels + 1):
+            part = levels[max(len(levels) - i, 0)]
+            yield _within(labels.astype(np.int64) * self.level.n + part)
+
     def _levels(self, labels: np.ndarray) -> tuple[np.ndarray, int]:
         """Move and contract until no level shrinks; return labels of level 0 and their quality; collective."""
         settings, level, units = self.settings, self.level, self.units
@@ -159,6 +177,8 @@ class CommunitySearch(HostSolver):
             above[groups] = labels
             labels = _within(above) if settings.theta is not None else np.arange(coarse.n, dtype=np.int32)
             level = coarse
+        if settings.theta is not None or not self.below:  # later searches of Louvain start from coarse communities
+            self.below = below
         for groups in reversed(below):
             labels = labels[groups]
         return labels, quality
@@ -169,9 +189,14 @@ def _within(labels: np.ndarray) -> np.ndarray:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
-def _shared_labels(rows: NumberedRows, start: np.ndarray) -> np.ndarray:
-    """Return labels of masters, any integers, as numbers of all vertices; collective."""
+def _shared_labels(rows: NumberedRows, start: np.ndarray, most: int) -> np.ndarray:
+    """Return labels of masters, ≥ 0 or -1 if alone, as numbers of all vertices; collective.
+
+    Vertices of a community of more than ``most`` start alone.
+    """
     labels = np.empty(rows.n, np.int64)
     for place, values in zip(rows.places, rows.comm.allgatherv(start), strict=True):
         labels[place] = values
-    return _within(labels)
+    _, groups, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    alone = (labels < 0) | (sizes[groups] > most)
+    return _within(np.where(alone, rows.n + np.arange(rows.n), groups))

@@ -97,10 +97,9 @@ class Units:
         """Return a quality as modularity."""
         return float(Fraction(quality, self.scale * self.whole)) if self.whole else 0.0
 
-    def potts(self, quality: int, n: int) -> float:
-        """Return a quality as NetworkX's constant Potts model, in which a vertex alone counts 0."""
-        inside = Fraction(quality + self.price * n, 2 * self.scale)
-        return float(inside / Fraction(2) ** self.shift)
+    def potts(self, quality: int) -> float:
+        """Return a quality as NetworkX's constant Potts model."""
+        return float(Fraction(quality, 2 * self.scale) / Fraction(2) ** self.shift)
 
 
 def sum_of_squares(values: np.ndarray) -> int:

@@ -7,6 +7,7 @@ STOPPED = {
 VALID = [
     {},
     {"max_iter": 2},
+    {"weighted": True},
 ]
 WRONG = [
     ({}, {"labels": {3: 7}}, "labels are those of all rounds", "vertex 3 has label 7"),

@@ -1,0 +1,114 @@
+"""``python -m dgraph quality GRAPH LABELS``: modularity, coverage, conductance and sizes of labels, NMI and ARI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import Task, command_parser, show_warnings
+from dgraph.cli.option_groups import add_load_options
+from dgraph.comm import Comm
+from dgraph.errors import DataError, OutputError, UsageError, unknown
+from dgraph.graph.load_options import load_options
+from dgraph.graph.stored_graph import Graph
+from dgraph.result.partitions.label_columns import agreement
+from dgraph.result.partitions.quality import community_table, constant_potts_model, coverage, modularity
+
+EXAMPLES = """\
+examples:
+  python -m dgraph leiden edges.txt --output labels.npz
+  python -m dgraph quality edges.txt labels.npz --truth truth.csv"""
+
+VERTEX = "vertex"
+
+
+def task(words: Sequence[str]) -> Task:
+    """Parse the words behind ``quality``."""
+    parser = command_parser("quality")
+    parser.epilog = EXAMPLES
+    parser.add_argument("graph", metavar="GRAPH", help="a file, or a generator NAME:SIZE")
+    parser.add_argument("labels", metavar="LABELS", help=".csv, .npz, .parquet or .arrow with vertices and labels")
+    parser.add_argument("--column", metavar="NAME", help="column of LABELS (default: the first that is not vertex)")
+    parser.add_argument("--truth", metavar="FILE", help="labels to compare with by NMI and ARI")
+    parser.add_argument("--resolution", type=float, metavar="X", help="of modularity and the Potts model (default 1)")
+    parser.add_argument("--json", **flag(), help="result as JSON")
+    add_load_options(parser.add_argument_group("graph"))
+    args = parser.parsed(words)
+    return Task(lambda comm: _quality(comm, args))
+
+
+def _quality(comm: Comm, args: dict[str, Any]) -> int:
+    graph = Graph.load(args["graph"], comm=comm, **load_options(args))
+    show_warnings(graph)
+    graph = graph.with_columns(labels=_read(args["labels"], args.get("column"), graph))
+    resolution = args.get("resolution", 1.0)
+    table = community_table(graph, "labels")
+    facts: dict[str, Any] = {
+        "directed": graph.directed,
+        "communities": len(table["label"]),
+        "modularity": modularity(graph, "labels", resolution=resolution),
+        "constant Potts model": constant_potts_model(graph, "labels", resolution=resolution),
+        "coverage": coverage(graph, "labels"),
+        "largest community": int(table["size"].max()),
+        "median community": float(np.median(table["size"])),
+        "largest conductance": float(table["conductance"].max()),
+        "median conductance": float(np.median(table["conductance"])),
+    }
+    if "truth" in args:
+        graph = graph.with_columns(truth=_read(args["truth"], None, graph))
+        facts |= {
+            name.upper(): value for name, value in agreement(graph, ["labels", "truth"]).items() if "_" not in name
+        }
+    if comm.rank == 0:
+        shown = [f"{name:<22}{value:,.8g}" for name, value in facts.items()]
+        print(json.dumps(facts, indent=1) if "json" in args else "\n".join(shown))
+    return 0
+
+
+def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices and labels of a file on rank 0, nothing on other ranks."""
+    kind: Any = np.int64 if graph.ids.names is None else object
+    vertices, labels = np.empty(0, kind), np.empty(0, np.int64)
+    with graph.comm.together():
+        if graph.comm.rank == 0:
+            columns = _columns(path)
+            others = [name for name in columns if name != VERTEX]
+            if VERTEX not in columns or not others:
+                raise DataError(f"{path} has the columns {', '.join(columns)}; labels need {VERTEX} and one more")
+            if column is not None and column not in others:
+                raise unknown(f"column of {path}", column, others)
+            vertices, labels = columns[VERTEX], columns[column or others[0]]
+    return vertices, labels
+
+
+def _columns(path: str) -> dict[str, np.ndarray]:
+    suffix = Path(path).suffix
+    try:
+        if suffix == ".npz":
+            with np.load(path) as arrays:
+                return dict(arrays)
+        if suffix not in (".csv", ".parquet", ".arrow"):
+            raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
+        pyarrow = extra("pyarrow", f"{suffix} files")
+        if suffix == ".csv":
+            from pyarrow import csv
+
+            table = csv.read_csv(path)
+        elif suffix == ".parquet":
+            from pyarrow import parquet
+
+            table = parquet.read_table(path)
+        else:
+            with pyarrow.OSFile(path) as file:
+                table = pyarrow.ipc.open_file(file).read_all()
+    except OSError as refused:
+        raise OutputError(f"{path} cannot be read: {refused}") from None
+    except ValueError as wrong:  # pyarrow's errors are ValueErrors
+        raise DataError(f"{path} is no table of labels: {wrong}") from None
+    return {name: table[name].to_numpy() for name in table.column_names}

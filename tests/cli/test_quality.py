@@ -1,0 +1,59 @@
+"""``python -m dgraph quality``: figures of files of labels, and refusals of files that hold none."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.cli import main
+
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.quick]
+
+EDGES = "0 1\n1 2\n2 0\n2 3\n3 4\n4 5\n5 3\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.txt").write_text(EDGES)
+    (tmp_path / "truth.csv").write_text("vertex,side\n" + "".join(f"{v},{'ab'[v // 3]}\n" for v in range(6)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "arrow"])
+def test_labels_of_a_run_are_measured(folder, capsys, suffix):
+    assert main(["leiden", "edges.txt", "--undirected", "--quiet", "--output", f"labels.{suffix}"]) == 0
+    capsys.readouterr()
+    words = ["quality", "edges.txt", f"labels.{suffix}", "--undirected", "--json", "--truth", "truth.csv"]
+    assert main(words) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["communities"] == 2
+    assert facts["modularity"] == pytest.approx(6 / 7 - 0.5)
+    assert facts["coverage"] == pytest.approx(6 / 7)
+    assert facts["largest conductance"] == pytest.approx(1 / 7)
+    assert facts["ARI"] == facts["NMI"] == 1.0
+    assert main(words[:4]) == 0
+    assert "communities           2" in capsys.readouterr().out
+
+
+def test_files_without_labels_are_refused(folder, capsys):
+    np.savez("bare.npz", vertex=np.arange(6))
+    np.savez("few.npz", vertex=np.arange(5), side=np.arange(5))
+    for file, words in (
+        ("bare.npz", "one more"), ("edges.txt", ".csv, .npz"), ("nothing.csv", "cannot be read"),
+        ("few.npz", "no label for vertex 5"),
+    ):  # fmt: skip
+        assert main(["quality", "edges.txt", file]) != 0
+        assert words in capsys.readouterr().err
+    assert main(["quality", "edges.txt", "truth.csv", "--column", "x"]) == 2
+    assert "known are side" in capsys.readouterr().err
+
+
+def test_a_search_starts_from_a_file_of_labels(folder, capsys):
+    (folder / "initial.txt").write_text("".join(f"{v}={v // 3}\n" for v in range(6)))
+    assert main(["leiden", "edges.txt", "--undirected", "--initial", "@initial.txt", "--output", "labels.npz"]) == 0
+    assert np.load("labels.npz")["community"].tolist() == [0, 0, 0, 3, 3, 3]
+    assert main(["leiden", "edges.txt", "--undirected", "--initial", "1,2"]) == 2
+    assert "id=label" in capsys.readouterr().err
+    assert isinstance(dgraph.leiden("edges.txt", levels=1), dgraph.Result)
