@@ -76,6 +76,7 @@ __all__ = [
     "connect",
     "connected_components",
     "core_number",
+    "degrees",
     "edge_bc",
     "edge_betweenness_centrality",
     "greedy_color",
@@ -190,6 +191,13 @@ def color(
     variant: Literal["greedy", "jones-plassmann", "degree", "hybrid", "steal"] = "greedy",
     switch_round: int | None = None,
     random_state: int = 1,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def degrees(
+    graph: GraphLike,
+    *,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,

@@ -8,6 +8,7 @@ FUNCTIONS = (
     "cdlp",
     "closeness",
     "color",
+    "degrees",
     "edge_bc",
     "hits",
     "kcore",

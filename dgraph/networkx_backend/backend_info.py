@@ -99,6 +99,15 @@ ENGINE: dict[str, str] = {
     ),
     "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",
     **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
+    **dict.fromkeys(
+        (
+            "degree_centrality", "in_degree_centrality", "out_degree_centrality", "is_isolate", "isolates",
+            "number_of_isolates",
+        ),
+        "runs degrees",
+    ),
+    "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
+    "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
     "hits": "runs hits; nstart, normalized=False and negative weights are declined",
     "pagerank": "runs pagerank; nstart, and dangling other than personalization, are declined",
 }  # fmt: skip

@@ -130,6 +130,16 @@ def trusses(graph: Kept):
     return most
 
 
+def counted(graph: Kept):
+    """Degrees by NetworkX, which has no in-degree in undirected graphs."""
+    whole = graph.multigraph
+    ends = {"in_degree": whole.in_degree, "out_degree": whole.out_degree} if graph.directed else {}
+    columns = {"degree": whole.degree, "in_degree": whole.degree, "out_degree": whole.degree} | ends
+    return {name: dict(view) for name, view in columns.items()} | {
+        "weighted_degree": dict(whole.degree(weight="weight"))
+    }
+
+
 def powers(graph: Kept):
     """Hubs and authorities by power iteration on the sums of weights."""
     matrix = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n))
@@ -191,6 +201,7 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("cdlp", {"count": "arcs"}, column(COMMUNITIES, lambda g: propagated(g, arcs=True))),
     ("closeness", {}, column("closeness", lambda g: nx.closeness_centrality(g.multigraph))),
     ("closeness", BY_WEIGHT, column("closeness", lambda g: nx.closeness_centrality(g.multigraph, distance="weight"))),
+    ("degrees", {}, counted),
     ("hits", {"tol": 1e-13, "max_iter": 3000}, powers),
     ("kcore", {}, column("core_number", cores)),
     ("kcore", {"variant": "shells"}, column("core_number", cores)),

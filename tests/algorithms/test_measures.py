@@ -1,0 +1,35 @@
+"""Measures of one pass and of power iterations on any number of ranks, against dense matrices."""
+
+import numpy as np
+import pytest
+from battery import CASES
+from test_battery import combinations, solve
+
+
+def dense(name):
+    """Return the case's weights and its arcs as matrices; row u, column v for an arc u → v."""
+    n, src, dst, weights = CASES[name].arcs("float64")
+    matrix, arcs = np.zeros((n, n)), np.zeros((n, n), np.int64)
+    np.add.at(matrix, (src, dst), weights)
+    np.add.at(arcs, (src, dst), 1)
+    return matrix, arcs
+
+
+GRAPHS = ["skewed", "shifted_ids", "plateaus", "no_edges", "triangle"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_degrees(name):
+    matrix, arcs = dense(name)
+    directed = CASES[name].directed
+    for chosen in combinations(name)[:2]:
+        result, here = solve("degrees", name, "float64", combination=chosen, validate=True)
+        wanted = {"in_degree": arcs.sum(0), "out_degree": arcs.sum(1)}
+        wanted["degree"] = arcs.sum(0) + directed * arcs.sum(1)
+        for column, values in wanted.items():
+            np.testing.assert_array_equal(result.columns[column], values[here], column)
+        sums = matrix.sum(0) + directed * matrix.sum(1)
+        np.testing.assert_allclose(result.columns["weighted_degree"], sums[here], rtol=1e-13)
+        assert result.summary["isolates"] == np.count_nonzero(wanted["degree"] == 0)
+        assert result.summary["density"] == pytest.approx(arcs.sum() / max(len(arcs) * (len(arcs) - 1), 1))
