@@ -108,8 +108,13 @@ ENGINE: dict[str, str] = {
     ),
     "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
     "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
-    "hits": "runs hits; nstart, normalized=False and negative weights are declined",
-    "pagerank": "runs pagerank; nstart, and dangling other than personalization, are declined",
+    **dict.fromkeys(
+        ("eigenvector_centrality", "eigenvector_centrality_numpy"), "runs eigenvector; negative weights are declined"
+    ),
+    "katz_centrality": "runs katz",
+    "katz_centrality_numpy": "runs katz; alpha from 1 / the largest eigenvalue on is declined",
+    "hits": "runs hits; negative weights, and normalized=False but with method='svd', are declined",
+    "pagerank": "runs pagerank; negative weights are declined",
 }  # fmt: skip
 """Function → what the engine runs for it, as NetworkX's documentation shows it."""
 

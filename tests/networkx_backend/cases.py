@@ -7,6 +7,7 @@ A, B = "first node", "last node"
 ALL = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 UNDIRECTED, DIRECTED, SIMPLE = ("Graph", "MultiGraph"), ("DiGraph", "MultiDiGraph"), ("Graph", "DiGraph")
 EITHER = [{}, {"weight": "weight"}]
+TIGHT = {"tol": 1e-9, "max_iter": 3000}
 HOPS = {"weight": "weight", "method": "unweighted"}
 SOURCE = [{"source": A}, {"source": A, "cutoff": 2}]
 PAIR = [{"source": A, "target": B}]
@@ -123,8 +124,23 @@ CASES = {
     "number_of_isolates": (ALL, [{}]),
     "reciprocity": (("DiGraph",), [{"nodes": A}, {"nodes": [A, B]}]),
     "overall_reciprocity": (("DiGraph",), [{}]),
+    "eigenvector_centrality": (SIMPLE, [{**TIGHT, **more} for more in EITHER]),
+    "eigenvector_centrality_numpy": (ALL, EITHER),
+    "katz_centrality": (
+        SIMPLE,
+        [TIGHT, {**TIGHT, "weight": "weight", "alpha": 0.02, "beta": 2}, {**TIGHT, "alpha": 0.05, "normalized": False}],
+    ),
+    "katz_centrality_numpy": (SIMPLE, [{}, {"weight": "weight", "alpha": 0.02, "beta": 2}]),
     "hits": (ALL, [{"tol": 1e-5}]),
-    "pagerank": (ALL, [{}, {"weight": None}, {"alpha": 0.5, "personalization": {A: 1, B: 3}}]),
+    "pagerank": (
+        ALL,
+        [
+            {},
+            {"weight": None},
+            {"alpha": 0.5, "personalization": {A: 1, B: 3}},
+            {"dangling": {A: 1, B: 3}, "nstart": {A: 2, B: 1}},
+        ],
+    ),
     "eccentricity": (ALL, [*EITHER, {"v": A}, {"v": [A, B]}]),
     "diameter": (ALL, EITHER),
     "radius": (ALL, EITHER),
