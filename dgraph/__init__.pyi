@@ -84,12 +84,17 @@ __all__ = [
     "constant_potts_model",
     "core_number",
     "coverage",
+    "degrees",
     "edge_bc",
     "edge_betweenness_centrality",
+    "eigenvector",
+    "eigenvector_centrality",
     "greedy_color",
     "hits",
     "k_core",
     "k_truss",
+    "katz",
+    "katz_centrality",
     "kcore",
     "ktruss",
     "ktruss_subgraph",
@@ -205,6 +210,13 @@ def color(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+def degrees(
+    graph: GraphLike,
+    *,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
 def edge_bc(
     graph: GraphLike,
     *,
@@ -219,11 +231,37 @@ def edge_bc(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+def eigenvector(
+    graph: GraphLike,
+    *,
+    tol: float = 1e-06,
+    max_iter: int = 100,
+    nstart: Vertices | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
 def hits(
     graph: GraphLike,
     *,
     tol: float = 1e-08,
     max_iter: int = 100,
+    nstart: Vertices | None = None,
+    normalized: bool = True,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def katz(
+    graph: GraphLike,
+    *,
+    alpha: float = 0.1,
+    beta: float = 1.0,
+    betas: Vertices | None = None,
+    tol: float = 1e-06,
+    max_iter: int = 1000,
+    nstart: Vertices | None = None,
+    normalized: bool = True,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
@@ -328,6 +366,8 @@ def pagerank(
     tol: float = 1e-06,
     max_iter: int = 100,
     personalization: Vertices | None = None,
+    nstart: Vertices | None = None,
+    dangling: Vertices | None = None,
     precision: Literal["double", "single"] = "double",
     options: Options | None = None,
     validate: bool = False,
@@ -379,9 +419,11 @@ clustering = lcc
 connected_components = cc
 core_number = kcore
 edge_betweenness_centrality = edge_bc
+eigenvector_centrality = eigenvector
 greedy_color = color
 k_core = kcore
 k_truss = ktruss
+katz_centrality = katz
 ktruss_subgraph = ktruss
 label_propagation = cdlp
 leiden_communities = leiden

@@ -6,10 +6,13 @@ One program adds up scores along edges; its reverse walks them backwards.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, OnePass, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
+from dgraph.algorithms.vertex_values import shares_of
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
@@ -51,6 +54,8 @@ class Hubs(Authorities):
     "hits",
     Parameter("tol", float, 1e-8, "stop when the L1 change of the hubs is below this"),
     Parameter("max_iter", int, 100, "most iterations, of two rounds each", least=1),
+    Parameter("nstart", "vertices", None, "hubs to start from, id=score, 0 elsewhere (default: equal ones)"),
+    Parameter("normalized", bool, True, "scale both scores to the sum 1; else authorities to the Euclidean norm 1"),
     columns={
         "authorities": ResultColumn("authority, by the hubs that point to the vertex", "number"),
         "hubs": ResultColumn("hub, by the authorities that the vertex points to", "number"),
@@ -59,11 +64,15 @@ class Hubs(Authorities):
 class Hits(Algorithm):
     """Hubs and authorities: vertices that point to good authorities, and vertices that good hubs point to.
 
-    Columns: ``authorities`` and ``hubs`` (float64); each sums to 1, or to 0 without edges of positive weight.
+    Columns: ``authorities`` and ``hubs`` (float64); each sums to 1, or to 0 without edges of positive weight. With
+    ``normalized=False`` they are singular vectors as of NetworkX: authorities of Euclidean norm 1, and hubs the sums of
+    the authorities that they point to.
     """
 
     tol: float
     max_iter: int
+    nstart: Any
+    normalized: bool
     weighted = True
     edge_rule = EdgeRule("counted", "each")
     resumes = False
@@ -79,11 +88,17 @@ class Hits(Algorithm):
             largest_and_mean(ctx, NEED)
         limit = self.max_iter if ctx.max_rounds is None else min(self.max_iter, max(ctx.max_rounds // 2, 1))
         hubs = np.full(ctx.local.masters, 1.0 / max(ctx.local.n, 1))
+        if self.nstart is not None:
+            hubs = shares_of(ctx, "nstart", self.nstart)
         iterations, change = 0, np.inf
         while change >= self.tol and iterations < limit:
             authorities = _shares(ctx, Authorities(), hubs)
             before, hubs = hubs, _shares(ctx, Hubs(), authorities)
             change, iterations = ctx.total(float(np.abs(hubs - before).sum())), iterations + 1
+        if not self.normalized:
+            norm = ctx.total(float(np.square(authorities).sum())) ** 0.5
+            authorities = authorities / norm if norm else authorities
+            hubs = ctx.run(Hubs(), {"score": authorities})["sum"]
         met = change < self.tol
         reason = f"{iterations} iterations with an L1 change of {change:.3g}, above tol = {self.tol:g}"
         columns = {"authorities": authorities, "hubs": hubs}

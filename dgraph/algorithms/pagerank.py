@@ -7,14 +7,17 @@ Graphalytics.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
+from dgraph.algorithms.vertex_values import shares_of
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.out_weights import out_weights
 from dgraph.program import ADD, ALL, Field, Global, Program, where
@@ -78,6 +81,10 @@ class PageRank(Program):
         """Return the probability that a jump ends at ``v``."""
         return 1.0 / g.n
 
+    def spread(self, v, jump):
+        """Return the share of the dangling vertices' rank that ``v`` gets: that of jumps."""
+        return jump
+
     def init(self, v, g):
         """Start from equal ranks."""
         return self.state(v, 1.0 / g.n)
@@ -89,7 +96,7 @@ class PageRank(Program):
     def apply(self, v, g):
         """Compute the new rank from jumps, in-neighbours and dangling vertices."""
         jump = self.teleport(v, g)
-        rank = (1.0 - self.alpha) * jump + self.alpha * (v.inflow + g.dangling * jump)
+        rank = (1.0 - self.alpha) * jump + self.alpha * (v.inflow + g.dangling * self.spread(v, jump))
         return self.state(v, rank) | {"change": abs(rank - v.rank)}
 
     def step(self, g):
@@ -129,21 +136,22 @@ class WeightedPageRank(PageRank):
         return {"inflow": u.share * e.weight}
 
 
-class WeightedPersonalizedPageRank(WeightedPageRank, PersonalizedPageRank):
-    """PageRank with weighted edges and a given jump distribution."""
+class DanglingPageRank(PageRank):
+    """PageRank that spreads the rank of dangling vertices by a distribution of its own.
+
+    Attributes:
+        sink: given: the share of that rank that the vertex gets; sums to 1.
+    """
+
+    sink = Field("float64", given=True)
+
+    def spread(self, v, jump):
+        """Return the given share."""
+        return v.sink
 
 
-PROGRAMS: dict[tuple[bool, bool], type[PageRank]] = {
-    (False, False): PageRank,
-    (True, False): PersonalizedPageRank,
-    (False, True): WeightedPageRank,
-    (True, True): WeightedPersonalizedPageRank,
-}
-"""(personalised, weighted edges) → program."""
-
-
-class Continued:
-    """Field and start of an iteration from an earlier answer.
+class ContinuedPageRank(PageRank):
+    """PageRank from given ranks, such as an earlier answer.
 
     Attributes:
         start: given: the rank to start from; sums to 1.
@@ -156,29 +164,21 @@ class Continued:
         return self.state(v, v.start)
 
 
-class ContinuedPageRank(Continued, PageRank):
-    """PageRank from an earlier answer."""
-
-
-class ContinuedPersonalizedPageRank(Continued, PersonalizedPageRank):
-    """PageRank with a given jump distribution, from an earlier answer."""
-
-
-class ContinuedWeightedPageRank(Continued, WeightedPageRank):
-    """PageRank with weighted edges, from an earlier answer."""
-
-
-class ContinuedWeightedPersonalizedPageRank(Continued, WeightedPersonalizedPageRank):
-    """PageRank with weighted edges and a given jump distribution, from an earlier answer."""
-
-
-CONTINUED: dict[tuple[bool, bool], type[PageRank]] = {
-    (False, False): ContinuedPageRank,
-    (True, False): ContinuedPersonalizedPageRank,
-    (False, True): ContinuedWeightedPageRank,
-    (True, True): ContinuedWeightedPersonalizedPageRank,
+PARTS: dict[str, type[PageRank]] = {
+    "start": ContinuedPageRank,
+    "sink": DanglingPageRank,
+    "out_weight": WeightedPageRank,
+    "weight": PersonalizedPageRank,
 }
-"""(personalised, weighted edges) → program that starts from an earlier answer."""
+"""Given field → the class that reads it."""
+
+
+@cache
+def program_of(*given: str) -> type[PageRank]:
+    """Return the program that reads these given fields, one class of ``PARTS`` each."""
+    parts = [part for name, part in PARTS.items() if name in given]
+    name = "".join(part.__name__.removesuffix("PageRank") for part in parts) + "PageRank"
+    return type(name, (*parts, PageRank), {"__doc__": "PageRank of several given fields."}) if parts else PageRank
 
 
 @algorithm(
@@ -188,6 +188,13 @@ CONTINUED: dict[tuple[bool, bool], type[PageRank]] = {
     Parameter("max_iter", int, 100, "most rounds"),
     Parameter(
         "personalization", "vertices", None, "vertices to jump to, with equal probability or id=weight (default: all)"
+    ),
+    Parameter("nstart", "vertices", None, "ranks to start from, id=rank, 0 elsewhere (default: equal ones)"),
+    Parameter(
+        "dangling",
+        "vertices",
+        None,
+        "vertices that get the rank of those without out-edges, equally or by id=weight (default: as jumps)",
     ),
     Parameter(
         "precision",
@@ -211,24 +218,31 @@ class Pagerank(Algorithm):
     tol: float
     max_iter: int
     personalization: Any
+    nstart: Any
+    dangling: Any
     precision: str
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the round limit; collective."""
         settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
         fields = SINGLE if self.precision == "single" else {}
-        given = {} if self.personalization is None else {"weight": self._jumps(ctx)}
+        named = {"weight": "personalization", "sink": "dangling", "start": "nstart"}
+        given = {
+            field: shares_of(ctx, name, getattr(self, name))
+            for field, name in named.items()
+            if getattr(self, name) is not None
+        }
         if ctx.local.out.weight_type is not None:
             given["out_weight"] = self._out_weights(ctx)
-        which, state = ("weight" in given, "out_weight" in given), None
+        state = None
         if ctx.previous is not None and self.tol > 0:
-            start = {"start": _start(ctx)}
-            more = {"start": "float32"} if fields else {}
-            state = ctx.run(CONTINUED[which](**settings).retype(**fields, **more), given | start)
+            if self.nstart is not None:
+                raise UsageError("nstart and previous both name ranks to start from; leave one of them out")
+            state = self._iterated(ctx, settings, fields, given | {"start": _start(ctx)})
             if not (state.finished and state.globals["change"] < self.tol):
                 state, ctx.previous.used = None, False  # a limit counts iterations from equal ranks
         if state is None:
-            state = ctx.run(PROGRAMS[which](**settings).retype(**fields), given)
+            state = self._iterated(ctx, settings, fields, given)
         change = state.globals["change"]
         met = self.tol == 0 or change < self.tol or self.max_iter == 0
         summary = {"sum": ctx.total(state.total("rank")), "change": change, "iterations": state.rounds}
@@ -274,28 +288,11 @@ class Pagerank(Algorithm):
             )
         return sums
 
-    def _jumps(self, ctx: Context) -> np.ndarray:
-        """Return this rank's part of the jump distribution, float64 (masters,); collective.
-
-        Raises:
-            UsageError: a vertex that the graph does not have, or weights that are negative, not finite or all 0.
-        """
-        jumps = self.personalization
-        pairs = jumps if isinstance(jumps, dict) else dict.fromkeys(jumps, 1.0)
-        ids = np.array(sorted(pairs), np.int64)
-        values = np.array([float(pairs[i]) for i in ids.tolist()])
-        if not np.isfinite(values).all() or not (values >= 0).all() or not values.any():
-            raise UsageError("personalization needs vertices with finite weights ≥ 0 that are not all 0")
-        values /= values.max()  # so that the sum is finite
-        original = ctx.local.original[: ctx.local.masters]
-        at = np.minimum(np.searchsorted(ids, original), ids.size - 1)
-        here = ids[at] == original
-        found = np.zeros(ids.size, np.int64)
-        found[at[here]] = 1
-        missing = ids[ctx.comm.allreduce(found) == 0]
-        if missing.size:
-            raise UsageError(f"personalization names vertex {missing[0]}, which the graph does not have; leave it out")
-        return np.where(here, values[at] / values.sum(), 0.0)
+    def _iterated(self, ctx: Context, settings: dict, fields: dict, given: dict[str, np.ndarray]) -> State:
+        """Return the state at the end of the program that reads the given fields; collective."""
+        if "start" in given and fields:
+            fields = fields | {"start": "float32"}
+        return ctx.run(program_of(*given)(**settings).retype(**fields), given)
 
 
 def _start(ctx: Context) -> np.ndarray:

@@ -103,8 +103,22 @@ ENGINE: dict[str, str] = {
     ),
     "maximal_independent_set": "runs mis: the same set for every seed; nodes= is declined",
     **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
-    "hits": "runs hits; nstart, normalized=False and negative weights are declined",
-    "pagerank": "runs pagerank; nstart, and dangling other than personalization, are declined",
+    **dict.fromkeys(
+        (
+            "degree_centrality", "in_degree_centrality", "out_degree_centrality", "is_isolate", "isolates",
+            "number_of_isolates",
+        ),
+        "runs degrees",
+    ),
+    "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
+    "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
+    **dict.fromkeys(
+        ("eigenvector_centrality", "eigenvector_centrality_numpy"), "runs eigenvector; negative weights are declined"
+    ),
+    "katz_centrality": "runs katz",
+    "katz_centrality_numpy": "runs katz; alpha from 1 / the largest eigenvalue on is declined",
+    "hits": "runs hits; negative weights, and normalized=False but with method='svd', are declined",
+    "pagerank": "runs pagerank; negative weights are declined",
 }  # fmt: skip
 """Function → what the engine runs for it, as NetworkX's documentation shows it."""
 

@@ -15,6 +15,8 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_components,
     nx_cores,
     nx_cycles,
+    nx_degrees,
+    nx_eigenvector,
     nx_measures,
     nx_pagerank,
     nx_partitions,

@@ -12,21 +12,13 @@ from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
 from dgraph.networkx_backend.nodes_given import NotANode
+from dgraph.networkx_backend.nx_eigenvector import by_position
 
 LANCZOS = 100
 """Iterations of the engine for each of NetworkX's with ``"svd"``, whose Lanczos method takes far fewer."""
 
 
-def _declined(args) -> str | None:
-    if args.get("nstart") is not None:
-        return "nstart= is given; the engine starts from equal ranks"
-    dangling = args.get("dangling")
-    if dangling is not None and dangling != args.get("personalization"):
-        return "dangling= differs from personalization=, which the engine uses for both"
-    return None
-
-
-@answers(declines=_declined)
+@answers
 def pagerank(
     G: ConvertedGraph,
     alpha=0.85,
@@ -48,31 +40,41 @@ def pagerank(
     n = len(G)
     if not n:
         return {}
-    jumps: dict[str, Any] = {}
-    if personalization is not None:
-        if not isinstance(personalization, Mapping) or not all(map(is_real, personalization.values())):
-            raise NotANode
-        shares = {G.index[node]: float(value) for node, value in personalization.items() if node in G}
-        if sum(shares.values()) == 0:
-            raise ZeroDivisionError
-        jumps["personalization"] = {row: value for row, value in shares.items() if value}
+    named = {"personalization": personalization, "nstart": nstart}
+    if dangling != personalization:
+        named["dangling"] = dangling
+    shares = {name: _shares(G, values) for name, values in named.items() if values is not None}
+    if personalization is not None and not shares["personalization"]:
+        raise ZeroDivisionError
+    if not all(shares.values()):
+        raise NotANode
     if tol <= 0 or max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
     G.lengths(weight)
     answer = solve(
         "pagerank", G.engine(weight, parallel=True),
-        alpha=float(alpha), max_iter=int(max_iter), tol=float(n * tol), precision=precision, **jumps,
+        alpha=float(alpha), max_iter=int(max_iter), tol=float(n * tol), precision=precision, **shares,
     )  # fmt: skip
     if not answer.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
     return dict(zip(G.nodes, answer.columns["pagerank"].tolist(), strict=True))
 
 
+def _shares(G: ConvertedGraph, values: Any) -> dict[int, float]:
+    """Return position → number of the nodes that have one other than 0; nothing if their sum is 0.
+
+    Raises:
+        NotANode: not a dict of real numbers.
+    """
+    if not isinstance(values, Mapping) or not all(map(is_real, values.values())):
+        raise NotANode
+    numbers = {G.index[node]: float(value) for node, value in values.items() if node in G}
+    return {row: value for row, value in numbers.items() if value} if sum(numbers.values()) else {}
+
+
 def _declined_hits(args) -> str | None:
-    if args.get("nstart") is not None:
-        return "nstart= is given; the engine starts from equal hubs"
-    if not args.get("normalized", True):
-        return "normalized=False is given; the engine's scores sum to 1"
+    if not args.get("normalized", True) and args.get("method", "svd") != "svd":
+        return "normalized=False is given; the engine scales as method='svd' does"
     return None
 
 
@@ -92,10 +94,13 @@ def hits(
         return {}, {}
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
+    start = {} if nstart is None else {"nstart": by_position(G, nstart)}
+    if nstart is not None and not (min(nstart.values()) >= 0 < sum(nstart.values())):
+        raise NotANode
     G.lengths("weight")
     most = int(max_iter) * (LANCZOS if method == "svd" else 1)
-    limits = {"tol": float(max(tol, 1e-12)), "max_iter": most}
-    answer = solve("hits", G.engine("weight", parallel=True), **limits)
+    limits = {"tol": float(max(tol, 1e-12)), "max_iter": most, "normalized": bool(normalized)}
+    answer = solve("hits", G.engine("weight", parallel=True), **limits, **start)
     if not answer.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
     hubs, authorities = (

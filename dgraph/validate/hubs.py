@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.validate.arc_sums import arriving, weights_of
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
@@ -32,16 +33,31 @@ def hits(
         ValidationFailed: a score is negative, hubs do not follow from authorities, or are no fixed point.
     """
     authorities, hubs = columns["authorities"], columns["hubs"]
-    for name in ("authorities", "hubs"):
+    if not parameters["normalized"]:
+        _is_unit(distributed, authorities, hubs)
+        authorities, hubs = _scaled(distributed, authorities), _scaled(distributed, hubs)
+    columns = {"authorities": authorities, "hubs": hubs}
+    for name in columns:
         shares = Rule("scores are shares", f"vertex {{v}} has {name} {{x}}")
         shares.test(~((columns[name] >= 0) & (columns[name] <= 1)), {"v": distributed.gids}, {"x": columns[name]})
         distributed.judge(shares)
     slack = 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
     _near(distributed, hubs, _hubs(distributed, authorities), slack, "hubs follow from authorities")
     tol = parameters["tol"]
-    again = _hubs(distributed, _authorities(distributed, hubs))
+    again = _hubs(distributed, arriving(distributed, hubs))
     change = _near(distributed, hubs, again, 2 * tol + slack, "the residual")
     return ["hubs follow from authorities", f"one more iteration changes {change:.3g} of at most {2 * tol:.3g} (L1)"]
+
+
+def _is_unit(distributed, authorities: np.ndarray, hubs: np.ndarray) -> None:
+    """Raise if authorities have not the Euclidean norm 1, or hubs are not the sums of authorities."""
+    sums, slack = _sums(distributed, authorities), 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+    norm = distributed.sum(authorities * authorities) ** 0.5
+    if norm and not abs(norm - 1) <= slack:
+        raise Rule("authorities have the norm 1", "their norm is {x}").broken({"x": norm})
+    apart = Rule("hubs are sums of authorities", "vertex {v} has {x}, and the sum is {y}")
+    apart.test(~(np.abs(hubs - sums) <= slack * sums), {"v": distributed.gids}, {"x": hubs, "y": sums})
+    distributed.judge(apart)
 
 
 def _near(distributed, claimed: np.ndarray, wanted: np.ndarray, bound: float, name: str) -> float:
@@ -58,23 +74,16 @@ def _near(distributed, claimed: np.ndarray, wanted: np.ndarray, bound: float, na
 
 def _hubs(distributed, authorities: np.ndarray) -> np.ndarray:
     """Return the hubs of these authorities; collective."""
+    return _scaled(distributed, _sums(distributed, authorities))
+
+
+def _sums(distributed, authorities: np.ndarray) -> np.ndarray:
+    """Return the sums of the authorities that each row points to, times weights; collective."""
     sums = np.zeros(distributed.block.rows)
     for piece in distributed.pieces(authorities):
-        there = piece.there[0] * _weights(distributed.block, piece)
+        there = piece.there[0] * weights_of(distributed.block, piece)
         sums += np.bincount(piece.rows, there, len(sums))
-    return _scaled(distributed, sums)
-
-
-def _authorities(distributed, hubs: np.ndarray) -> np.ndarray:
-    """Return the authorities of these hubs; collective."""
-    sums = np.zeros(distributed.block.rows)
-    for piece in distributed.pieces():
-        distributed.add(piece.dst, hubs[piece.rows] * _weights(distributed.block, piece), sums)
-    return _scaled(distributed, sums)
-
-
-def _weights(block, piece) -> np.ndarray | float:
-    return 1.0 if block.weights is None else np.asarray(block.weights[piece.start : piece.stop], np.float64)
+    return sums
 
 
 def _scaled(distributed, sums: np.ndarray) -> np.ndarray:

@@ -34,6 +34,7 @@ import numpy as np
 
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.host.host_prover import HostProver
 from dgraph.validate.rule import Rule
 from dgraph.validate.violation import NOWHERE, Violations, decide
 
@@ -44,8 +45,8 @@ SINGLE = 2.0**-24
 @certifies("pagerank", proved=True)
 def pagerank(
     distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
-    """Check column ``pagerank``; collective.
+) -> list[str] | None:
+    """Check column ``pagerank``; collective. Return None if the ranks' CPUs must check it.
 
     Args:
         distributed: rows and exchanges.
@@ -63,7 +64,10 @@ def pagerank(
     slack = (n + (1 + weighted) * most_arcs + 16) * ROUNDOFF
     adding_up = min(rounds or np.inf, 1 / (1 - alpha)) if alpha < 1 else rounds or parameters["max_iter"]
     unit = SINGLE if parameters.get("precision") == "single" else 0.0
-    jump = _jump(distributed, parameters.get("personalization"))
+    jump, sinks, first = (_shares(distributed, parameters.get(x)) for x in ("personalization", "dangling", "nstart"))
+    others = {"sinks": sinks, "first": first if rounds else None}
+    if any(x is not None for x in others.values()) and not isinstance(distributed.prover, HostProver):
+        return None  # GPUs spread the rank of sinks as jumps, and start from equal ranks
     steps = distributed.prover.prove_ranks(claimed, alpha, jump, bool(unit))
     mass = Rule("ranks are shares", "vertex {v} has pagerank {x}")
     decide(distributed, Violations(mass, steps.mass, lambda u, v: {"x": distributed.read(claimed, v)}))
@@ -74,6 +78,8 @@ def pagerank(
     chances = Rule("no weight is negative", "arc {u} → {v} has weight {w}")
     decide(distributed, Violations(chances, steps.chances, partial(_weight, distributed), arc=True))
     steps.start(uniform=bool(rounds))
+    if isinstance(distributed.prover, HostProver):
+        steps.change_from(**others)
     if rounds:
         off = unit
         for _ in range(rounds):
@@ -105,15 +111,15 @@ def _near(distributed, steps, bound, name, gives) -> float:
     return change
 
 
-def _jump(distributed, personalization) -> np.ndarray | None:
-    """Return this rank's part of the jump vector, which sums to 1 over all ranks; None: 1 / n each."""
-    if personalization is None:
+def _shares(distributed, named) -> np.ndarray | None:
+    """Return this rank's part of a vector that sums to 1 over all ranks; None: the parameter has its default."""
+    if named is None:
         return None
-    weights = personalization if isinstance(personalization, dict) else dict.fromkeys(map(int, personalization), 1.0)
+    weights = named if isinstance(named, dict) else dict.fromkeys(map(int, named), 1.0)
     gids = distributed.block.ids.to_gid(np.array(list(weights), np.int64), distributed.comm)
     values = np.array(list(weights.values()), np.float64)
     rows = gids - distributed.block.first
     mine = (rows >= 0) & (rows < distributed.block.rows)
-    jump = np.zeros(distributed.block.rows)
-    jump[rows[mine]] = values[mine] / values.sum()
-    return jump
+    shares = np.zeros(distributed.block.rows)
+    shares[rows[mine]] = values[mine] / values.sum()
+    return shares

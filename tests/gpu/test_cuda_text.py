@@ -32,7 +32,7 @@ from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths
 from dgraph.algorithms.many_sources.gpu.draw import text as draw
 from dgraph.algorithms.many_sources.gpu.reach_text import text as reach_words
 from dgraph.algorithms.many_sources.reach_programs import ReachProgram
-from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
+from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, program_of
 from dgraph.algorithms.sssp import Overflowed
 from dgraph.algorithms.sssp_parts.bellman_ford import PackedWord
 from dgraph.algorithms.sssp_parts.sssp_predecessors import NearerParents, PlateauHops, PlateauParents
@@ -55,8 +55,8 @@ pytestmark = pytest.mark.mpi_skip
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", *["sm_100"] * EVERYTHING)
 PROGRAMS = (
     Levels(), Parents(), UnionFindLabels(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
-    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(), WeightedPersonalizedPageRank(),
-    DeltaStepping(), PackedWord(),
+    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
+    program_of("out_weight", "weight")(), DeltaStepping(), PackedWord(),
     ReachProgram(), Paths(), Shares(), Cores(), Counted(),
 )  # fmt: skip
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")

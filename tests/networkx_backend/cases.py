@@ -8,6 +8,7 @@ ALL = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 UNDIRECTED, DIRECTED, SIMPLE = ("Graph", "MultiGraph"), ("DiGraph", "MultiDiGraph"), ("Graph", "DiGraph")
 PARTS = ({3, "a", (1, 2)}, {0, "b", 7, 2.5}, {"c", 1})
 EITHER = [{}, {"weight": "weight"}]
+TIGHT = {"tol": 1e-9, "max_iter": 3000}
 HOPS = {"weight": "weight", "method": "unweighted"}
 SOURCE = [{"source": A}, {"source": A, "cutoff": 2}]
 PAIR = [{"source": A, "target": B}]
@@ -120,8 +121,31 @@ CASES = {
     "clustering": (("Graph",), [{}, {"nodes": A}, {"nodes": [A, B]}]),
     "average_clustering": (("Graph",), [{}, {"nodes": [A, B]}]),
     "transitivity": (("Graph",), [{}]),
+    "degree_centrality": (ALL, [{}]),
+    "in_degree_centrality": (DIRECTED, [{}]),
+    "out_degree_centrality": (DIRECTED, [{}]),
+    "is_isolate": (ALL, [{"n": A}, {"n": B}]),
+    "isolates": (ALL, [{}]),
+    "number_of_isolates": (ALL, [{}]),
+    "reciprocity": (("DiGraph",), [{"nodes": A}, {"nodes": [A, B]}]),
+    "overall_reciprocity": (("DiGraph",), [{}]),
+    "eigenvector_centrality": (SIMPLE, [{**TIGHT, **more} for more in EITHER]),
+    "eigenvector_centrality_numpy": (ALL, EITHER),
+    "katz_centrality": (
+        SIMPLE,
+        [TIGHT, {**TIGHT, "weight": "weight", "alpha": 0.02, "beta": 2}, {**TIGHT, "alpha": 0.05, "normalized": False}],
+    ),
+    "katz_centrality_numpy": (SIMPLE, [{}, {"weight": "weight", "alpha": 0.02, "beta": 2}]),
     "hits": (ALL, [{"tol": 1e-5}]),
-    "pagerank": (ALL, [{}, {"weight": None}, {"alpha": 0.5, "personalization": {A: 1, B: 3}}]),
+    "pagerank": (
+        ALL,
+        [
+            {},
+            {"weight": None},
+            {"alpha": 0.5, "personalization": {A: 1, B: 3}},
+            {"dangling": {A: 1, B: 3}, "nstart": {A: 2, B: 1}},
+        ],
+    ),
     "eccentricity": (ALL, [*EITHER, {"v": A}, {"v": [A, B]}]),
     "diameter": (ALL, EITHER),
     "radius": (ALL, EITHER),

@@ -15,8 +15,11 @@ VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
 MODULES = (nx, nx.bipartite, nx.dag, nx.community)
 ROUNDED = {
     "betweenness_centrality", "closeness_centrality", "edge_betweenness_centrality", "global_efficiency",
-    "harmonic_centrality", "harmonic_diameter", "pagerank",
+    "harmonic_centrality", "harmonic_diameter", "pagerank", "eigenvector_centrality", "eigenvector_centrality_numpy",
+    "katz_centrality", "katz_centrality_numpy",
 }  # fmt: skip
+ARCS = {"overall_reciprocity"}
+"""Functions that read the converted arcs alone."""
 SUMS = {"average_shortest_path_length", "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index"}
 WEIGHED = {"bidirectional_dijkstra", "bellman_ford_path", "astar_path"}
 ANY_PATH = {"bidirectional_shortest_path", "bidirectional_dijkstra", "bellman_ford_path", "shortest_path", "astar_path"}
@@ -224,7 +227,7 @@ def test_answers_equal_networkx(name, kinds, variants):
                     want = outcome(lambda: function(graph, **arguments))  # noqa: B023
                     before = ours.calls.total()
                     answer = outcome(lambda: function(graph, **arguments, backend="dgraph"))  # noqa: B023
-                    assert ours.calls.total() > before, "the engine did not run"
+                    assert ours.calls.total() > before or name in ARCS, "the engine did not run"
                     assert same(name, graph, arguments, answer, want), (kind, weights, connected, arguments, answer)
                     tried += 1
     assert tried >= 3

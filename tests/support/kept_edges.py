@@ -134,6 +134,34 @@ def trusses(graph: Kept):
     return most
 
 
+def counted(graph: Kept):
+    """Degrees by NetworkX, which has no in-degree in undirected graphs."""
+    whole = graph.multigraph
+    ends = {"in_degree": whole.in_degree, "out_degree": whole.out_degree} if graph.directed else {}
+    columns = {"degree": whole.degree, "in_degree": whole.degree, "out_degree": whole.degree} | ends
+    return {name: dict(view) for name, view in columns.items()} | {
+        "weighted_degree": dict(whole.degree(weight="weight"))
+    }
+
+
+def dominant(graph: Kept):
+    """Limit of the power iteration on the sums of weights, from equal scores: squarings of its matrix."""
+    matrix = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n)).T
+    power = np.eye(graph.n) + matrix * (np.count_nonzero(matrix) / matrix.sum())
+    for _ in range(60):
+        power = power @ power
+        power /= power.sum()
+    scores = power.sum(axis=1)
+    return dict(enumerate(scores / np.linalg.norm(scores)))
+
+
+def walks(graph: Kept, alpha: float):
+    """Katz centrality by solving equations with the sums of weights."""
+    matrix = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n)).T
+    scores = np.linalg.solve(np.eye(graph.n) - alpha * matrix, np.ones(graph.n))
+    return dict(enumerate(scores / np.linalg.norm(scores)))
+
+
 def powers(graph: Kept):
     """Hubs and authorities by power iteration on the sums of weights."""
     matrix = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n))
@@ -196,7 +224,10 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("cdlp", {"count": "arcs"}, column(COMMUNITIES, lambda g: propagated(g, arcs=True))),
     ("closeness", {}, column("closeness", lambda g: nx.closeness_centrality(g.multigraph))),
     ("closeness", BY_WEIGHT, column("closeness", lambda g: nx.closeness_centrality(g.multigraph, distance="weight"))),
+    ("degrees", {}, counted),
+    ("eigenvector", {"tol": 1e-12, "max_iter": 20000}, column("eigenvector", dominant)),
     ("hits", {"tol": 1e-13, "max_iter": 3000}, powers),
+    ("katz", {"alpha": 0.02, "tol": 1e-13}, column("katz", lambda g: walks(g, 0.02))),
     ("kcore", {}, column("core_number", cores)),
     ("kcore", {"variant": "shells"}, column("core_number", cores)),
     ("kcore", {"variant": "estimates"}, column("core_number", cores)),

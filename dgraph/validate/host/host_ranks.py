@@ -23,7 +23,7 @@ class HostRanks:
     def __init__(self, distributed: Any, rows: HostRows, claimed: np.ndarray, alpha: float, jump: Any, single: bool):
         self._distributed, self._rows, self._claimed, self._alpha = distributed, rows, claimed, alpha
         block = self._block = rows.block
-        self._jump = np.float64(1 / block.n) if jump is None else jump
+        self._jump = self._sinks = np.float64(1 / block.n) if jump is None else jump
         bad = ~(claimed >= 0) | (claimed > 2)
         hits = int(np.count_nonzero(bad))
         self.mass = hits, block.first + int(np.argmax(bad)) if hits else -1
@@ -49,6 +49,11 @@ class HostRanks:
         """Set the vector to 1 / n each, or to the claimed ranks."""
         self._vector = np.full(self._block.rows, 1 / self._block.n) if uniform else self._claimed
 
+    def change_from(self, sinks: np.ndarray | None, first: np.ndarray | None) -> None:
+        """Set the shares of the rank of sinks where they are not those of jumps, and the vector to start from."""
+        self._sinks = self._jump if sinks is None else sinks
+        self._vector = self._vector if first is None else first
+
     def iterate(self) -> float:
         """Iterate the vector once; return ``missed``, the bound of a run's rounding error in units of its precision."""
         leaving, distributed = self._leaving, self._distributed
@@ -56,7 +61,7 @@ class HostRanks:
         inflow = self._flow(share, self._weights)
         lost = distributed.sum(self._vector[leaving == 0])
         missed = 2 + distributed.sum((self._arriving + 2 + (self._block.weights is not None)) * inflow)
-        self._vector = (1 - self._alpha) * self._jump + self._alpha * (inflow + lost * self._jump)
+        self._vector = (1 - self._alpha) * self._jump + self._alpha * (inflow + lost * self._sinks)
         return missed
 
     def _flow(self, share: np.ndarray, weights: np.ndarray) -> np.ndarray:

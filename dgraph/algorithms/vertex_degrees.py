@@ -1,0 +1,79 @@
+"""Degrees of all vertices, as NetworkX counts them: a loop of an undirected graph counts twice at its vertex."""
+
+from __future__ import annotations
+
+from dgraph.algorithms.base import Algorithm, Answer, OnePass, ResultColumn, algorithm
+from dgraph.engine.rounds.context import Context
+from dgraph.program import ADD, ALL, Field, where
+
+
+class EnteringEdges(OnePass):
+    """Number of the in-edges and sum of their weights.
+
+    Attributes:
+        loop: times that a loop counts.
+        edges: number of in-edges.
+        weight: sum of their weights.
+    """
+
+    loop: int = 1
+    domain = ALL
+
+    edges = Field("int64", reduce=ADD)
+    weight = Field("float64", reduce=ADD)
+
+    def init(self, v, g):
+        """Initialise nothing: sums start at 0."""
+        return {}
+
+    def edge(self, u, e, v):
+        """Add the edge, a loop as often as it counts."""
+        times = where(u.id == v.id, self.loop, 1)
+        return {"edges": times, "weight": e.weight * (1.0 * times)}
+
+
+class LeavingEdges(EnteringEdges):
+    """Number of the out-edges and sum of their weights."""
+
+    reverse = True
+
+
+@algorithm(
+    "degrees",
+    columns={
+        "degree": ResultColumn("number of edges at the vertex"),
+        "in_degree": ResultColumn("number of edges that enter it"),
+        "out_degree": ResultColumn("number of edges that leave it"),
+        "weighted_degree": ResultColumn("sum of the weights of its edges", "number"),
+    },
+)
+class Degrees(Algorithm):
+    """Degrees: the number of edges at each vertex, of those that enter and leave it, and the sum of their weights.
+
+    Columns: ``degree``, ``in_degree``, ``out_degree`` (int64) and ``weighted_degree`` (float64). In an undirected graph
+    the three numbers are equal, and a loop counts twice; in a directed one ``degree`` is the sum of the other two.
+    Without weights every edge weighs 1. The summary has ``isolates``, the vertices without an edge, ``largest``, and
+    ``density``: the edges by the pairs of vertices that could have one, ordered pairs in a directed graph.
+    """
+
+    weighted = True
+    resumes = False
+
+    def run(self, ctx: Context) -> Answer:
+        """Read all edges once, or twice in a directed graph; collective."""
+        directed, n = ctx.local.directed, ctx.local.n
+        entering = ctx.run(EnteringEdges(loop=1 if directed else 2))
+        degree, weight = entering["edges"], entering["weight"]
+        columns = {"in_degree": degree, "out_degree": degree}
+        if directed:
+            leaving = ctx.run(LeavingEdges())
+            columns["out_degree"] = leaving["edges"]
+            degree, weight = degree + leaving["edges"], weight + leaving["weight"]
+        ends, pairs = ctx.total(int(degree.sum())), max(n * (n - 1), 1)
+        density = ends / (2 * pairs if directed else pairs)
+        summary = {
+            "isolates": ctx.total(int((degree == 0).sum())),
+            "largest": ctx.largest(int(degree.max(initial=0))),
+            "density": density if n > 1 else 0.0,
+        }
+        return Answer({"degree": degree, **columns, "weighted_degree": weight}, summary)

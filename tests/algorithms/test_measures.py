@@ -1,0 +1,70 @@
+"""Measures of one pass and of power iterations on any number of ranks, against dense matrices."""
+
+import numpy as np
+import pytest
+from battery import CASES
+from test_battery import combinations, solve
+
+
+def dense(name):
+    """Return the case's weights and its arcs as matrices; row u, column v for an arc u → v."""
+    n, src, dst, weights = CASES[name].arcs("float64")
+    matrix, arcs = np.zeros((n, n)), np.zeros((n, n), np.int64)
+    np.add.at(matrix, (src, dst), weights)
+    np.add.at(arcs, (src, dst), 1)
+    return matrix, arcs
+
+
+GRAPHS = ["skewed", "shifted_ids", "plateaus", "no_edges", "triangle"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_degrees(name):
+    matrix, arcs = dense(name)
+    directed = CASES[name].directed
+    for chosen in combinations(name)[:2]:
+        result, here = solve("degrees", name, "float64", combination=chosen, validate=True)
+        wanted = {"in_degree": arcs.sum(0), "out_degree": arcs.sum(1)}
+        wanted["degree"] = arcs.sum(0) + directed * arcs.sum(1)
+        for column, values in wanted.items():
+            np.testing.assert_array_equal(result.columns[column], values[here], column)
+        sums = matrix.sum(0) + directed * matrix.sum(1)
+        np.testing.assert_allclose(result.columns["weighted_degree"], sums[here], rtol=1e-13)
+        assert result.summary["isolates"] == np.count_nonzero(wanted["degree"] == 0)
+        assert result.summary["density"] == pytest.approx(arcs.sum() / max(len(arcs) * (len(arcs) - 1), 1))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_eigenvector(name):
+    matrix, arcs = dense(name)
+    n = len(matrix)
+    start = {int(v): 1.0 + k for k, v in enumerate(CASES[name].vertices)}
+    for chosen, given in zip(combinations(name)[:2], (None, start), strict=False):
+        result, here = solve("eigenvector", name, "float64", combination=chosen, tol=1e-3, nstart=given)
+        scores = np.ones(n) if given is None else np.arange(1.0, n + 1)
+        step = np.eye(n) + matrix.T * (arcs.sum() / matrix.sum() if arcs.any() else 1)
+        for _ in range(result.summary["iterations"]):
+            scores = step @ scores
+            scores /= np.linalg.norm(scores)
+        assert result.converged
+        np.testing.assert_allclose(result.columns["eigenvector"], scores[here], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_katz(name):
+    matrix, _ = dense(name)
+    n = len(matrix)
+    alpha = 0.5 / max(np.abs(np.linalg.eigvals(matrix)).max(), 1)
+    beta = np.ones(n)
+    beta[0] = 4
+    first = {int(CASES[name].vertices[0]): 4.0}
+    for chosen, scaled in zip(combinations(name)[:2], (True, False), strict=False):
+        settings = {"alpha": alpha, "betas": first, "tol": 1e-13, "normalized": scaled, "validate": True}
+        result, here = solve("katz", name, "float64", combination=chosen, **settings)
+        scores = np.linalg.solve(np.eye(n) - alpha * matrix.T, beta)
+        scores /= np.linalg.norm(scores) if scaled else 1
+        assert result.converged
+        np.testing.assert_allclose(result.columns["katz"], scores[here], rtol=1e-9)
