@@ -31,7 +31,8 @@ class Ktruss(Algorithm):
     """Truss decomposition: the largest k of an edge at each vertex; every edge is in k - 2 triangles of the k-truss.
 
     Columns: ``truss`` (int64): 2 with edges but no triangle, 0 without edges. With ``k`` instead ``in_truss`` (int64, 0
-    or 1). The summary has the number of edges of the (largest) k-truss. It runs on CPUs.
+    or 1). ``result.edges`` has the trussness of every edge (int64); with ``k`` the edges of the k-truss, and ``k``. The
+    summary has the number of edges of the (largest) k-truss. It runs on CPUs.
     """
 
     k: int | None
@@ -49,7 +50,8 @@ class Ktruss(Algorithm):
         limit = limited(finished, ctx.rounds)
         if self.k is None:
             k = ctx.largest(int(truss.max(initial=0)))
-            return Answer({"truss": truss}, {"k": k, "edges": peel.edges}, finished, limit)
+            summary = {"k": k, "edges": peel.edges}
+            return Answer({"truss": truss}, summary, finished, limit, edges=peel.edges_within(2))
         inside = (truss >= self.k).astype(np.int64)
         summary = {"members": ctx.total(int(inside.sum())), "edges": peel.left()}
-        return Answer({"in_truss": inside}, summary, finished, limit)
+        return Answer({"in_truss": inside}, summary, finished, limit, edges=peel.edges_within(self.k))

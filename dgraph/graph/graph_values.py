@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from dgraph.graph.changes.undirected_change import undirected_change
 from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
-from dgraph.graph.subgraph import rows_of, subgraph, within
+from dgraph.graph.subgraph import rows_between, rows_of, subgraph, within
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""
@@ -291,6 +292,42 @@ class GraphValues:
             mask = rows_of(block, np.flatnonzero(mask) + searched.first, self.comm)
         return self._subgraph(mask, None, f"within {radius} edges")
 
+    @collective
+    def k_core(self, k: int) -> Self:
+        """Return the graph of the vertices of the k-core and all edges between them; collective.
+
+        Edges of a directed graph stay as they are; a pair of them in both directions counts once (see ``kcore``).
+
+        Args:
+            k: least number of neighbours in the core.
+
+        Raises:
+            UsageError: the k-core is empty.
+        """
+        members = _solved(self, "kcore", k=k)
+        return self._subgraph(read_column("in_core", members, self.block, self.comm) > 0, None, f"{k}-core")
+
+    @collective
+    def k_truss(self, k: int) -> Self:
+        """Return the graph of the edges of the k-truss and their vertices; collective.
+
+        Edges of a directed graph stay as they are; triangles are those without directions (see ``ktruss``). Loops are
+        in no truss; parallel edges that the graph keeps stay.
+
+        Args:
+            k: each edge lies in k - 2 triangles of the truss, at least 2.
+
+        Raises:
+            UsageError: the k-truss is empty, or k is below 2.
+        """
+        edges, block, comm = _solved(self, "ktruss", k=k).edges, self.block, self.comm
+        ends = [block.ids.to_gid(ids, comm) for ids in (edges.source, edges.target)]
+        arcs = rows_between(block, *ends, comm)
+        vertices = np.zeros(block.rows, bool)
+        vertices[(block.sources()[arcs] - block.first).astype(np.int64)] = True
+        vertices |= rows_of(block, block.targets[arcs].astype(np.int64), comm)
+        return self._subgraph(vertices, arcs, f"{k}-truss")
+
     def _chosen_vertices(self, predicate: Predicate) -> np.ndarray:
         """Return the rows that a predicate chooses: bool (rows,); collective."""
         block, names = self.block, self.block.ids.names
@@ -317,3 +354,8 @@ class GraphValues:
         other = self._made(induced)
         other._columns = self._columns.moved(vertices, gids, induced, comm)
         return other
+
+
+def _solved(graph: GraphValues, algorithm: str, **parameters: Any) -> Any:
+    """Run an algorithm by ``dgraph.run``, which lies above graphs and imports the pipeline at first use."""
+    return sys.modules["dgraph"].run(algorithm, graph, **parameters)

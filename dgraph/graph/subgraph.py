@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import scatter
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
@@ -128,6 +129,25 @@ def within(block: EdgeBlock, gids: np.ndarray, radius: int, comm: Comm) -> np.nd
 def rows_of(block: EdgeBlock, gids: np.ndarray, comm: Comm) -> np.ndarray:
     """Return the rows of the vertices that any rank passes: bool (rows,); collective."""
     return within(block, gids, 0, comm)
+
+
+def rows_between(block: EdgeBlock, source: np.ndarray, target: np.ndarray, comm: Comm) -> np.ndarray:
+    """Return the arcs between pairs of vertices, in both directions; collective.
+
+    Args:
+        block: the graph.
+        source: gids of one end of each pair, on any ranks.
+        target: gids of the other ends.
+        comm: communicator of the ranks.
+
+    Returns:
+        bool, shape (arcs here,).
+    """
+    starts = row_starts(block, comm)
+    ends, others = np.concatenate([source, target]), np.concatenate([target, source])
+    rows, others = scatter(comm, row_owner(starts, ends), ends, others)
+    pairs = (rows - block.first) * block.n + others
+    return np.isin((block.sources().astype(np.int64) - block.first) * block.n + block.targets.astype(np.int64), pairs)
 
 
 def _newly_reached(pieces: list[np.ndarray], starts: np.ndarray, reached: np.ndarray, comm: Comm) -> np.ndarray:

@@ -81,6 +81,8 @@ ENGINE: dict[str, str] = {
         "runs mst: of equal weights the edge that Kruskal takes, for every algorithm",
     ),
     **dict.fromkeys(("is_directed_acyclic_graph", "has_cycle", "is_semiconnected", "flow_hierarchy"), "runs scc"),
+    "k_truss": "runs ktruss",
+    "ego_graph": "runs bfs, or sssp with distance=; one pass over the arcs then orders the nodes as NetworkX does",
     "transitive_closure": "runs reachability for 64 nodes at a time",
     "negative_edge_cycle": "runs sssp from all nodes at once",
     "floyd_warshall_numpy": "runs apsp",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import networkx as nx
@@ -10,6 +11,9 @@ import numpy as np
 from dgraph.networkx_backend.answers import answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
+
+MOST = 2**31
+"""Number of triangles of an edge that the engine does not count to."""
 
 LOOPS = (
     "Input graph has self loops which is not permitted; "
@@ -54,6 +58,29 @@ def k_corona(G: ConvertedGraph, k, core_number: Mapping | None = None) -> nx.Gra
     cores = _cores(G)
     inside = np.bincount(G.sources[cores[G.targets] >= k], minlength=len(G))
     return _subgraph(G, (cores == k) & (inside == k))
+
+
+def _undirected_simple(args) -> str | None:
+    if not isinstance(args["k"], (int, float)) or not args["k"] < MOST:
+        return "k= is not a number that the engine compares with numbers of triangles"
+    return None
+
+
+@answers(declines=_undirected_simple)
+def k_truss(G: ConvertedGraph, k) -> nx.Graph:
+    """Return the graph of the edges that lie in ``k`` - 2 triangles of it, and their nodes."""
+    if G.loops:
+        raise nx.NetworkXNotImplemented(LOOPS)
+    truss = G.as_networkx().copy()
+    if len(G):
+        edges, source, n = solve("ktruss", G.engine(), k=max(math.ceil(k), 2)).edges, G.sources, len(G)
+        if edges is None:
+            raise NotImplementedError("a service returns values of vertices, not of edges")
+        low, high = np.minimum(source, G.targets), np.maximum(source, G.targets)
+        gone = np.flatnonzero((source == low) & ~np.isin(low * n + high, edges.source * n + edges.target))
+        truss.remove_edges_from(zip(G.names(source[gone]), G.names(G.targets[gone]), strict=True))
+        truss.remove_nodes_from(list(nx.isolates(truss)))
+    return truss
 
 
 def _cores(G: ConvertedGraph) -> np.ndarray:

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 from dgraph.networkx_backend.answers import NETWORKX, answers
-from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from_nx
 from dgraph.networkx_backend.engine_runs import depth, hops, reached_from_each, search
 from dgraph.networkx_backend.nodes_given import position, positions
 
@@ -87,6 +87,25 @@ def descendants_at_distance(G: ConvertedGraph, source, distance) -> set:
     first = position(G, source)
     levels = hops(G, [first]).values if distance != 0 else hops(G, [first], cutoff=0).values
     return set(G.names(np.flatnonzero((levels == distance) & (levels >= 0))))
+
+
+def _merged_by_key(args) -> str | None:
+    """Return the reason to decline a weighted search without directions: NetworkX merges arcs by their keys."""
+    merged = args["undirected"] and args["G"].is_directed() and args["G"].is_multigraph()
+    return "undirected= with distance= of a directed multigraph" if merged and args["distance"] is not None else None
+
+
+@answers(declines=_merged_by_key)
+def ego_graph(G: ConvertedGraph, n, radius=1, center=True, undirected=False, distance=None) -> nx.Graph:
+    """Return the graph of the nodes within a radius of a node, by hops or by an edge attribute."""
+    whole, searched, first = G.as_networkx(), G, [position(G, n)]
+    if undirected and G.is_directed():
+        searched = convert_from_nx(whole.to_undirected(), edge_attrs={} if distance is None else {distance: 1})
+    cutoff = depth(radius) if distance is None else radius
+    near = whole.subgraph(G.names(search(searched, first, distance, cutoff=cutoff).reached)).copy()
+    if not center:
+        near.remove_node(n)
+    return near
 
 
 @answers

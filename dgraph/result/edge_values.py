@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,22 +12,25 @@ from dgraph._support.arguments import path as path_of
 from dgraph._support.arguments import root_rank
 from dgraph.comm import Comm, collective
 from dgraph.graph.names import Names, decode_names
+from dgraph.result.files.sample_sort import SampleSort
 from dgraph.result.files.save import save_in_order
 
 
 @dataclass(frozen=True, repr=False)
 class EdgeValues:
-    """A value for each edge; rows ascend by source, then target, from rank to rank.
+    """A value for each edge, or for some; rows ascend by source, then target, from rank to rank.
 
     Attributes:
         source: original ids, int64, of this rank's edges; of an undirected edge the smaller end. Numbers of names, if
             vertices have names.
         target: the other ends.
-        values: float64.
+        values: float64, or int64.
         name: name of the values.
         comm: the ranks.
         names: names of the vertices, where they have some.
         threads: threads of this rank that write its rows.
+        alone: True if the result is these values, and its files hold them; False if they stand beside columns of
+            vertices, which files hold.
     """
 
     source: np.ndarray
@@ -36,6 +40,25 @@ class EdgeValues:
     comm: Comm
     names: Names | None = None
     threads: int = 1
+    alone: bool = True
+
+    @classmethod
+    def in_order(cls, ends: np.ndarray, values: np.ndarray, name: str, comm: Comm, **more: Any) -> EdgeValues:
+        """Put values of undirected edges, each on any rank, in order; collective.
+
+        Args:
+            ends: original ids, int64, shape (edges, 2).
+            values: one for each edge.
+            name: name of the values.
+            comm: the ranks.
+            more: the other attributes.
+        """
+        source, target = ends.min(axis=1), ends.max(axis=1)
+        order = np.argsort(source, kind="stable")
+        rows = SampleSort(source[order], comm)
+        target, values = (rows.column(column[order]) for column in (target, values))
+        order = np.lexsort((target, rows.vertex))
+        return cls(rows.vertex[order], target[order], values[order], name, comm, **more)
 
     def __repr__(self) -> str:
         return f"<{self.name} of {len(self.values):,} edges on this rank>"

@@ -63,7 +63,7 @@ class Result:
         nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow;
             or a dict of column → the value that is null, None for these.
         matrix: distances between all pairs, of ``apsp``; None for other algorithms.
-        edges: a value for each edge, of ``edge_bc``; None for other algorithms.
+        edges: a value for each edge, of ``edge_bc`` and ``ktruss``; None for other algorithms.
     """
 
     algorithm: str
@@ -325,8 +325,8 @@ class Result:
         ``.arrow``; in the others it is the number that ``columns`` has.
 
         Names are text, and empty if there is no predecessor: no vertex has an empty name. A matrix is written as
-        :meth:`DistanceMatrix.save` describes, except into ``.txt`` and ``.csv``; values of edges as
-        :meth:`EdgeValues.save` does. Both need ``column`` to be left out.
+        :meth:`DistanceMatrix.save` describes, except into ``.txt`` and ``.csv``; values of edges that are the answer
+        alone, of ``edge_bc``, as :meth:`EdgeValues.save` does. Both need ``column`` to be left out.
 
         Raises:
             UsageError: an unknown suffix or column, or pyarrow is not installed.
@@ -337,7 +337,7 @@ class Result:
         if self.matrix is not None and column is None and os.path.splitext(spelt)[1] in SUFFIXES:
             self.matrix.save(path)
             return
-        if self.edges is not None and column is None:
+        if self.edges is not None and self.edges.alone and column is None:
             self.edges.save(path)
             return
         names = [self._column(column)] if column is not None or spelt.endswith(".txt") else list(self.columns)

@@ -98,6 +98,20 @@ class DistributedColumns:
             aligned[name][rows] = values
         return aligned
 
+    def edge_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gids of both ends of each of the answer's edges on this rank.
+
+        Raises:
+            ValidationFailed: an end is not a vertex.
+        """
+        vertices = Rule("edges are of vertices", "the answer has an edge of {id}, which is not a vertex of the graph")
+        ends = []
+        for ids in (self.edges.source, self.edges.target):
+            ends.append(self.block.ids.to_gid(ids, self.comm))
+            vertices.test(ends[-1] < 0, {}, {"id": ids})
+        self.judge(vertices)
+        return ends[0], ends[1]
+
     def moved(self, algorithm: str, columns: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
         """Return a result's columns where the prover reads them; None if it cannot check this answer.
 

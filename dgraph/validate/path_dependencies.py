@@ -150,13 +150,8 @@ def edge_bc(
 
 def _placed(distributed: DistributedColumns, arcs: SearchedArcs, undirected: bool) -> np.ndarray:
     """Return the value of each arc of this rank; an undirected edge gives it to both arcs."""
-    edges, ids, comm = distributed.edges, distributed.block.ids, distributed.comm
-    source, target = (ids.to_gid(named, comm) for named in (edges.source, edges.target))
-    unknown = Rule("edges are of vertices", "the answer has an edge of {id}, which is not a vertex of the graph")
-    for gids, ids_of_ends in ((source, edges.source), (target, edges.target)):
-        unknown.test(gids < 0, {}, {"id": ids_of_ends})
-    distributed.judge(unknown)
-    values = edges.values
+    source, target = distributed.edge_ends()
+    values, comm = distributed.edges.values, distributed.comm
     if undirected:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
         values = np.tile(values, 2)

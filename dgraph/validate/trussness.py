@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, ValidationFailed
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
@@ -29,20 +29,46 @@ STEP = 1 << 22
 def ktruss(
     distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
 ) -> list[str]:
-    """Check column ``truss`` or ``in_truss``; collective.
+    """Check column ``truss`` or ``in_truss``, and the edges where the answer has them; collective.
 
     Raises:
         UsageError: the graph is directed.
-        ValidationFailed: a value is wrong.
+        ValidationFailed: a value is wrong, or an edge is missing or one too many.
     """
-    wanted, k = _peeled(distributed), parameters.get("k")
+    (wanted, *peeled), k = _peeled(distributed), parameters.get("k")
     name = "truss" if k is None else "in_truss"
     if k is not None:
         wanted = (wanted >= k).astype(np.int64)
     equal = Rule("values are those of a peel", f"vertex {{v}} has {name} {{x}}, and peeling gives {{y}}")
     equal.test(columns[name] != wanted, {"v": distributed.gids}, {"x": columns[name], "y": wanted})
     distributed.judge(equal)
+    if distributed.edges is not None:
+        _compare(distributed, *peeled, k)
     return ["edges were peeled again by their triangles"]
+
+
+def _compare(distributed: DistributedColumns, lower: np.ndarray, higher: np.ndarray, truss, k: int | None) -> None:
+    """Compare the answer's edges with those of the peel: ends by gid, and trussness, at most ``k``."""
+
+    def at_lower_ends(ends: np.ndarray, others: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
+        low, high = np.minimum(ends, others), np.maximum(ends, others)
+        order = np.argsort(low, kind="stable")
+        columns = distributed.send(low[order], high[order], values[order])
+        order = np.lexsort((columns[1], columns[0]))
+        return [column[order] for column in columns]
+
+    if k is not None:
+        inside = truss >= k
+        lower, higher, truss = lower[inside], higher[inside], np.full(np.count_nonzero(inside), k)
+    wanted = at_lower_ends(lower, higher, truss)
+    answer = at_lower_ends(*distributed.edge_ends(), distributed.edges.values)
+    same = all(np.array_equal(one, other) for one, other in zip(answer[:2], wanted[:2], strict=True))
+    if distributed.comm.total(int(not same)):
+        raise ValidationFailed("the answer is wrong: its edges are not those of the truss, each once")
+    equal = Rule("trussness of edges is that of a peel", "edge {u} – {v} has {x}, and peeling gives {y}")
+    ends = {"u": answer[0] + distributed.block.first, "v": answer[1]}
+    equal.test(answer[2] != wanted[2], ends, {"x": answer[2], "y": wanted[2]})
+    distributed.judge(equal)
 
 
 class _ByEdge:
@@ -64,8 +90,13 @@ class _ByEdge:
         return self._triangles[np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)]
 
 
-def _peeled(distributed: DistributedColumns) -> np.ndarray:
-    """Return the largest trussness of an edge at each row of this rank, 0 without edges: int64; collective."""
+def _peeled(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Peel all edges; collective.
+
+    Returns:
+        The largest trussness of an edge at each row of this rank, 0 without edges: int64. Of each edge here, the gids
+        of its ends and its trussness.
+    """
     comm = distributed.comm
     rows, targets, (first, second, corner, third) = _listed(distributed)
     count, numbers = len(rows), np.arange(len(first))
@@ -94,7 +125,7 @@ def _peeled(distributed: DistributedColumns) -> np.ndarray:
     most = np.zeros(distributed.block.rows, np.int64)
     np.maximum.at(most, rows, truss)
     distributed.ask(targets, truss, partial(_raised, most))
-    return most
+    return most, rows + distributed.block.first, targets, truss
 
 
 def _raised(most: np.ndarray, rows: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Trusses on any number of ranks, against edges peeled one level at a time."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,10 +10,11 @@ from test_battery import combinations, equal, solve
 
 import dgraph
 from dgraph.comm import SerialComm, world
+from dgraph.validate import validate
 
 
 def trusses(n, src, dst):
-    """Return the largest trussness of an edge at each vertex, 0 without edges, and the edges of the largest truss."""
+    """Return the largest trussness of an edge at each vertex, 0 without edges, and the edges of each truss."""
     neighbours = [set() for _ in range(n)]
     for u, v in zip(src.tolist(), dst.tolist(), strict=True):
         if u != v:
@@ -20,7 +23,7 @@ def trusses(n, src, dst):
     largest, k, left = np.zeros(n, np.int64), 2, []
     while any(neighbours):
         largest[[bool(member) for member in neighbours]] = k
-        left.append(sum(map(len, neighbours)) // 2)
+        left.append({(u, v) for u in range(n) for v in neighbours[u] if u < v})
         k += 1
         edges = [(u, v) for u in range(n) for v in neighbours[u] if u < v]
         while gone := [(u, v) for u, v in edges if len(neighbours[u] & neighbours[v]) < k - 2]:
@@ -31,6 +34,17 @@ def trusses(n, src, dst):
     return largest, left
 
 
+def check_edges(edges, left, text, least=2):
+    """Check that edges are in order, and have the number of the last set of ``left`` that they are in; collective."""
+    rows = edges.gather()
+    if rows is None:
+        return
+    pairs = list(zip(rows["source"].tolist(), rows["target"].tolist(), strict=True))
+    wanted = {pair: k for k, pairs_left in enumerate(left, least) for pair in pairs_left}
+    assert pairs == sorted(wanted), text
+    assert rows["truss"].tolist() == [wanted[pair] for pair in pairs], text
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", CASES)
 def test_values(name):
@@ -39,10 +53,12 @@ def test_values(name):
     for chosen in combinations(name):
         result, here = solve("ktruss", name, combination=chosen)
         equal(result.columns["truss"], wanted, here, f"truss {chosen}")
-        assert result.summary == {"k": len(left) + 1 if left else 0, "edges": left[-1] if left else 0}
+        assert result.summary == {"k": len(left) + 1 if left else 0, "edges": len(left[-1]) if left else 0}
+        check_edges(result.edges, left, f"{chosen}")
         result, here = solve("ktruss", name, combination=chosen, k=3)
         equal(result.columns["in_truss"], wanted >= 3, here, f"in_truss {chosen}")
-        assert result.summary == {"members": (wanted >= 3).sum(), "edges": left[1] if len(left) > 1 else 0}
+        assert result.summary == {"members": (wanted >= 3).sum(), "edges": len(left[1]) if len(left) > 1 else 0}
+        check_edges(result.edges, left[1:2], f"3-truss {chosen}", 3)
 
 
 @pytest.mark.mpi
@@ -56,7 +72,7 @@ def test_rows_of_others_come_some_at_a_time(monkeypatch):
     for policy in ("oec", "cvc"):
         result = dgraph.run("ktruss", graph.on(policy=policy), validate=True)
         equal(result.columns["truss"], wanted, result.columns["vertex"], policy)
-        assert result.summary == {"k": len(left) + 1, "edges": left[-1]}
+        assert result.summary == {"k": len(left) + 1, "edges": len(left[-1])}
     result = dgraph.run("ktruss", graph, k=6)
     assert result.summary["edges"] == nx.k_truss(nx_graph, 6).number_of_edges()
 
@@ -69,11 +85,11 @@ def test_threads_share_large_rounds(threads):
     wanted, left = trusses(600, *np.array(nx_graph.edges).T)
     result = dgraph.run("ktruss", graph)
     assert (result.columns["truss"] == wanted).all()
-    assert result.summary == {"k": len(left) + 1, "edges": left[-1]}
+    assert result.summary == {"k": len(left) + 1, "edges": len(left[-1])}
     for k in (3, 5):
         result = dgraph.run("ktruss", graph, k=k)
         assert (result.columns["in_truss"] == (wanted >= k)).all()
-        assert result.summary["edges"] == left[k - 2]
+        assert result.summary["edges"] == len(left[k - 2])
     with pytest.warns(dgraph.errors.ConvergenceWarning):
         short = dgraph.run("ktruss", graph, options=dgraph.Options(max_rounds=5))
     assert short.rounds == 5
@@ -85,3 +101,20 @@ def test_a_round_limit():
     graph = dgraph.Graph.load("rmat:7", comm=SerialComm())
     with pytest.warns(dgraph.errors.ConvergenceWarning, match="ktruss did not converge: it was stopped after 1 rounds"):
         assert not dgraph.run("ktruss", graph, options=dgraph.Options(max_rounds=1)).converged
+
+
+@pytest.mark.mpi
+def test_other_edges_are_refused():
+    graph = dgraph.Graph.load("rmat:6,symmetric", order="degree")
+    result = dgraph.run("ktruss", graph, validate=True)
+    last = slice(None, -1) if len(result.edges.values) and graph.comm.rank == graph.comm.size - 1 else slice(None)
+    fewer = {name: getattr(result.edges, name)[last] for name in ("source", "target", "values")}
+    others = {
+        "its edges are not those of the truss": replace(result.edges, **fewer),
+        "trussness of edges is that of a peel": replace(result.edges, values=result.edges.values + 1),
+        "is not a vertex of the graph": replace(result.edges, source=result.edges.source + 64),
+    }
+    asked = {"comm": graph.comm, "parameters": {"k": None}, "rounds": 0}
+    for words, edges in others.items():
+        verdict = validate("ktruss", graph.undirected().block, result.columns, edges=edges, **asked)
+        assert words in verdict.failure

@@ -87,6 +87,13 @@ def test_subgraphs_are_those_of_networkx(directed, names, drawn):
     for radius in (0, 1, 3):
         check(graph.ego(kept[0], radius), nx.ego_graph(G, kept[0], radius=radius))
         check(graph.ego(kept[0], radius, undirected=True), nx.ego_graph(G, kept[0], radius=radius, undirected=True))
+    simple = nx.Graph(G)
+    for k in (2, 3):
+        core, truss = set(nx.k_core(simple, k)), nx.k_truss(simple, k)
+        if core:
+            check(graph.k_core(k), G.subgraph(core))
+        if truss:
+            check(graph.k_truss(k), nx.edge_subgraph(G, [(u, v) for u, v in G.edges if truss.has_edge(u, v)]))
     ranked = graph.with_columns(odd=np.arange(n) % 2 == 1 if world().rank == 0 else np.zeros(0, bool))
     odd = {call(v) for v in range(n) if v % 2}
     if odd:
@@ -137,6 +144,9 @@ def test_any_number_of_ranks_makes_the_same_graph():
 @pytest.mark.parametrize(("call", "message"), [
     (lambda g: g.induced([99]), "99 is not a vertex"),
     (lambda g: g.induced(np.zeros(0, np.int64)), "none of the 9 vertices was chosen"),
+    (lambda g: g.k_core(8), "none of the 9 vertices was chosen"),
+    (lambda g: g.k_truss(9), "none of the 9 vertices was chosen"),
+    (lambda g: g.k_truss(1), "k = 1 of ktruss"),
     (lambda g: g.filter_vertices(lambda v: v.rank > 1), "unknown column of vertexs 'rank'|unknown column of vertices"),
     (lambda g: g.filter_vertices(lambda v: v.vertex), "returned int64"),
     (lambda g: g.filter_edges(3), "is not a predicate"),

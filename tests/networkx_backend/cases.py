@@ -110,6 +110,20 @@ CASES = {
     "k_shell": (SIMPLE, [{}, {"k": 1}]),
     "k_crust": (SIMPLE, [{}, {"k": 1}]),
     "k_corona": (SIMPLE, [{"k": 2}]),
+    "k_truss": (("Graph",), [{"k": k} for k in (0, 2, 2.5, 4)]),
+    "ego_graph": (
+        ALL,
+        [
+            {"n": A, **more}
+            for more in (
+                {},
+                {"radius": 2, "center": False},
+                {"radius": 1.5, "undirected": True},
+                {"radius": None},
+                {"radius": 2.5, "distance": "weight"},
+            )
+        ],
+    ),
     "maximal_independent_set": (UNDIRECTED, [{}]),
     "louvain_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),
     "leiden_communities": (UNDIRECTED, [{}, {"resolution": 0.4}, {"weight": None, "seed": 3}]),

@@ -20,6 +20,7 @@ ROUNDED = {
 }  # fmt: skip
 ARCS = {"overall_reciprocity"}
 """Functions that read the converted arcs alone."""
+WITHOUT_LOOPS = {"core_number", "k_core", "k_shell", "k_crust", "k_corona", "k_truss", "maximal_independent_set"}
 SUMS = {"average_shortest_path_length", "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index"}
 WEIGHED = {"bidirectional_dijkstra", "bellman_ford_path", "astar_path"}
 ANY_PATH = {"bidirectional_shortest_path", "bidirectional_dijkstra", "bellman_ford_path", "shortest_path", "astar_path"}
@@ -211,8 +212,7 @@ def cases():
 @pytest.mark.filterwarnings("ignore::FutureWarning:networkx", "ignore:\\s*bfs_predecessors:DeprecationWarning")
 @pytest.mark.parametrize(("name", "kinds", "variants"), list(cases()))
 def test_answers_equal_networkx(name, kinds, variants):
-    loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona", "maximal_independent_set")
-    loops = loops and (name != "is_aperiodic" or VERSION >= (3, 5))
+    loops = name not in WITHOUT_LOOPS and (name != "is_aperiodic" or VERSION >= (3, 5))
     tried = 0
     for kind in kinds:
         for seed, weights in enumerate(("int", "float")):
@@ -285,3 +285,14 @@ def test_the_order_of_levels_is_checked_against_the_distances():
     offsets, targets = np.array([0, 1, 2]), np.array([1, 0], np.uint32)
     with pytest.raises(AssertionError, match="no shortest path"):
         visit_order(offsets, targets, None, np.array([0, 2]), np.array([0]))
+
+
+def test_weighted_ego_graphs_without_directions():
+    for kind in ("Graph", "DiGraph", "MultiDiGraph"):
+        graph = random_graph(kind, 1, "float", True)
+        asked = {"n": 3, "radius": 0.8, "undirected": True, "distance": "weight"}
+        if kind == "MultiDiGraph":
+            with pytest.raises(NotImplementedError):
+                nx.ego_graph(graph, **asked, backend="dgraph")
+        else:
+            assert plain(nx.ego_graph(graph, **asked, backend="dgraph")) == plain(nx.ego_graph(graph, **asked))

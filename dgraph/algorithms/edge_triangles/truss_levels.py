@@ -10,9 +10,11 @@ import numpy as np
 from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
 from dgraph.algorithms.edge_triangles.edge_states import ALIVE, LEAVING
 from dgraph.algorithms.edge_triangles.whole_peel import NONE
+from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import Cancelled
 from dgraph.graph.halo import DegreeRows
+from dgraph.result.edge_values import EdgeValues
 
 AT_ONCE = 64
 """Rounds of one compiled call, after which a cancelled run stops."""
@@ -20,6 +22,11 @@ AT_ONCE = 64
 
 class Trusses(EdgeTriangles):
     """Truss decomposition on a team of threads."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes: 20 more an arc, since the ends, level and order of edges stand twice as they are sorted."""
+        return EdgeTriangles.bytes(size) + 20 * size.arcs
 
     def solve(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
         """Return the levels for this number of ranks, none of them peeled; collective."""
@@ -51,6 +58,24 @@ class TrussLevels:
         if ctx.total(int(ctx.progress.cancelled())):
             raise Cancelled(f"the run was cancelled after round {ctx.rounds}; its answer is incomplete")
         return ctx.max_rounds is not None and ctx.rounds >= ctx.max_rounds
+
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of both ends of each edge, shape (edges, 2), and the level at which it left or may."""
+        raise NotImplementedError
+
+    def edges_within(self, k: int) -> EdgeValues:
+        """Return the trussness of the edges in the k-truss, at most that of the last level; collective."""
+        ctx, full = self.ctx, self.full
+        ids = np.empty(full.slots, np.int64)
+        ids[full.place] = ctx.local.original[: full.masters]
+        ghosts, (originals,) = full.exchange(np.ones(full.slots, np.bool_), ids)
+        ids[ghosts] = originals
+        ends, level = self.levels()
+        inside = level >= k - 2
+        return EdgeValues.in_order(
+            ids[ends[inside]], level[inside].astype(np.int64) + 2, "truss", ctx.comm,
+            names=ctx.names, threads=ctx.backend.host_threads, alone=False,
+        )  # fmt: skip
 
 
 class WholeLevels(TrussLevels):
@@ -97,12 +122,16 @@ class WholeLevels(TrussLevels):
         """Return the number of edges that are left."""
         return self.edges_here.left
 
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of both ends of each edge, shape (edges, 2), and the level at which it left or may."""
+        peel = self.edges_here
+        return peel.ends.reshape(-1, 2), np.where(peel.state == 0, self.floor, peel.support)
+
     def truss(self) -> np.ndarray:
         """Return the largest level plus 2 of an edge at each master."""
-        found = self.edges_here
-        value = np.where(found.state == 0, self.floor, found.support)
-        for ends in (found.ends[::2], found.ends[1::2]):
-            np.maximum.at(self.most, ends, value)
+        ends, level = self.levels()
+        for numbers in ends.T:
+            np.maximum.at(self.most, numbers, level)
         return self.most[self.full.place] + 2
 
 
@@ -112,6 +141,7 @@ class LevelsOverRanks(TrussLevels):
     def __init__(self, ctx: Context, full, kernel):
         super().__init__(ctx, full)
         self.kernel, self.support = kernel, kernel.supports(full)
+        self.left_at: list[tuple[np.ndarray, np.ndarray, int]] = []
         full.values[:] = ALIVE
 
     def to_the_end(self) -> bool:
@@ -144,6 +174,7 @@ class LevelsOverRanks(TrussLevels):
         """Let edges leave, and return those that have no more triangles than the level now; collective."""
         full, ctx = self.full, self.ctx
         full.values[leaving] = LEAVING
+        self.left_at.append((full.sources[leaving], full.targets[leaving], level))
         other_ends = full.copy_to_reverse(leaving)
         at, losses = full.to_owners(*self.kernel.destroyed(full, leaving))
         np.subtract.at(self.support, at, losses.astype(np.int32))
@@ -157,6 +188,14 @@ class LevelsOverRanks(TrussLevels):
     def left(self) -> int:
         """Return the number of edges that are left over all ranks; collective."""
         return self.ctx.total(int(np.count_nonzero(self.full.values == ALIVE))) // 2
+
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of both ends of each edge, shape (edges, 2), and the level at which it left or may."""
+        full = self.full
+        alive = full.lower & (full.values == ALIVE)
+        parts = [*self.left_at, (full.sources[alive], full.targets[alive], self.floor)]
+        ends = [np.concatenate([part[side] for part in parts]) for side in (0, 1)]
+        return np.stack(ends, axis=1), np.repeat([level for *_, level in parts], [len(part[0]) for part in parts])
 
     def truss(self) -> np.ndarray:
         """Return the largest level plus 2 of an edge at each master."""

@@ -17,7 +17,9 @@ CHUNK = 1 << 20
 
 
 class SampleSort:
-    """Sorted order of a distributed column of distinct ids; the constructor and the methods are collective.
+    """Sorted order of a distributed column of ids; the constructor and the methods are collective.
+
+    Rows of equal ids come to one rank, in the order of the ranks that had them.
 
     Attributes:
         total: rows over all ranks.
@@ -26,7 +28,7 @@ class SampleSort:
     """
 
     def __init__(self, vertex: np.ndarray, comm: Comm):
-        """Sort ``vertex``: int64, ascending on this rank, distinct over all ranks."""
+        """Sort ``vertex``: int64, ascending on this rank."""
         self.comm, self.vertex, self.first = comm, vertex, 0
         self.total = comm.total(vertex.size)
         if comm.size == 1:
