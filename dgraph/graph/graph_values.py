@@ -60,10 +60,11 @@ class GraphValues:
         """Drop this rank's rows by gid where a partition has copies of them; what reads rows assembles them again.
 
         On one rank the partition uses the arrays of the rows, and nothing is dropped; nor where columns are kept, since
-        assembled rows may lie on other ranks.
+        assembled rows may lie on other ranks, nor attributes of edges, which partitions do not have.
         """
         block = self._known
-        if isinstance(block, EdgeBlock) and self.comm.size > 1 and self.partitions and not self._columns:
+        kept = self._columns or self.edge_attributes
+        if isinstance(block, EdgeBlock) and self.comm.size > 1 and self.partitions and not kept:
             sizes = block.n, block.m, block.arcs, block.directed
             self._known = GraphFacts(*sizes, block.weight_type, block.ids, block.facts)
             self._rows = None
@@ -88,6 +89,12 @@ class GraphValues:
         self._check_open()
         return self._columns
 
+    @property
+    def edge_attributes(self) -> dict[str, np.dtype]:
+        """Columns that are kept with the edges (``keep=`` of the load): name → dtype, object for text."""
+        self._check_open()
+        return {name: column.kind for name, column in getattr(self._known, "attributes", {}).items()}
+
     @collective
     def vertices(self) -> np.ndarray:
         """Return the vertices of this rank's rows: original ids, int64, or names, str (dtype object); collective."""
@@ -97,7 +104,7 @@ class GraphValues:
 
     @collective
     def to_arrow(self, root: int | None = 0) -> Any:
-        """Return the edges as a ``pyarrow.Table``: source, target and, if they have weights, weight; collective.
+        """Return the edges as a ``pyarrow.Table``: source, target, weight if they have weights, attributes; collective.
 
         An undirected edge is one row, with the smaller id as source. Vertices without an edge are in :meth:`vertices`.
 
@@ -170,12 +177,17 @@ class GraphValues:
             weights: of the edges to add, shape (k,), if the graph has weights.
 
         Raises:
-            UsageError: an edge to remove that the graph does not have; weights for a graph without, or none for one
-                with weights; vertices of another kind.
+            UsageError: a graph that keeps attributes of edges; an edge to remove that the graph does not have; weights
+                for a graph without, or none for one with weights; vertices of another kind.
             DataError: a missing value, a weight that the dtype of the graph's cannot hold, more than 16 ids
                 that no edge has between all others and those of an added edge.
         """
         comm, source = self.comm, self.on_host()
+        if self.edge_attributes:
+            raise UsageError(
+                f"with_edges: the edges keep {', '.join(self.edge_attributes)}, and changes have no values for these; "
+                "change the table and load it again, or load the graph without keep"
+            )
         graph, ids, facts = source._known, source.ids, source.facts
         named = ids.names is not None
         batch = read_batch("add", add, weights, named, comm)
@@ -243,9 +255,10 @@ class GraphValues:
 
         Args:
             keep: a function of edges that returns one bool an edge, such as ``lambda e: e.weight < 10``. It receives
-                pieces of up to 262,144 arcs with ``source`` and ``target`` (ids, or names as str) and ``weight`` (1 if
-                the graph has no weights), and must depend on these values alone. The ``source`` of an undirected edge
-                is the smaller id.
+                pieces of up to 262,144 arcs with ``source`` and ``target`` (ids, or names as str), ``weight`` (1 if the
+                graph has no weights) and :attr:`edge_attributes`, and must depend on these values alone. The ``source``
+                of an undirected edge is the smaller id. A window of time is ``lambda e: (e.time >= low) & (e.time <
+                high)`` with ``np.datetime64`` bounds; text is compared by ``==`` and ``np.isin``.
 
         Raises:
             UsageError: not one bool an edge, or another one for each of the two arcs of an undirected edge.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dgraph.errors import UsageError, shown
@@ -20,6 +22,7 @@ class EdgeColumns(NamedTuple):
     names: tuple[str, str, str]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    kept: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def titles(self) -> tuple[str, str, str]:
@@ -52,12 +55,15 @@ def is_table(value: object) -> bool:
     return arrow and (root != "pyarrow" or hasattr(value, "schema"))
 
 
-def table_columns(table: Any, columns: SelectedColumns | None, what: str = "the table") -> EdgeColumns:
-    """Return the columns of source, target and weight.
+def table_columns(
+    table: Any, columns: SelectedColumns | None, keep: Sequence[str] = (), what: str = "the table"
+) -> EdgeColumns:
+    """Return the columns of source, target and weight, and those that are kept.
 
     Args:
         table: see :func:`is_table`; None has no rows.
         columns: columns that the user names; None: all are selected by their names, see ``formats/column_names.py``.
+        keep: labels of further columns.
         what: for messages.
 
     Raises:
@@ -75,22 +81,26 @@ def table_columns(table: Any, columns: SelectedColumns | None, what: str = "the 
         table = table.collect()
     if root == "pandas":
         labels = list(table.columns)
-        places = _places(labels, columns, what)
+        places = _places(labels, columns, keep, what)
         selected = [table.iloc[:, place] for place in places]
     elif root == "polars":
         labels = list(table.columns)
-        places = _places(labels, columns, what)
+        places = _places(labels, columns, keep, what)
         selected = [table.to_series(place) for place in places]
     else:
-        labels, places, selected = _of_arrow(table, columns, what)
+        labels, places, selected = _of_arrow(table, columns, keep, what)
     names = [str(label) for label in labels]
     notes, warnings = unused_columns(names, places, IN_TABLES, columns is not None and columns.weight is not BY_NAME)
-    weights = selected[2] if len(selected) > 2 else None
-    chosen = (*(names[place] for place in places), "weight")[:3]
-    return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings))  # type: ignore[arg-type]
+    ends = len(places) - len(keep)
+    weights = selected[2] if ends > 2 else None
+    chosen = (*(names[place] for place in places[:ends]), "weight")[:3]
+    kept = dict(zip(keep, selected[ends:], strict=True))
+    return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings), kept)  # type: ignore[arg-type]
 
 
-def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[list[str], list[int], list]:
+def _of_arrow(
+    table: Any, columns: SelectedColumns | None, keep: Sequence[str], what: str
+) -> tuple[list[str], list[int], list]:
     """Read a stream batch by batch, so that other columns are not kept."""
     module = pyarrow(f"a table of type {type(table).__name__}")
     try:
@@ -104,7 +114,7 @@ def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[l
             f"got {type(table).__name__}, which is not a table ({str(wrong)[:120]}); pass rows with named columns"
         ) from wrong
     labels = reader.schema.names
-    places = _places(labels, columns, what)
+    places = _places(labels, columns, keep, what)
     kept: list[list] = [[] for _ in places]
     for batch in reader:
         for chunks, place in zip(kept, places, strict=True):
@@ -113,8 +123,12 @@ def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[l
     return labels, places, [module.chunked_array(chunks, kind) for chunks, kind in zip(kept, types, strict=True)]
 
 
-def _places(labels: list, columns: SelectedColumns | None, what: str) -> list[int]:
-    """Return the positions of source, target and, if there is one, weight."""
+def _places(labels: list, columns: SelectedColumns | None, keep: Sequence[str], what: str) -> list[int]:
+    """Return the positions of source, target, weight, if there is one, and the columns to keep."""
+    return [*_edge_places(labels, columns, what), *(labelled_column("keep", name, labels) for name in keep)]
+
+
+def _edge_places(labels: list, columns: SelectedColumns | None, what: str) -> list[int]:
     if columns is None:
         return edge_columns([str(label) for label in labels], what)
     named = columns._asdict()
