@@ -1,5 +1,7 @@
 """Attributes of edges: cleaning, weights at the call, filters and tables, as pandas groups and filters the rows."""
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -181,3 +183,57 @@ def test_refusals_name_the_column():
         dgraph.bfs(graph, 0, weight="amount")
     with pytest.raises(UsageError, match="with_edges: the edges keep time, type, amount"):
         graph.with_edges(np.array([[0, 1]]), weights=[1])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that all ranks see."""
+    return Path(world().bcast_json(str(tmp_path)))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz", ".arrow", ".txt"])
+def test_files_keep_the_columns_of_the_table(folder, suffix):
+    """Text with a header, packed text, Parquet and Arrow give the attributes of the table; ids and names."""
+    pytest.importorskip("pyarrow")
+    table, path = calls(), folder / f"calls{suffix}"
+    if suffix == ".txt":  # blanks separate columns, with a comment between lines
+        table = table.drop(columns=["time", "type"])
+    if world().rank == 0:
+        if suffix == ".parquet":
+            table.to_parquet(path, row_group_size=70)
+        elif suffix == ".arrow":
+            table.to_feather(path, compression="uncompressed")
+        else:
+            table.to_csv(path, index=False, sep="\t" if suffix == ".txt" else ",")
+            if suffix == ".txt":
+                lines = path.read_text().replace("\t", "  ").splitlines()
+                path.write_text("\n".join([*lines[:9], "# a remark", "", *lines[9:]]))
+    world().total(1)
+    rules = {name: rule for name, rule in RULES.items() if name in table.columns}
+    same(dgraph.Graph.load(path, keep=rules), grouped(table, True, rules))
+    if suffix == ".csv":
+        rows = dgraph.Graph.load(path, keep="time,amount:sum", ids="string").to_pandas()
+        if rows is not None:
+            rows = rows.astype({"source": int, "target": int}).sort_values(["source", "target"]).reset_index(drop=True)
+            expected = grouped(table, True)[rows.columns]
+            pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
+
+
+def test_text_that_cannot_be_kept_is_refused(folder):
+    """A file without a header, an unknown column, lenient reading and lines of other lengths are refused by name."""
+    bare, ragged, whole = folder / "bare.csv", folder / "ragged.csv", folder / "whole.csv"
+    if world().rank == 0:
+        whole.write_text("source,target,time\n0,1,5\n1,2,6\n")
+        bare.write_text("0,1,5\n1,2,6\n")
+        ragged.write_text("source,target,time\n0,1,5\n1,2,6,7\n2,3\n")
+    world().total(1)
+    with pytest.raises(UsageError, match="keep='time': the file has no header"):
+        dgraph.Graph.load(bare, keep="time")
+    with pytest.raises(DataError, match=r"ragged.csv:3"):
+        dgraph.Graph.load(ragged, keep="time")
+    with pytest.raises(UsageError, match="lenient drops some"):
+        dgraph.Graph.load(whole, keep="time", lenient=True)
+    with pytest.raises(UsageError, match=r"unknown column of .*whole.csv to keep 'times'"):
+        dgraph.Graph.load(whole, keep="times")
+    with pytest.raises(DataError, match="columns cannot be kept of a line"):
+        dgraph.Graph.load(ragged, keep="time", columns="source,target")
