@@ -1,5 +1,7 @@
 """Attributes of edges: cleaning, weights at the call, filters and tables, as pandas groups and filters the rows."""
 
+import json
+import zlib
 from pathlib import Path
 
 import networkx as nx
@@ -10,6 +12,7 @@ import pytest
 import dgraph
 from dgraph.comm import world
 from dgraph.errors import DataError, UsageError
+from partitioning.store.manifest import written
 
 pytestmark = [pytest.mark.mpi, pytest.mark.interpreted]
 
@@ -237,3 +240,50 @@ def test_text_that_cannot_be_kept_is_refused(folder):
         dgraph.Graph.load(whole, keep="times")
     with pytest.raises(DataError, match="columns cannot be kept of a line"):
         dgraph.Graph.load(ragged, keep="time", columns="source,target")
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_stores_hold_attributes(folder, policy):
+    """A store of three parts gives every number of ranks the attributes, the weights and the windows."""
+    table, path = calls(), folder / "calls.parts"
+    graph = dgraph.Graph.from_pandas(share(table), directed=False, keep=RULES)
+    graph.save_store(path, policy=policy, parts=3)
+    stored, expected = dgraph.Graph.load(path), grouped(table, False)
+    assert stored.edge_attributes == graph.edge_attributes
+    same(stored, expected)
+    same(stored.filter_edges(lambda e: e.type == "call"), expected[expected.type == "call"])
+    source = int(expected.source[0])
+    for one, other in ((stored, graph), (stored.with_weight("count"), graph.with_weight("count"))):
+        assert one.fingerprint() == other.fingerprint()
+    answers = [dgraph.sssp(one, source, weight="amount").to_pandas() for one in (stored, graph)]
+    if answers[0] is not None:
+        by_vertex = [answer.sort_values("vertex").distance.tolist() for answer in answers]
+        assert by_vertex[0] == by_vertex[1]
+    with pytest.raises(UsageError, match="with_edges: the edges keep"):
+        stored.with_edges(np.array([[0, 1]]), weights=[1])
+    with pytest.raises(UsageError, match="keep is for graphs that are read from text"):
+        dgraph.Graph.load(path, keep="time")
+
+
+def test_a_store_of_the_first_version_is_read(folder):
+    """A store without attributes that says version 1 opens; a version to come is refused."""
+    graph = dgraph.Graph.from_pandas(share(calls()))
+    graph.save_store(folder / "old.parts")
+    manifest = folder / "old.parts" / "manifest.json"
+    for version in (1, 9):
+        if world().rank == 0:
+            stated = json.loads(manifest.read_text())
+            del stated["checksum"], stated["format"], stated["version"]
+            stated["graph"].pop("attributes", None)
+            text = written(stated).decode().replace('"version": 2', f'"version": {version}')
+            body = text[: text.index(',\n "checksum"')].encode()
+            manifest.write_bytes(body + f',\n "checksum": "{zlib.crc32(body):08x}"\n}}\n'.encode())
+        world().total(1)
+        if version == 1:
+            opened = dgraph.Graph.load(folder / "old.parts")
+            assert opened.edge_attributes == {}
+            assert opened.fingerprint() == graph.fingerprint()
+        else:
+            with pytest.raises(DataError, match="is of version 9"):
+                dgraph.Graph.load(folder / "old.parts")
+        world().total(1)
