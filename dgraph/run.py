@@ -78,6 +78,7 @@ def run(
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
+        attributes = loaded.gathered_columns if loaded.columns else None
         with run_record("load"):
             work = (named if directed else named.of_edges()).numbered(names, comm)
             oriented = _oriented(loaded.fit_for(backend.put is not None), work, run_progress)
@@ -105,7 +106,7 @@ def run(
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             _validate(work, certified, outcome, ctx)
-        result = outcome.result(version, lazily)
+        result = outcome.result(version, lazily, attributes)
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
         warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"

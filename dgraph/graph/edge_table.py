@@ -33,15 +33,15 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
         columns["weight"] = block.weights[kept]
     columns |= {name: column.values[kept] for name, column in block.attributes.items()}
     if root is not None and comm.size > 1:
-        columns = {key: np.concatenate(_sent(column, root, comm)) for key, column in columns.items()}
+        columns = {key: np.concatenate(sent_to(root, column, comm)) for key, column in columns.items()}
     for name, column in block.attributes.items():
         columns[name] = replace(column, values=columns[name]).shown()
     return columns
 
 
-def _sent(values: np.ndarray, root: int, comm: Comm) -> list[np.ndarray]:
-    parts = [values if rank == root else values[:0] for rank in range(comm.size)]
-    return exchange_bytes(parts, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(parts)
+def sent_to(root: int, values: np.ndarray, comm: Comm) -> list[np.ndarray]:
+    """Return the values of every rank on ``root``, and none elsewhere; collective."""
+    return exchange_bytes([values if rank == root else values[:0] for rank in range(comm.size)], values.dtype, comm)
 
 
 def arrow_edges(columns: dict[str, np.ndarray]) -> Any:

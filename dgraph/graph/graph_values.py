@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,8 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
+from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
+from dgraph.graph.inputs.edge_tables import vertex_table
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
@@ -157,6 +158,38 @@ class GraphValues:
         other = copy.copy(self)
         other._columns = VertexColumns(stored)
         return other
+
+    @collective
+    def with_vertex_attributes(
+        self, table: Any, vertex: Hashable = "vertex", keep: Sequence[str] | None = None
+    ) -> Self:
+        """Return a handle with columns of a table of vertices; results join them (``attributes=True``); collective.
+
+        Args:
+            table: a data frame or Arrow table with one row a vertex; on several ranks each passes a share, or rank 0
+                all and the others None.
+            vertex: label of the column of ids or names.
+            keep: labels of the columns to take; None: all others.
+
+        A vertex without a row has NaN, NaT or None, as in :meth:`with_columns`.
+
+        Raises:
+            UsageError: no such column, a vertex that the graph does not have, or that has two rows.
+        """
+        with self.comm.together():
+            columns = vertex_table(table, vertex, keep)
+        names = list(dict.fromkeys(name for part in self.comm.allgather_json(list(columns)) for name in part))
+        none = (np.zeros(0, np.int64 if self.block.ids.names is None else object), np.zeros(0))
+        return self.with_columns(**{name: columns.get(name, none) for name in names})
+
+    @collective
+    def gathered_columns(self, root: int) -> dict[str, np.ndarray]:
+        """Return :attr:`columns` of all vertices, by ascending id, on ``root``, text as bytes; elsewhere no rows."""
+        block, comm = self.block, self.comm
+        rows = {"": block.ids.to_original(np.arange(block.first, block.first + block.rows), comm)}
+        gathered = {name: np.concatenate(sent_to(root, c, comm)) for name, c in (rows | self._columns.stored).items()}
+        order = np.argsort(gathered.pop(""), kind="stable")
+        return {name: values[order] for name, values in gathered.items()}
 
     @collective
     def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> Self:

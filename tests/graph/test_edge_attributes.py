@@ -287,3 +287,23 @@ def test_a_store_of_the_first_version_is_read(folder):
             with pytest.raises(DataError, match="is of version 9"):
                 dgraph.Graph.load(folder / "old.parts")
         world().total(1)
+
+
+def test_results_join_the_columns_of_vertices():
+    """A table of vertices joins a result as pandas merges it: text, times, numbers, and vertices without a row."""
+    table, people = calls(), pd.DataFrame({"who": np.arange(3, 20), "age": np.arange(17) * 2})
+    people["since"] = pd.to_datetime(people.age, unit="D")
+    people["city"] = [None, "Köln", "Bonn", "Aachen"] * 4 + ["Trier"]
+    graph = dgraph.Graph.from_pandas(share(table)).with_vertex_attributes(share(people), "who")
+    result = dgraph.cc(graph)
+    rows, plain = result.to_pandas(attributes=True), result.to_pandas()
+    if rows is not None:
+        expected = plain.merge(people, left_on="vertex", right_on="who", how="left").drop(columns="who")
+        pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
+    arrow = result.to_arrow(attributes=True)
+    if arrow is not None:
+        assert arrow["since"].null_count == arrow.to_pandas().since.isna().sum() == len(rows) - len(people)
+    with pytest.raises(UsageError, match="the graph has no columns"):
+        dgraph.cc(dgraph.Graph.from_pandas(share(table))).to_pandas(attributes=True)
+    with pytest.raises(UsageError, match="labels is also a column of the result"):
+        dgraph.cc(graph.with_columns(labels=result)).to_pandas(attributes=True)

@@ -7,9 +7,12 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dgraph.errors import UsageError, shown
+from dgraph.graph.build.attribute_columns import of_arrow
 from dgraph.graph.formats.column_names import BY_NAME, IN_TABLES, edge_columns, unused_columns, weight_column
-from dgraph.graph.inputs.column_arrays import pyarrow
+from dgraph.graph.inputs.column_arrays import column_array, pyarrow
 from dgraph.graph.inputs.column_labels import labelled_column
 
 
@@ -96,6 +99,44 @@ def table_columns(
     chosen = (*(names[place] for place in places[:ends]), "weight")[:3]
     kept = dict(zip(keep, selected[ends:], strict=True))
     return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings), kept)  # type: ignore[arg-type]
+
+
+def vertex_table(table: Any, vertex: Any, keep: Sequence[str] | None) -> dict[str, tuple[Any, Any]]:
+    """Return name → (vertices, values) for the columns of a table of vertices; none for None.
+
+    Raises:
+        UsageError: not a table, or no such column.
+    """
+    if table is None:
+        return {}
+    if not is_table(table):
+        raise UsageError(f"got {type(table).__name__}; give a data frame or an Arrow table with one row a vertex")
+    if hasattr(table, "collect"):
+        table = table.collect()
+    if not hasattr(table, "columns") or hasattr(table, "column_names"):  # of Arrow
+        module = pyarrow(f"a table of type {type(table).__name__}")
+        table = module.table(table)
+        labels, columns = table.column_names, table.columns
+    else:
+        labels = list(table.columns)
+        columns = [table[label] for label in labels]
+    place = labelled_column("vertex", vertex, labels)
+    if keep is None:
+        places = [other for other in range(len(labels)) if other != place]
+    else:
+        places = [labelled_column("keep", name, labels) for name in keep]
+    ids = column_array(columns[place], f"vertex {labels[place]}")
+    ids = ids if isinstance(ids, np.ndarray) else ids.to_numpy()
+    return {str(labels[other]): (ids, _plain_array(columns[other], str(labels[other]))) for other in places}
+
+
+def _plain_array(column: Any, name: str) -> Any:
+    """Return a column as an array; text as str and None (dtype object)."""
+    values = column_array(column, name)
+    if isinstance(values, np.ndarray):
+        return values
+    values = of_arrow(values, name)
+    return values if isinstance(values, np.ndarray) else np.append(values.texts, np.array([None], object))[values.codes]
 
 
 def _of_arrow(
