@@ -33,8 +33,8 @@ from dgraph.result.result import Result
 
 @collective
 def run(
-    algorithm: str | Algorithm | Program, graph: Any, *, options: Options | None = None, validate: bool = False,
-    checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
+    algorithm: str | Algorithm | Program, graph: Any, *, weight: str | None = None, options: Options | None = None,
+    validate: bool = False, checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
     record: Record | None = None, progress: Progress | None = None, **parameters: Any,
 ) -> Result:  # fmt: skip
     """Run an algorithm on a graph of this process, on every rank of the graph's communicator; collective.
@@ -62,7 +62,7 @@ def run(
     run_record, run_progress, run_options = record or Record(comm), progress or Progress(), options or Options()
     with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
         with run_record("init"):
-            named = requested(algorithm, parameters)
+            named = requested(algorithm, parameters, weight)
             if validate:
                 from dgraph.validate import certificate  # not at the top: most runs are not validated
 
@@ -73,10 +73,12 @@ def run(
             if not isinstance(graph, Graph):
                 run_progress.phase("load", name_of_input(graph))
             loaded = as_graph(graph, comm)
+            loaded = loaded if weight is None else loaded.with_weight(weight)
         with run_record("init"):
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
+        attributes = loaded.gathered_columns if loaded.columns else None
         with run_record("load"):
             work = (named if directed else named.of_edges()).numbered(names, comm).labelled(loaded)
             oriented = _oriented(loaded.fit_for(backend.put is not None), work, run_progress)
@@ -104,7 +106,7 @@ def run(
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             _validate(work, certified, outcome, ctx)
-        result = outcome.result(version, lazily)
+        result = outcome.result(version, lazily, attributes)
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
         warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"

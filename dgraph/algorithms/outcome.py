@@ -65,12 +65,13 @@ class Outcome:
         )
         return cls(work, answer, ctx, columns, summary)
 
-    def result(self, version: Any, lazily: bool) -> Result:
+    def result(self, version: Any, lazily: bool, attributes: Any = None) -> Result:
         """Return the result; collective.
 
         Args:
             version: version of the graph.
             lazily: the report is made when it is first read.
+            attributes: as of :class:`Result`.
         """
         answer, ctx, columns, named = self.answer, self.ctx, self.columns, None
         described = self.work.columns.items()
@@ -89,6 +90,6 @@ class Outcome:
         return Result(
             algorithm=self.work.name, columns=columns, comm=ctx.comm, named=named, summary=self.summary,
             nullable=nullable, converged=answer.finished, limit=answer.limit, rounds=ctx.rounds,
-            version=version, matrix=answer.matrix, edges=answer.edges, threads=ctx.backend.host_threads,
-            report=ctx.record.later() if lazily else ctx.record.collect(),
+            version=version, attributes=attributes, matrix=answer.matrix, edges=answer.edges,
+            threads=ctx.backend.host_threads, report=ctx.record.later() if lazily else ctx.record.collect(),
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dgraph._support.arguments import refused
+from dgraph._support.arguments import refused, text
 from dgraph.algorithms.base import ALGORITHMS, Algorithm, ProgramAlgorithm
 from dgraph.backend.schedule_options import CHOICES
 from dgraph.comm import Comm
@@ -24,18 +24,22 @@ OF_A_RUN = {"direction", "max_rounds", "record", "rounds", "schedule", "sync", "
 """Words that are fields of :class:`Options`, or options of its schedule."""
 
 
-def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:
-    """Return the algorithm with its parameters.
+def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any], weight: str | None = None) -> Algorithm:
+    """Return the algorithm with its parameters; the parameter ``weighted`` is True where the call names a ``weight``.
 
     Raises:
-        UsageError: an unknown name or parameter; for words of a graph or of :class:`Options` it says where they go.
+        UsageError: an unknown name or parameter; a ``weight`` for an algorithm that uses none; for words of a graph or
+            of :class:`Options` it says where they go.
     """
     if isinstance(algorithm, str) and algorithm not in ALGORITHMS:
         raise unknown("algorithm", algorithm, ALGORITHMS)
     known = ALGORITHMS[algorithm].parameters if isinstance(algorithm, str) else {}
     for name in parameters.keys() - known:
-        if name in ("weight", "edge_attr"):
-            raise UsageError(f"{name}= is about the graph, which has its weights; to ignore them, make it without")
+        if name == "edge_attr":
+            raise UsageError(
+                "edge_attr= is about the graph; a kept attribute of its edges is the weight by weight=, as in "
+                "dgraph.sssp(graph, 1, weight='time')"
+            )
         if name in OF_A_GRAPH:
             raise UsageError(f"{name}= is about the graph; give it to Graph.load, or to graph.on(policy=, device=)")
         if name in OF_A_RUN:
@@ -44,6 +48,17 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) 
             raise UsageError(
                 f"{name}= is about checkpoints; give checkpoint=dgraph.Checkpoint(folder, every=, resume=)"
             )
+    if weight is not None and isinstance(algorithm, str) and "weighted" in ALGORITHMS[algorithm].parameters:
+        parameters = {"weighted": True} | parameters
+    work = _constructed(algorithm, parameters)
+    if weight is not None:
+        text("weight", weight, more=", or None")
+        if not (work.weighted or isinstance(work, ProgramAlgorithm)):
+            raise UsageError(f"weight={weight!r}: {work.name} uses no weights; leave weight out")
+    return work
+
+
+def _constructed(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:
     if isinstance(algorithm, str):
         return ALGORITHMS[algorithm](**parameters)
     if parameters:

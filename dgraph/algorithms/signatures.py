@@ -22,6 +22,9 @@ SETTINGS = {
 }
 """Arguments that every function has: name → annotation, default, help."""
 
+WEIGHT = {"weight": ("str | None", None, "a kept attribute of the edges that is their weight; None: the graph's own")}
+"""Argument of algorithms that use weights."""
+
 CONTINUES = {"previous": ("Result | None", None, "an earlier result to start from, see dgraph.run")}
 """Arguments of algorithms that may start from an earlier answer."""
 
@@ -49,7 +52,8 @@ def docstring(algorithm: type[Algorithm]) -> str:
 
 
 def _settings(algorithm: type[Algorithm]) -> dict[str, tuple[str, Any, str]]:
-    return SETTINGS | CONTINUES if algorithm.continues else SETTINGS
+    weight = WEIGHT if algorithm.weighted or "weighted" in algorithm.parameters else {}
+    return weight | (SETTINGS | CONTINUES if algorithm.continues else SETTINGS)
 
 
 def _required(algorithm: type[Algorithm], row: Parameter) -> bool:

@@ -73,8 +73,9 @@ def checkpoint_of(flat: Mapping[str, Any]) -> Checkpoint | None:
 
 
 def run_keywords(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``options``, ``validate`` and ``checkpoint`` of :func:`dgraph.run` from flat options."""
+    """Return ``weight``, ``options``, ``validate`` and ``checkpoint`` of :func:`dgraph.run` from flat options."""
     return {
+        "weight": flat.get("weight"),
         "options": options_of(flat),
         "validate": bool(flat.get("validate")),
         "checkpoint": checkpoint_of(flat),

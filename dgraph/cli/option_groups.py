@@ -24,7 +24,8 @@ from dgraph.testing import TestOptions
 from launch.once import Once, Switch
 
 RUN = (
-    "policy", "build", "backend", "threads", "schedule", "gpus", "gpu_memory", "allow_gpu_sharing", "transport",
+    "weight", "policy", "build", "backend", "threads", "schedule", "gpus", "gpu_memory", "allow_gpu_sharing",
+    "transport",
     "record", "rounds", "direction", "sync", "max_rounds", "watchdog", "validate",
     "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
@@ -75,6 +76,12 @@ def add_load_options(graph: Any, styles: bool = False) -> None:
         choices=MERGES,
         help="weight of the edge that stands for parallel ones: the min (default), max, sum or first of theirs, or "
         "their count",
+    )
+    graph.add_argument(
+        "--keep",
+        metavar="NAME[:RULE],...",
+        help="keep columns of a table, or of text with a header, as attributes of the edges; parallel edges that merge "
+        "have the first (default), min, max or sum of theirs",
     )
     graph.add_argument("--sparse-ids", **flag(), help="vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument(
@@ -210,6 +217,7 @@ def _add_input(group: Any) -> None:
         f"rmat:20,seed=7; '{PROGRAM} list' names all (default: a small generated graph)",
     )
     add_load_options(group, styles=True)
+    group.add_argument("--weight", metavar="NAME", help="the attribute of edges (--keep) that is their weight")
 
 
 def _add_limits(group: Any, algorithm: Any) -> None:

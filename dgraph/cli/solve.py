@@ -99,6 +99,8 @@ def _run(
     if "checkpoint" in flat:
         flat["checkpoint"] = _checkpoint(request, source, several)
     parameters: dict[str, Any] = suggested | request.parameters | start
+    if "weight" in flat and "weighted" in request.definition.parameters:
+        parameters.setdefault("weighted", True)
     if request.definition.matrix and request.output and request.output.suffix == ".npy":
         parameters.setdefault("matrix_file", str(request.output))
     with progress_for(rank, request.quiet, began) as progress:
@@ -193,7 +195,7 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
     with record(phase):
         graph = Graph.load(spec, comm=comm, build=build, **placing, **options)
     progress.line(describe(graph))
-    if algorithm.wants_weights and graph.weight_type is None and "weights" not in options:
+    if algorithm.wants_weights and graph.weight_type is None and not ("weights" in options or "weight" in request.run):
         record.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
     return graph
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dgraph.graph.edge_attributes import Attributes
 from dgraph.graph.ids import VertexIds
 
 
@@ -60,6 +61,7 @@ class EdgeBlock:
         ids: map between gids and original ids.
         facts: counts and notes of the load.
         fingerprint: of the graph with gids in the order of ids, if known before renumbering; else None.
+        attributes: columns that are kept with the edges, in the order of ``targets``.
     """
 
     n: int
@@ -73,6 +75,7 @@ class EdgeBlock:
     ids: VertexIds
     facts: LoadFacts = field(default_factory=LoadFacts)
     fingerprint: str | None = None
+    attributes: Attributes = field(default_factory=dict)
 
     @property
     def weight_type(self) -> np.dtype | None:

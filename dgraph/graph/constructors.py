@@ -19,16 +19,20 @@ from dgraph.graph.build.rows_from_file import RawRows, check_mirrored
 from dgraph.graph.devices import Device
 from dgraph.graph.formats.column_names import BY_NAME
 from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.inputs.attribute_values import kept_columns
 from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
 from dgraph.graph.inputs.edge_tables import SelectedColumns, table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
 from dgraph.graph.inputs.weight_values import shared_notes, weight_values
+from dgraph.graph.kept_rules import keep_note, kept_rules, named_columns
 from dgraph.graph.load_options import LoadOptions, options_of
 from dgraph.graph.rows import merge_parallel
 
 MERGING = ("keep_loops", "keep_parallel", "merge")
 """Options of a load that every constructor takes."""
+KEEPING = (*MERGING, "keep")
+"""Options of a load that the constructors of tables and of NetworkX graphs take."""
 TABLE = ("source", "target", "weight")
 """Names of columns that the constructors of tables take."""
 
@@ -46,7 +50,10 @@ class Constructors:
 
     @classmethod
     def _of_listed(cls, raw: RawEdges, comm: Comm, options: LoadOptions, policy: str, device: Device) -> Self:
-        """Build the graph on a GPU, or on the host; collective."""
+        """Build the graph on a GPU, or on the host, as where attributes are kept; collective."""
+        if raw.attributes:
+            raw.facts.notes.append(keep_note({name: column.rule for name, column in raw.attributes.items()}))
+            return cls._handle(_assembled(raw, comm, options), comm, policy, device)
         graph, _ = cls.builder_of_listed(lambda: raw, raw.src.size, comm, policy, device, options)  # type: ignore[attr-defined]
         if graph is None:
             return cls._handle(_assembled(raw, comm, options), comm, policy, device)
@@ -70,6 +77,7 @@ class Constructors:
         sparse_ids: bool = False,
         merge: str = "min",
         vertices=None,
+        keep=None,
     ) -> Self:
         """Make the graph of edges ``src[i] → dst[i]``; each rank passes its share, in any order.
 
@@ -91,6 +99,8 @@ class Constructors:
             merge: weight of the edge that stands for parallel ones: "min", "max", "sum", "first" or "count", see
                 :class:`~dgraph.graph.load_options.LoadOptions`.
             vertices: further vertices, such as isolated ones; as ``src``, of any shape (k,).
+            keep: attributes of the edges: name → values, shape (edges here,), or a pair (values, rule), see
+                :meth:`from_pandas`.
 
         Raises:
             UsageError: shapes or dtypes that are none of the above, such as floats as ids; integers on one side and
@@ -100,7 +110,10 @@ class Constructors:
         """
         comm = communicator(comm)
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids, merge=merge)
+        with comm.together():
+            columns, rules = named_columns(keep)
         raw = edges_of(src, dst, weights, vertices, n=n, directed=directed, sparse_ids=sparse_ids, comm=comm)
+        raw.attributes = kept_columns(columns, rules, raw.src.size, comm)
         return cls._of_listed(raw, comm, options, policy, device)
 
     @classmethod
@@ -215,6 +228,10 @@ class Constructors:
             device: as of :meth:`load`.
             comm: as of :meth:`load`.
             options: ``keep_loops``, ``keep_parallel``, ``merge``, ``vertices`` and ``n`` of :meth:`from_edges`.
+                ``keep`` names columns that become attributes of the edges: ``["time", "amount:sum"]``, or a dict of
+                name and rule. Merged parallel edges have the "first" (default), "min", "max" or "sum" of theirs. Values
+                are numbers, booleans, times (those with a zone become UTC) or text; a missing one is NaN, which makes
+                integers float64, NaT or None.
 
         Raises:
             UsageError: no such column, or one of another type.
@@ -286,14 +303,16 @@ class Constructors:
     ) -> Self:
         """Make the graph of a table; ``columns`` None: selected by name (``formats/column_names.py``)."""
         n, vertices = keywords.pop("n", None), keywords.pop("vertices", None)
-        options = replace(options_of(keywords, MERGING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
+        options = replace(options_of(keywords, KEEPING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
+        rules = kept_rules(options.keep)
         with comm.together():
-            edges = table_columns(table, columns)
+            edges = table_columns(table, columns, tuple(rules))
         names = (*edges.titles, NAMES[3])
         raw = edges_of(
             edges.src, edges.dst, edges.weights, vertices,
             n=n, directed=directed, sparse_ids=n is None, comm=comm, names=names,
         )  # fmt: skip
+        raw.attributes = kept_columns(edges.kept, rules, raw.src.size, comm)
         raw.facts.name = "table"
         chosen = edges.names[: 3 if edges.weights is not None else 2]
         remarks = [[f"columns {', '.join(chosen)}", *edges.notes], list(edges.warnings)]
@@ -324,20 +343,22 @@ class Constructors:
             device: as of :meth:`load`.
             comm: as of :meth:`load`.
             options: ``keep_loops``, ``keep_parallel`` and ``merge`` of :meth:`from_edges`; loops and parallel edges are
-                kept by default, parallel ones unless ``merge`` is given.
+                kept by default, parallel ones unless ``merge`` is given; ``keep`` of :meth:`from_pandas`: edge
+                attributes.
 
         Raises:
             UsageError: nodes of other types, or weights that are not numbers.
         """
         comm = communicator(comm)
-        options_of(options, MERGING, ("weight",))
+        rules = kept_rules(options_of(options, KEEPING, ("weight",)).keep)
+        options = {name: value for name, value in options.items() if name != "keep"}
         keywords = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
         with comm.together():
             try:
                 hash(weight)
             except TypeError:
                 raise UsageError(f"weight = {shown(weight)} is no name of an attribute; give one, or None") from None
-            listed = None if graph is None else list_graph(graph, weight)
+            listed = None if graph is None else list_graph(graph, weight, tuple(rules))
         directed = _direction(listed, comm)
         keywords["keep_parallel"] = keywords["keep_parallel"] and comm.total(listed is not None and listed.parallel) > 0
         src, dst, weights, vertices = (None,) * 4 if listed is None else listed[:4]
@@ -348,6 +369,7 @@ class Constructors:
             directed=directed, sparse_ids=sparse, comm=comm, names=("source", "target", "weight", "node"),
             mirrored=not directed,
         )  # fmt: skip
+        raw.attributes = kept_columns({} if listed is None else listed.kept, rules, raw.src.size, comm)
         raw.facts.name = "networkx"
         raw.facts.notes += shared_notes("" if listed is None else listed.note, comm)
         return cls._of_listed(raw, comm, LoadOptions(sparse_ids=sparse, **keywords), policy, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from dgraph.graph.names import decode_names, decoded_chunks, exchange_bytes
 
 
 def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np.ndarray]:
-    """Return ``source``, ``target`` and, if edges have weights, ``weight``; names as bytes (dtype S); collective.
+    """Return ``source``, ``target``, ``weight`` if edges have weights, and attributes; collective.
+
+    Names of vertices are bytes (dtype S), text of attributes is str (dtype object).
 
     Args:
         block: the graph. An undirected edge is listed once, with the smaller id as ``source``.
@@ -28,14 +31,17 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
         columns = {key: block.ids.names.words(numbers, comm) for key, numbers in columns.items()}
     if block.weights is not None:
         columns["weight"] = block.weights[kept]
-    if root is None or comm.size == 1:
-        return columns
-    return {key: np.concatenate(_sent(column, root, comm)) for key, column in columns.items()}
+    columns |= {name: column.values[kept] for name, column in block.attributes.items()}
+    if root is not None and comm.size > 1:
+        columns = {key: np.concatenate(sent_to(root, column, comm)) for key, column in columns.items()}
+    for name, column in block.attributes.items():
+        columns[name] = replace(column, values=columns[name]).shown()
+    return columns
 
 
-def _sent(values: np.ndarray, root: int, comm: Comm) -> list[np.ndarray]:
-    parts = [values if rank == root else values[:0] for rank in range(comm.size)]
-    return exchange_bytes(parts, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(parts)
+def sent_to(root: int, values: np.ndarray, comm: Comm) -> list[np.ndarray]:
+    """Return the values of every rank on ``root``, and none elsewhere; collective."""
+    return exchange_bytes([values if rank == root else values[:0] for rank in range(comm.size)], values.dtype, comm)
 
 
 def arrow_edges(columns: dict[str, np.ndarray]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,8 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
+from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
+from dgraph.graph.inputs.edge_tables import vertex_table
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_between, rows_of, subgraph, within
@@ -61,10 +62,11 @@ class GraphValues:
         """Drop this rank's rows by gid where a partition has copies of them; what reads rows assembles them again.
 
         On one rank the partition uses the arrays of the rows, and nothing is dropped; nor where columns are kept, since
-        assembled rows may lie on other ranks.
+        assembled rows may lie on other ranks, nor attributes of edges, which partitions do not have.
         """
         block = self._known
-        if isinstance(block, EdgeBlock) and self.comm.size > 1 and self.partitions and not self._columns:
+        kept = self._columns or self.edge_attributes
+        if isinstance(block, EdgeBlock) and self.comm.size > 1 and self.partitions and not kept:
             sizes = block.n, block.m, block.arcs, block.directed
             self._known = GraphFacts(*sizes, block.weight_type, block.ids, block.facts)
             self._rows = None
@@ -89,6 +91,12 @@ class GraphValues:
         self._check_open()
         return self._columns
 
+    @property
+    def edge_attributes(self) -> dict[str, np.dtype]:
+        """Columns that are kept with the edges (``keep=`` of the load): name → dtype, object for text."""
+        self._check_open()
+        return {name: column.kind for name, column in getattr(self._known, "attributes", {}).items()}
+
     @collective
     def vertices(self) -> np.ndarray:
         """Return the vertices of this rank's rows: original ids, int64, or names, str (dtype object); collective."""
@@ -98,7 +106,7 @@ class GraphValues:
 
     @collective
     def to_arrow(self, root: int | None = 0) -> Any:
-        """Return the edges as a ``pyarrow.Table``: source, target and, if they have weights, weight; collective.
+        """Return the edges as a ``pyarrow.Table``: source, target, weight if they have weights, attributes; collective.
 
         An undirected edge is one row, with the smaller id as source. Vertices without an edge are in :meth:`vertices`.
 
@@ -153,6 +161,38 @@ class GraphValues:
         return other
 
     @collective
+    def with_vertex_attributes(
+        self, table: Any, vertex: Hashable = "vertex", keep: Sequence[str] | None = None
+    ) -> Self:
+        """Return a handle with columns of a table of vertices; results join them (``attributes=True``); collective.
+
+        Args:
+            table: a data frame or Arrow table with one row a vertex; on several ranks each passes a share, or rank 0
+                all and the others None.
+            vertex: label of the column of ids or names.
+            keep: labels of the columns to take; None: all others.
+
+        A vertex without a row has NaN, NaT or None, as in :meth:`with_columns`.
+
+        Raises:
+            UsageError: no such column, a vertex that the graph does not have, or that has two rows.
+        """
+        with self.comm.together():
+            columns = vertex_table(table, vertex, keep)
+        names = list(dict.fromkeys(name for part in self.comm.allgather_json(list(columns)) for name in part))
+        none = (np.zeros(0, np.int64 if self.block.ids.names is None else object), np.zeros(0))
+        return self.with_columns(**{name: columns.get(name, none) for name in names})
+
+    @collective
+    def gathered_columns(self, root: int) -> dict[str, np.ndarray]:
+        """Return :attr:`columns` of all vertices, by ascending id, on ``root``, text as bytes; elsewhere no rows."""
+        block, comm = self.block, self.comm
+        rows = {"": block.ids.to_original(np.arange(block.first, block.first + block.rows), comm)}
+        gathered = {name: np.concatenate(sent_to(root, c, comm)) for name, c in (rows | self._columns.stored).items()}
+        order = np.argsort(gathered.pop(""), kind="stable")
+        return {name: values[order] for name, values in gathered.items()}
+
+    @collective
     def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> Self:
         """Return the graph with edges added and removed; this one is not modified; collective.
 
@@ -171,12 +211,17 @@ class GraphValues:
             weights: of the edges to add, shape (k,), if the graph has weights.
 
         Raises:
-            UsageError: an edge to remove that the graph does not have; weights for a graph without, or none for one
-                with weights; vertices of another kind.
+            UsageError: a graph that keeps attributes of edges; an edge to remove that the graph does not have; weights
+                for a graph without, or none for one with weights; vertices of another kind.
             DataError: a missing value, a weight that the dtype of the graph's cannot hold, more than 16 ids
                 that no edge has between all others and those of an added edge.
         """
         comm, source = self.comm, self.on_host()
+        if self.edge_attributes:
+            raise UsageError(
+                f"with_edges: the edges keep {', '.join(self.edge_attributes)}, and changes have no values for these; "
+                "change the table and load it again, or load the graph without keep"
+            )
         graph, ids, facts = source._known, source.ids, source.facts
         named = ids.names is not None
         batch = read_batch("add", add, weights, named, comm)
@@ -244,9 +289,10 @@ class GraphValues:
 
         Args:
             keep: a function of edges that returns one bool an edge, such as ``lambda e: e.weight < 10``. It receives
-                pieces of up to 262,144 arcs with ``source`` and ``target`` (ids, or names as str) and ``weight`` (1 if
-                the graph has no weights), and must depend on these values alone. The ``source`` of an undirected edge
-                is the smaller id.
+                pieces of up to 262,144 arcs with ``source`` and ``target`` (ids, or names as str), ``weight`` (1 if the
+                graph has no weights) and :attr:`edge_attributes`, and must depend on these values alone. The ``source``
+                of an undirected edge is the smaller id. A window of time is ``lambda e: (e.time >= low) & (e.time <
+                high)`` with ``np.datetime64`` bounds; text is compared by ``==`` and ``np.isin``.
 
         Raises:
             UsageError: not one bool an edge, or another one for each of the two arcs of an undirected edge.

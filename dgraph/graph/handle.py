@@ -22,6 +22,7 @@ from dgraph.graph.build.fingerprint import block_sum, local_sum, text
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
 from dgraph.graph.build.simplify import removable, simplified
+from dgraph.graph.build.weighted_rows import weighted_rows
 from dgraph.graph.change_record import Version
 from dgraph.graph.changes.change import ChangedPartition
 from dgraph.graph.constructors import Constructors
@@ -107,6 +108,8 @@ class Graph(Constructors, GraphValues):
     """Rule of :meth:`undirected`, or "" where parallel edges are kept → the undirected form by it."""
     _simple = SharedAttribute()
     """(without loops, parallel edges merged) → the graph in that form, once a run has needed it."""
+    _weighted = SharedAttribute()
+    """Attribute of the edges → the graph with it as weights, once a run has needed it."""
     _fingerprint = SharedAttribute()
     _arc_sum = SharedAttribute()
     _undirected_from = SharedAttribute()
@@ -123,6 +126,7 @@ class Graph(Constructors, GraphValues):
             "partitions": {},
             "_undirected": {},
             "_simple": {},
+            "_weighted": {},
             "_fingerprint": fingerprint,
             "version": Version(),
         }
@@ -158,7 +162,7 @@ class Graph(Constructors, GraphValues):
         if "closed" in self._shared:
             return
         backend = self.kept_backend
-        for form in (*self._undirected.values(), *self._simple.values()):
+        for form in (*self._undirected.values(), *self._simple.values(), *self._weighted.values()):
             form.close()
         self.partitions.clear()
         self._columns = VertexColumns({})
@@ -206,14 +210,16 @@ class Graph(Constructors, GraphValues):
             return cls.open(spec, policy=policy, device=device, comm=comm, **options)
         described(device)
         keywords = options_of(options)
-        graph, building = cls.builder(spec, comm, policy, device, keywords, build)
+        graph, building = (None, None) if keywords.keep else cls.builder(spec, comm, policy, device, keywords, build)
         if graph is None:
             try:
                 with at_most(getattr(described(device), "threads", None)):
                     about = edges_about(spec)
-                    graph, raw = cls.builder_of_listed(
-                        lambda: read(spec, comm, keywords), about, comm, policy, device, keywords, build
-                    )
+                    graph, raw = None, None
+                    if not keywords.keep:  # GPUs build graphs without attributes
+                        graph, raw = cls.builder_of_listed(
+                            lambda: read(spec, comm, keywords), about, comm, policy, device, keywords, build
+                        )
                     if graph is None:
                         graph = cls(cleaned([raw or read(spec, comm, keywords)], comm, keywords), comm)
             except OutOfMemory as lacking:
@@ -478,6 +484,23 @@ class Graph(Constructors, GraphValues):
         if form not in self._simple:
             self._simple[form] = self._simplified(*form)
         return self._simple[form].on(self.policy, self.device)
+
+    @collective
+    def with_weight(self, name: str) -> Graph:
+        """Return the graph with an attribute of its edges as weights; it is made once, and kept with this one.
+
+        Parallel arcs that become one later, as by :meth:`undirected`, merge by the attribute's rule.
+
+        Raises:
+            UsageError: the edges have no such attribute, or it is not a number.
+            DataError: an edge lacks a value.
+        """
+        name = arguments.text("weight", name)
+        if name not in self._weighted:
+            self._weighted[name] = self._of_rows(weighted_rows(self.block, name, self.comm))
+        other = self._weighted[name].on(self.policy, self.device)
+        other._columns = self._columns
+        return other
 
     def _symmetrised(self, rule: str) -> Graph:
         return self._of_rows(symmetrised(self.block, self.comm, keep_parallel=not rule, rule=rule or "min"))

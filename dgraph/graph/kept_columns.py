@@ -84,8 +84,8 @@ def read_column(name: str, source: Any, block: EdgeBlock, comm: Comm) -> np.ndar
         comm: communicator of the ranks.
 
     Returns:
-        bool, integers, floats, or text as bytes (dtype S). Vertices without a value have NaN, and the column is
-        float64, or empty text.
+        bool, integers, floats, times, or text as bytes (dtype S). Vertices without a value have NaN, and the column is
+        float64; or NaT, or empty text.
 
     Raises:
         UsageError: not one value a vertex, values of other types, a vertex that the graph does not have.
@@ -197,11 +197,11 @@ def _plain(name: str, values: np.ndarray) -> np.ndarray:
     """Return values as numbers, bool, or text as bytes."""
     if values.ndim != 1:
         raise UsageError(f"{name} has shape {values.shape}; give one value a vertex, shape (vertices,)")
-    if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:
+    if values.dtype.kind in "biufMm" and values.dtype.itemsize <= 8:
         return values.astype(values.dtype.newbyteorder("="), copy=False)
     if values.dtype.kind in "OUS":
         return _encoded(name, values)
-    raise UsageError(f"{name} has dtype {values.dtype}; a column has numbers, bool or text; convert it")
+    raise UsageError(f"{name} has dtype {values.dtype}; a column has numbers, bool, times or text; convert it")
 
 
 def _encoded(name: str, values: np.ndarray) -> np.ndarray:
@@ -251,6 +251,8 @@ def placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, co
         if out.dtype.kind in "iuf":
             out = out.astype(np.float64)
             out[times == 0] = np.nan
+        elif out.dtype.kind in "Mm":
+            out[times == 0] = "NaT"
     return out
 
 

@@ -27,6 +27,7 @@ from dgraph.graph.formats.foreign import advice_on_suffix, advice_on_url
 from dgraph.graph.formats.sniff import name_of
 from dgraph.graph.formats.spooled import spooled
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.kept_rules import keep_note, kept_rules
 from dgraph.graph.load_options import LoadOptions
 
 EDGE = 8
@@ -101,6 +102,17 @@ def refuse_names(spec: str, options: LoadOptions) -> None:
         )
 
 
+def refuse_keep(spec: str, options: LoadOptions) -> None:
+    """Raise a :class:`UsageError` if columns are to be kept of an input that has none with names."""
+    from dgraph.graph.generate import is_generator
+
+    if options.keep and (is_generator(spec) or FORMATS.get(suffix_of(spec, options.format)) not in NAMING):
+        raise UsageError(
+            f"{spec}: keep={options.keep!r}: columns are kept of tables (.parquet, .arrow, .feather) and of edge lists "
+            "with a header (.txt, .csv, .tsv, …) only; leave keep out, or convert the input"
+        )
+
+
 def edges_about(spec: str) -> int:
     """Return about how many edges a file lists, by its size; 0 if there is no such file, or for a pipe."""
     try:
@@ -121,6 +133,7 @@ def read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
         if reader is None and not is_generator(spec):
             raise _not_a_graph(spec)
         refuse_names(spec, options)
+        refuse_keep(spec, options)
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows
@@ -133,6 +146,8 @@ def read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
         raw.facts.name = name_of(spec)
     if options.weights is not None:
         raw.weights = None
+    if options.keep:
+        raw.facts.notes.append(keep_note(kept_rules(options.keep)))
     return raw
 
 

@@ -11,12 +11,13 @@ from typing import Any
 from dgraph._support.arguments import choice, flag, integer, is_integer, text
 from dgraph.errors import UsageError, shown, unknown
 from dgraph.graph.file_formats import FILE_FORMATS
+from dgraph.graph.kept_rules import keep_text, kept_rules
 
 IDS = ("integer", "string")
 ORDERS = ("original", "degree")
 MERGES = ("min", "max", "sum", "first", "count")
 FLAGS = ("keep_loops", "keep_parallel", "sparse_ids", "lenient", "verify")
-TEXTS = ("weights", "separator", "comment", "columns")
+TEXTS = ("weights", "separator", "comment", "columns", "keep")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 DECIMALS = (".", ",")
 
@@ -34,6 +35,8 @@ class LoadOptions:
         merge: weight of an edge that stands for parallel ones: the "min", "max", "sum" or "first" of theirs, or their
             "count". In an undirected graph u → v and v → u are parallel, unless the input lists both arcs of every
             edge (``build/parallel_edges.py``): then each edge counts once.
+        keep: columns that are kept with the edges: ``"NAME[:RULE],…"``, a list of such, or a dict name → rule. The
+            value of merged parallel edges is the "first" (default), "min", "max" or "sum" of theirs.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: seed of generated weights.
         ids: "integer", or "string": the ends of an edge list or table are words (``names.py``). Tables whose columns
@@ -66,6 +69,7 @@ class LoadOptions:
     keep_loops: bool = False
     keep_parallel: bool = False
     merge: str = "min"
+    keep: str | None = None
     sparse_ids: bool = False
     seed: int = 1
     ids: str = "integer"
@@ -89,6 +93,7 @@ class LoadOptions:
         for name in TEXTS:
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), more=", or None")
+        kept_rules(self.keep)
         integer("seed", self.seed)
         choice("ids", self.ids, IDS, "kind of ids")
         choice("order", self.order, ORDERS)
@@ -120,9 +125,12 @@ def options_of(keywords: Mapping[str, Any], allowed: Sequence[str] = NAMES, more
     for name in keywords:
         if name not in allowed:
             raise unknown("option", name, [*allowed, *more])
-    return LoadOptions(
-        **(dict(keywords) | ({"columns": columns_text(keywords["columns"])} if "columns" in keywords else {}))
-    )
+    as_text = {"columns": columns_text, "keep": keep_text}
+    return LoadOptions(**{name: as_text.get(name, _as_it_is)(value) for name, value in keywords.items()})
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def columns_text(columns: Any) -> str | None:

@@ -113,12 +113,13 @@ def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str]
 def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarray:
     """Return the arcs of the edges that a predicate chooses: bool, shape (arcs here,); collective.
 
-    The predicate reads ``source`` and ``target`` (original ids, int64, or names as str) and ``weight`` (1 if the graph
-    has no weights), a piece at a time. Both arcs of an undirected edge have the smaller id as ``source``.
+    The predicate reads ``source`` and ``target`` (original ids, int64, or names as str), ``weight`` (1 if the graph has
+    no weights) and attributes, a piece at a time. Both arcs of an undirected edge have the smaller id as ``source``.
     """
     names = block.ids.names
     end = np.dtype(np.int64 if names is None else object)
     kinds = {"source": end, "target": end, "weight": block.weight_type or np.dtype(np.int64)}
+    kinds |= {name: column.kind for name, column in block.attributes.items()}
     read = columns_read(predicate, kinds, "edges", comm)
     out = np.empty(block.targets.size, bool)
     for number in range(arcs.rounds(block, comm)):
@@ -134,6 +135,7 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarra
         if "weight" in read:
             piece = np.ones(stop - start, np.int64) if block.weights is None else block.weights[start:stop]
             columns["weight"] = piece
+        columns |= {name: block.attributes[name].shown(slice(start, stop)) for name in read if name in block.attributes}
         with comm.together():
             out[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edges"), "edges")
     return out

@@ -21,7 +21,7 @@ from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
 from dgraph.graph.load import reweigh
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.stored.files import IDS, read_part, reading, weights
+from dgraph.graph.stored.files import IDS, read_attributes, read_part, reading, weights
 from dgraph.graph.stored.repartition import owners, repartitioned, share
 from partitioning import Placement
 from partitioning.arrays import arcs
@@ -99,10 +99,20 @@ class StoredGraph(Graph):
             self._whole = self._assembled()
         return self._whole
 
+    @property
+    def edge_attributes(self) -> dict[str, np.dtype]:
+        """Columns that the store has of the edges: name → dtype, object for text; no row is read."""
+        self._check_open()
+        with reading():
+            return {name: column.kind for name, column in read_attributes(self.store, 0, 0).items()}
+
     def _assembled(self) -> EdgeBlock:
         with self.comm.together(), reading():
             src, dst, weight = _arcs(self.store, self.comm)
         block = rows_of_arcs(self._known, src, dst, weight, self.comm)
+        first = self.comm.before(block.targets.size)
+        with self.comm.together(), reading():
+            block.attributes = read_attributes(self.store, first, block.targets.size)
         if self.rule is not None:
             reweigh(block, self.rule, self.seed)
         return block

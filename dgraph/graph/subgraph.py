@@ -17,6 +17,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
 from dgraph.graph.build.id_compaction import number_ids
+from dgraph.graph.edge_attributes import selected
 from dgraph.graph.ids import VertexIds, remote_look_up
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.named_ids import NamedIds
@@ -80,21 +81,23 @@ def subgraph(
         inside = renumbered >= 0
         keep[keep] = inside
         targets, weights = renumbered[inside], None if weights is None else weights[inside]
+    attributes = selected(block.attributes, keep)
     targets = targets.astype(gid_type(n), copy=False)
     facts = replace(block.facts, notes=[*block.facts.notes, note], lines_dropped=0, defaults={})
     counts = _arcs_by_row(block.offsets, keep)[vertices]
     if block.ids.ascending:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         first = comm.before(offsets.size - 1)
-        chosen = EdgeBlock(n, 0, 0, first, offsets, targets, weights, block.directed, ids, facts)
+        chosen = EdgeBlock(n, 0, 0, first, offsets, targets, weights, block.directed, ids, facts, attributes=attributes)
         tally(chosen, comm)
         *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
         note_found(facts, count_loops(offsets, targets, first), equal, equal_loops, 1 if block.directed else 2, comm)
     else:
         sources = np.repeat(new[vertices], counts).astype(targets.dtype)
         raw = RawEdges(
-            sources, targets, weights, block.directed, n, mirrored=not block.directed, parallel=True, facts=facts
-        )
+            sources, targets, weights, block.directed, n,
+            mirrored=not block.directed, parallel=True, attributes=attributes, facts=facts,
+        )  # fmt: skip
         chosen = assemble(raw, comm, LoadOptions(keep_loops=True))
         chosen.ids = ids
         chosen.facts.loops_kept, chosen.facts.duplicates_kept = facts.loops_kept, facts.duplicates_kept

@@ -102,7 +102,7 @@ def arrow_schema(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -
     """
     pyarrow = extra("pyarrow", "an Arrow table")
     schema = pyarrow.schema(
-        pyarrow.field(name, arrow_type(values.dtype), nullable=name in nullable or values.dtype.kind == "S")
+        pyarrow.field(name, arrow_type(values.dtype), nullable=name in nullable or values.dtype.kind in "SMm")
         for name, values in columns.items()
     )
     described = [

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.arguments import choice, integer, root_rank
+from dgraph._support.arguments import choice, flag, integer, root_rank
 from dgraph._support.arguments import path as path_of
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
@@ -58,6 +58,7 @@ class Result:
         rounds: rounds run.
         report: timings and choices, as ``dgraph/report/schema.json`` describes them; made when it is first read.
         named: the numeric columns, if vertices have names.
+        attributes: function of a rank that returns the columns of the graph's vertices there; None: it has none.
         threads: threads of this rank that copy and write its rows.
         version: the version of the graph that the run had, for ``previous=`` of a later run.
         nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow;
@@ -77,6 +78,7 @@ class Result:
     named: NamedColumns | None = field(default=None, repr=False)
     nullable: Collection[str] = ("distance", "predecessor")
     version: Any = field(default=None, repr=False)
+    attributes: Any = field(default=None, repr=False)
     threads: int = field(default=1, repr=False)
     matrix: DistanceMatrix | None = field(default=None, repr=False)
     edges: EdgeValues | None = field(default=None, repr=False)
@@ -103,7 +105,7 @@ class Result:
     def _repr_html_(self) -> str:
         return notebook.html(self)
 
-    def to_arrow(self, root: int | None = 0) -> Any:
+    def to_arrow(self, root: int | None = 0, attributes: bool = False) -> Any:
         """Return the rows by ascending vertex as a ``pyarrow.Table``.
 
         Names are strings. Unreached vertices and missing predecessors are null. On one rank, numbers are not copied.
@@ -111,17 +113,19 @@ class Result:
         Args:
             root: the rank that receives all rows, as in :meth:`gather`; collective. None: each rank gets its own rows;
                 not collective.
+            attributes: True joins the columns of the graph's vertices (``Graph.with_columns``).
 
         Returns:
             The table; None on ranks other than ``root``.
 
         Raises:
-            UsageError: pyarrow is not installed.
+            UsageError: pyarrow is not installed; ``attributes`` with ``root=None`` on several ranks, for a graph
+                without columns, or with one that has the name of a column of the result.
             DataError: a name is not UTF-8.
         """
-        return self._as(arrow_tables.arrow_table, root)
+        return self._as(arrow_tables.arrow_table, root, attributes=attributes)
 
-    def to_pandas(self, root: int | None = 0) -> Any:
+    def to_pandas(self, root: int | None = 0, attributes: bool = False) -> Any:
         """Return the rows by ascending vertex as a ``pandas.DataFrame``; it is not tied to the result's memory.
 
         Distances and predecessors that are integers have dtype ``Int64``, with ``NA`` if missing; float distances have
@@ -129,16 +133,17 @@ class Result:
 
         Args:
             root: as of :meth:`to_arrow`.
+            attributes: as of :meth:`to_arrow`.
 
         Raises:
-            UsageError: pandas, or for names pyarrow, is not installed.
+            UsageError: pandas, or for names pyarrow, is not installed; ``attributes`` as of :meth:`to_arrow`.
             DataError: a name is not UTF-8.
         """
-        return self._as(arrow_tables.pandas_frame, root)
+        return self._as(arrow_tables.pandas_frame, root, attributes=attributes)
 
-    def to_polars(self, root: int | None = 0) -> Any:
+    def to_polars(self, root: int | None = 0, attributes: bool = False) -> Any:
         """Return the table of :meth:`to_arrow` as a ``polars.DataFrame``; arguments and errors are the same."""
-        return self._as(arrow_tables.polars_frame, root)
+        return self._as(arrow_tables.polars_frame, root, attributes=attributes)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return this rank's rows as an Arrow stream (PyCapsule interface); not collective.
@@ -162,16 +167,32 @@ class Result:
         """
         return self._as(with_attributes, root, G)
 
-    def _as(self, make: Any, root: int | None, *more: Any) -> Any:
+    def _as(self, make: Any, root: int | None, *more: Any, attributes: bool = False) -> Any:
         """Call ``make(columns, nullable, …)`` on this rank's rows, or on ``root`` with all rows."""
-        if root is None:
+        if flag("attributes", attributes):
+            self._check_attributes(root)
+        if root is None and not attributes:
             return make(self._here(), self.nullable, *more)
-        root = root_rank(root, self.comm.size, ", or None")
-        return self._made_on(root, make, *more)
+        root = root_rank(root or 0, self.comm.size, ", or None")
+        return self._made_on(root, make, attributes, *more)
+
+    def _check_attributes(self, root: int | None) -> None:
+        if self.attributes is None:
+            raise UsageError("attributes=True: the graph has no columns; give it some by with_vertex_attributes")
+        if root is None and self.comm.size > 1:
+            raise UsageError("attributes=True gathers the columns on one rank; give root=, such as 0")
 
     @collective
-    def _made_on(self, root: int, make: Any, *more: Any) -> Any:
+    def _made_on(self, root: int, make: Any, attributes: bool, *more: Any) -> Any:
         rows = self._here() if self.comm.size == 1 else self._gathered(root)
+        if attributes:
+            joined = self.attributes(root)
+            both = [name for name in joined if name in rows]
+            if both:
+                raise UsageError(
+                    f"attributes=True: {both[0]} is also a column of the result; rename the graph's column"
+                )
+            rows = {**rows, **joined}
         answer = None
         with self.comm.together():
             if self.comm.rank == root:

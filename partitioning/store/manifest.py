@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
-FORMAT, VERSION = "dgraph store", 1
+FORMAT, VERSION = "dgraph store", 2
+READ = (1, 2)
+"""Versions that are read; version 2 has attributes of edges."""
 ALIGN = 64
 """Alignment of arrays in bytes, for vector units and DMA engines."""
 
@@ -66,9 +68,9 @@ def read(path: Path) -> dict[str, Any]:
         raise StoreError(f"{file} is truncated or not JSON ({error}); write the store again") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise StoreError(f"{file} is not the manifest of a {FORMAT}; name the folder of one")
-    if manifest.get("version") != VERSION:
+    if manifest.get("version") not in READ:
         raise StoreError(
-            f"{file} is of version {manifest.get('version')}, and this dgraph reads version {VERSION}; "
+            f"{file} is of version {manifest.get('version')}, and this dgraph reads versions {READ[0]} to {READ[-1]}; "
             "open it with the dgraph that wrote it, or write it again"
         )
     body = raw[: -len(_ending(b""))]

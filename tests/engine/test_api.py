@@ -29,8 +29,9 @@ def path():
 def test_every_algorithm_is_a_typed_function(name):
     function = getattr(dgraph, name)
     assert inspect.signature(function) == signature(ALGORITHMS[name])
+    weighted = ALGORITHMS[name].weighted or "weighted" in ALGORITHMS[name].parameters
     assert set(inspect.signature(function).parameters) == {"graph", *ALGORITHMS[name].parameters} | SETTINGS | (
-        {"previous"} if ALGORITHMS[name].continues else set()
+        ({"previous"} if ALGORITHMS[name].continues else set()) | ({"weight"} if weighted else set())
     )
     for parameter in ALGORITHMS[name].parameters:
         assert f"    {parameter}: " in function.__doc__

@@ -23,6 +23,7 @@ from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.bucketed_arcs import BucketedArcs
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
+from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import merge_parallel, places
@@ -54,6 +55,7 @@ class RawEdges:
         vertices_at, edges_at: for messages, the place in the input of the second listing of a vertex id, and of an edge
             that ends at an id.
         ids: the id map of the input, if ids are not integers of the input.
+        attributes: columns that are kept, in the order of ``src``; the same on all ranks.
         why: reason for ``directed``, for the load line.
         ends: names of ``src`` and ``dst`` in messages.
         facts: name, notes and defaults that the input gives; :func:`assemble` fills in the counts.
@@ -74,6 +76,7 @@ class RawEdges:
     vertices_at: Callable[[int], str] | None = None
     edges_at: Callable[[int], str] | None = None
     ids: VertexIds | None = None
+    attributes: Attributes = field(default_factory=dict)
     why: str = ""
     ends: tuple[str, str] = ("source", "target")
     facts: LoadFacts = field(default_factory=LoadFacts)
@@ -100,7 +103,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
-    ends, halves = raw.ends, raw.halves
+    ends, halves, attributes = raw.ends, raw.halves, raw.attributes
     del raw
     before, threads = comm.before(src.size), rank_threads(comm)
     with comm.together():
@@ -127,15 +130,21 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         if edges.halved and doubled:
             facts.notes.append(HALVED)
         src, dst, weights, doubled = edges.src, edges.dst, edges.carried, doubled or edges.halved
-    listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
-    del src, dst, weights
+        attributes = attributes if edges.counted is None else selected(attributes, edges.counted)
+    columns = _Columns(weights, attributes, keep_parallel) if attributes else None
+    carried = weights if columns is None else comm.before(src.size) + np.arange(src.size)
+    listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops)
+    del src, dst, weights, carried
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
     buckets, loops = _bucketed(listed, cuts, threads, comm)
     del listed
-    first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel
+    first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel and columns is None
     offsets, targets, weights, equal, equal_loops = buckets.rows_of(merging, threads)
-    if edges is None and keep_parallel:
-        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep=True)
+    attributes = {}
+    if columns is not None and weights is not None:
+        weights, attributes = columns.of_rows(offsets, targets, weights, comm)
+    if edges is None and not merging:
+        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep=keep_parallel)
     elif edges is not None:
         equal, equal_loops = targets.size, count_loops(offsets, targets, first)
         offsets, targets, weights = merge(offsets, targets, weights, rule, edges, comm)
@@ -143,9 +152,42 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     facts.merge = rule
     note_found(facts, loops, equal, equal_loops, 2 if both else 1, comm)
     facts.loops_kept, facts.duplicates_kept = options.keep_loops, keep_parallel
-    block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ids, facts)
+    block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ids, facts, attributes=attributes)
     tally(block, comm)
     return block
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Listed weights and attributes, of edges whose arcs carry their numbers."""
+
+    weights: np.ndarray | None
+    attributes: Attributes
+    keep_parallel: bool
+
+    def of_rows(
+        self, offsets: np.ndarray, targets: np.ndarray, numbers: np.ndarray, comm: Comm
+    ) -> tuple[np.ndarray | None, dict[str, EdgeAttribute]]:
+        """Return the weights of all entries of sorted rows, and the attributes of those that stay; collective.
+
+        Of parallel edges the one listed first comes first; where they are kept, the one of the smallest weight.
+        """
+        merge_parallel(offsets, targets, numbers, 0, keep=True)
+        starts = run_starts(offsets, targets)
+        weights = None if self.weights is None else listed_values(numbers, self.weights, comm)
+        if weights is not None and self.keep_parallel:
+            order = order_by_weight(starts, weights)
+            numbers, weights = numbers[order], weights[order]
+        first = None if self.keep_parallel else numbers[starts]
+        attributes = {}
+        for name, column in self.attributes.items():
+            if first is not None and column.rule == "first":
+                attributes[name] = replace(column, values=listed_values(first, column.values, comm))
+                continue
+            every = replace(column, values=listed_values(numbers, column.values, comm))
+            with comm.together():
+                attributes[name] = every if first is None else every.merged(starts)
+        return weights, attributes
 
 
 def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, listed: int, comm: Comm) -> None:
@@ -193,7 +235,9 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
         return block
     loaded = block.facts.merge
     merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
-    raw = RawEdges(block.sources(), block.targets, block.weights, directed=False, n=block.n)
+    raw = RawEdges(
+        block.sources(), block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes
+    )
     raw.halves = block.facts.both_listed and rule == loaded
     both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
     both.ids = block.ids

@@ -33,7 +33,10 @@ def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
         return forward[gids - starts[comm.rank]]
 
     dst = remote_look_up(block.targets, lambda gids: _owner(starts, gids), place, comm).astype(block.targets.dtype)
-    raw = RawEdges(src, dst, block.weights, block.directed, block.n, mirrored=not block.directed, parallel=True)
+    raw = RawEdges(
+        src, dst, block.weights, block.directed, block.n,
+        mirrored=not block.directed, parallel=True, attributes=block.attributes,
+    )  # fmt: skip
     del src, dst
     out = assemble(raw, comm, LoadOptions(keep_loops=True))
     rows = np.append(comm.allgather(np.array([out.first], np.int64))[:, 0], out.n)

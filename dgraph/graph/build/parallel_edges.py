@@ -17,11 +17,9 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import check_weights
 from dgraph.graph.build.fingerprint import pair_sums, weight_bits
-from dgraph.graph.ids import remote_look_up
+from dgraph.graph.edge_attributes import listed_values, run_starts, sums
 from dgraph.graph.rows import merge_parallel
 
-LARGEST_SUM = 2.0**63 * (1 - 2.0**-20)
-"""Sum of magnitudes above which a sum of integers may not fit 63 bits; it is computed in floats."""
 HALVED = "every arc has its reverse, so both arcs of each edge are listed: each edge counts once"
 
 
@@ -35,6 +33,7 @@ class ListedEdges:
         weights: their weights, or None.
         halved: True if both arcs of every edge were listed, and one of them is left.
         both: True if both arcs of every edge are listed, as far as the rule needs to know.
+        counted: bool, for the edges that :func:`prepare` took: those that are left; None: all.
     """
 
     src: np.ndarray
@@ -43,6 +42,7 @@ class ListedEdges:
     weights: np.ndarray | None
     halved: bool
     both: bool
+    counted: np.ndarray | None = None
 
 
 def prepare(
@@ -81,9 +81,9 @@ def prepare(
             )
         both = bool(there == back) and comm.total(int(np.count_nonzero(src != dst))) > 0
         halved = both and halves and (mirrored or doubled)
-    if halved:
-        kept = src <= dst
-        src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
+    counted = src <= dst if halved else None
+    if counted is not None:
+        src, dst, weights = src[counted], dst[counted], None if weights is None else weights[counted]
     carried = weights
     if rule == "first" and weights is not None:
         carried = comm.before(src.size) + np.arange(src.size)
@@ -91,7 +91,7 @@ def prepare(
         carried = weights.astype(np.int64 if weights.dtype.kind == "i" else np.float64, copy=False)
     elif rule == "count":
         carried = None
-    return ListedEdges(src, dst, carried, weights, halved, both)
+    return ListedEdges(src, dst, carried, weights, halved, both, counted)
 
 
 def merge(
@@ -104,10 +104,7 @@ def merge(
     Raises:
         DataError: a sum that does not fit, or of opposite infinities.
     """
-    new = np.ones(targets.size, bool)
-    np.not_equal(targets[1:], targets[:-1], out=new[1:])
-    new[offsets[:-1][np.diff(offsets) > 0]] = True
-    starts = np.flatnonzero(new)
+    starts = run_starts(offsets, targets)
     weights: np.ndarray | None
     if rule == "count" or (rule == "sum" and carried is None):
         weights = np.diff(starts, append=targets.size)
@@ -121,29 +118,13 @@ def merge(
         extreme = np.minimum if rule == "first" else np.maximum
         weights = extreme.reduceat(carried, starts) if starts.size else carried
         if rule == "first" and edges.weights is not None:
-            weights = _weights_at(weights, edges.weights, comm)
+            weights = listed_values(weights, edges.weights, comm)
     return np.searchsorted(starts, offsets).astype(np.int64), targets[starts], weights
 
 
 def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     if not starts.size:
         return values
-    if values.dtype.kind == "i" and np.add.reduceat(np.abs(values.astype(np.float64)), starts).max() > LARGEST_SUM:
-        raise DataError("a sum of parallel edges' weights does not fit 63 bits; give the weights as floats")
-    with np.errstate(invalid="ignore"):
-        sums = np.add.reduceat(values, starts)
-    check_weights(sums, "sum of parallel edges")
-    return sums
-
-
-def _weights_at(positions: np.ndarray, weights: np.ndarray, comm: Comm) -> np.ndarray:
-    """Return the weights of edges by their positions in the input; collective."""
-    bits = weights.view(f"i{weights.itemsize}").astype(np.int64, copy=False)
-    starts = comm.allgather(np.array([comm.before(weights.size)], np.int64))[:, 0]
-    answers = remote_look_up(
-        positions,
-        lambda wanted: np.searchsorted(starts, wanted, side="right") - 1,
-        lambda wanted: bits[wanted - starts[comm.rank]],
-        comm,
-    )
-    return answers.astype(f"i{weights.itemsize}", copy=False).view(weights.dtype)
+    totals = sums(values, starts, "weights")
+    check_weights(totals, "sum of parallel edges")
+    return totals

@@ -13,6 +13,7 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock, LoadFacts
 from dgraph.graph.build.clean import tally
+from dgraph.graph.edge_attributes import Attributes, run_starts, selected
 from dgraph.graph.rows import count_rows, merge_parallel
 
 
@@ -45,22 +46,27 @@ def simplified(block: EdgeBlock, comm: Comm, loops: bool = False, parallel: bool
     if not loops and not parallel:
         return block
     with comm.together():
-        offsets, targets, weights = _copied(block, loops)
+        offsets, targets, weights, attributes = _copied(block, loops)
         if parallel:
+            starts = run_starts(offsets, targets)
+            attributes = {name: column.merged(starts) for name, column in attributes.items()}
             targets, weights, *_ = merge_parallel(offsets, targets, weights, block.first, keep=False)
     facts = simple_facts(block.facts, loops, parallel)
-    simple = EdgeBlock(block.n, 0, 0, block.first, offsets, targets, weights, block.directed, block.ids, facts)
+    simple = EdgeBlock(
+        block.n, 0, 0, block.first, offsets, targets, weights, block.directed, block.ids, facts, attributes=attributes
+    )
     tally(simple, comm)
     return simple
 
 
-def _copied(block: EdgeBlock, loops: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _copied(block: EdgeBlock, loops: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Attributes]:
     """Return a copy of the rows; without self-arcs if ``loops``."""
     if not loops:
-        return block.offsets.copy(), block.targets.copy(), None if block.weights is None else block.weights.copy()
+        weights = None if block.weights is None else block.weights.copy()
+        return block.offsets.copy(), block.targets.copy(), weights, block.attributes
     sources = block.sources()
     between = sources != block.targets
     offsets = np.zeros(block.rows + 1, np.int64)
     count_rows(sources[between], block.first, offsets)
     weights = None if block.weights is None else block.weights[between]
-    return np.cumsum(offsets), block.targets[between], weights
+    return np.cumsum(offsets), block.targets[between], weights, selected(block.attributes, between)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dgraph.errors import DataError, UsageError, unknown
 
@@ -145,3 +145,17 @@ def named_columns(columns: str, names: Sequence[str], what: str) -> list[int]:
         if list(names).count(name) > 1:
             raise UsageError(f"{what}: {list(names).count(name)} columns are called {name!r}; say numbers, from 1")
     return [list(names).index(name) for name in wanted]
+
+
+def named_kept(keep: Iterable[str], names: Sequence[str], what: str) -> list[int]:
+    """Return the positions of the columns to keep.
+
+    Raises:
+        UsageError: one that no column or more than one column has.
+    """
+    for name in keep:
+        if name not in names:
+            raise unknown(f"column of {what} to keep", name, names)
+        if list(names).count(name) > 1:
+            raise UsageError(f"{what}: {list(names).count(name)} columns are called {name!r}; rename one to keep it")
+    return [list(names).index(name) for name in keep]

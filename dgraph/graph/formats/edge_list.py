@@ -26,6 +26,7 @@ from dgraph.graph.formats.first_line import (
     counts_warning,
 )
 from dgraph.graph.formats.hidden_lines import hidden_before
+from dgraph.graph.formats.kept_text import read_kept
 from dgraph.graph.formats.list_columns import ListColumns, list_columns
 from dgraph.graph.formats.named_edges import read_named
 from dgraph.graph.formats.packed import suffix_of
@@ -152,6 +153,9 @@ def _read_lines(
         passed = f" (line {head.number} was taken as a header: --no-header)" if skip and not options.header else ""
         raise DataError(f"{path}: no edge; a line is {layout.example!r}; is the file written to its end?{passed}")
     table.hidden.report(raw.facts, comm)
+    raw.attributes = read_kept(
+        path, columns.names, layout.separator, layout.comments, head.below, raw.src.size, comm, options
+    )
     return raw
 
 

@@ -30,6 +30,7 @@ from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET
 from dgraph.graph.formats.separator import columns_of, names_of
 from dgraph.graph.formats.sniff import FileHead, shortened
+from dgraph.graph.kept_rules import kept_rules
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -63,7 +64,8 @@ class ListColumns:
         if self.names:
             facts.notes.append(header_note(head, self.names))
             chosen = len(self.places) > 2 or options.weights is not None
-            notes, warnings = unused_columns(self.names, self.places, weight_chosen=chosen)
+            kept = [place for place, name in enumerate(self.names) if name in kept_rules(options.keep)]
+            notes, warnings = unused_columns(self.names, [*self.places, *kept], weight_chosen=chosen)
             facts.notes += notes
             facts.warnings += warnings
 

@@ -18,6 +18,7 @@ from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.first_line import OTHERWISE, counts_of, counts_warning
 from dgraph.graph.formats.hidden_lines import hidden_before
+from dgraph.graph.formats.kept_text import read_kept
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.list_columns import ListColumns
 from dgraph.graph.formats.named_lines import NameForm, NameReader
@@ -76,6 +77,7 @@ def read_named(
     set_direction(raw, path, True, "the default for edge lists")
     if comm.total(reader.rounded):
         raw.facts.notes.append(ROUNDED)
+    raw.attributes = read_kept(path, columns.names, separator, form.later, head.below, raw.src.size, comm, options)
     return raw
 
 

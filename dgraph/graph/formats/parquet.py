@@ -15,12 +15,14 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
+from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.column import IDS
-from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, unused_columns
+from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, named_kept, unused_columns
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.sniff import file_size
 from dgraph.graph.formats.table_names import is_text, named_edges
+from dgraph.graph.kept_rules import kept_rules
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -56,8 +58,10 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             weight_type = str(schema.field(chosen[2]).type) if len(chosen) > 2 else ""
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
             text = options.ids == "string" or all(is_text(schema.field(name).type) for name in chosen[:2])
-            kinds = ("name" if text else "id",) * 2 + ("weight",)
-            columns = [_Part(path, name, kind) for name, kind in zip(chosen, kinds, strict=False)]
+            rules = kept_rules(options.keep)
+            named_kept(rules, names, path)
+            kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
+            columns = [_Part(path, name, kind) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
 
             def converted(group: Callable[[], Iterator[tuple[int, list]]]) -> list[list]:
                 return [
@@ -65,7 +69,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                     for first, batch in group()
                 ]
 
-            for group in in_order(converted, groups([names[place] for place in at_of(chosen, names)], lo, hi), threads):
+            for group in in_order(converted, groups([column.name for column in columns], lo, hi), threads):
                 for batch in group:
                     for column, values in zip(columns, batch, strict=True):
                         column.pieces.append(values)
@@ -75,6 +79,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                 )
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
+    columns, kept = columns[: len(chosen)], columns[len(chosen) :]
     weights = columns[2].whole(threads, comm) if len(columns) > 2 else None
     if text:
         raw = named_edges(path, (columns[0].pieces, columns[1].pieces), weights, comm)
@@ -87,7 +92,12 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     else:
         set_direction(raw, path, True, "the default for tables")
     raw.facts.notes.append(f"columns {', '.join(chosen)}")
-    unread = unused_columns(names, at_of(chosen, names), weight_chosen=options.weights is not None or len(chosen) > 2)
+    with comm.together():
+        arrays = {column.name: column.kept(schema.field(column.name).type) for column in kept}
+    raw.attributes = attributes_of(arrays, rules, hi - lo, comm)
+    unread = unused_columns(
+        names, at_of([*chosen, *rules], names), weight_chosen=options.weights is not None or len(chosen) > 2
+    )
     raw.facts.notes += unread[0]
     raw.facts.warnings += unread[1]
     if weight_type.startswith("decimal"):
@@ -126,6 +136,8 @@ class _Part:
     def converted(self, values: Any, first: int) -> Any:
         """Return a batch of values, of which the first is that of row ``first``, as ids, weights or words."""
         what = f"{self.path}: {self.name}"
+        if self.kind == "kept":
+            return values
         if values.null_count:
             row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
@@ -146,6 +158,13 @@ class _Part:
         if array.dtype.kind not in "biuf":
             raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
         return as_weights(array, what, first).copy()
+
+    def kept(self, kind: Any) -> Any:
+        """Return all values for :func:`attributes_of`."""
+        import pyarrow
+
+        pieces, self.pieces = self.pieces, []
+        return of_arrow(pyarrow.chunked_array(pieces, kind), f"{self.path}: {self.name}")
 
     def whole(self, threads: int, comm: Comm) -> np.ndarray:
         """Return all values in one dtype on all ranks; collective."""

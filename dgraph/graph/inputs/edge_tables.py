@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dgraph.errors import UsageError, shown
+from dgraph.graph.build.attribute_columns import of_arrow
 from dgraph.graph.formats.column_names import BY_NAME, IN_TABLES, edge_columns, unused_columns, weight_column
-from dgraph.graph.inputs.column_arrays import pyarrow
+from dgraph.graph.inputs.column_arrays import column_array, pyarrow
 from dgraph.graph.inputs.column_labels import labelled_column
 
 
@@ -20,6 +25,7 @@ class EdgeColumns(NamedTuple):
     names: tuple[str, str, str]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    kept: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def titles(self) -> tuple[str, str, str]:
@@ -52,12 +58,15 @@ def is_table(value: object) -> bool:
     return arrow and (root != "pyarrow" or hasattr(value, "schema"))
 
 
-def table_columns(table: Any, columns: SelectedColumns | None, what: str = "the table") -> EdgeColumns:
-    """Return the columns of source, target and weight.
+def table_columns(
+    table: Any, columns: SelectedColumns | None, keep: Sequence[str] = (), what: str = "the table"
+) -> EdgeColumns:
+    """Return the columns of source, target and weight, and those that are kept.
 
     Args:
         table: see :func:`is_table`; None has no rows.
         columns: columns that the user names; None: all are selected by their names, see ``formats/column_names.py``.
+        keep: labels of further columns.
         what: for messages.
 
     Raises:
@@ -75,22 +84,64 @@ def table_columns(table: Any, columns: SelectedColumns | None, what: str = "the 
         table = table.collect()
     if root == "pandas":
         labels = list(table.columns)
-        places = _places(labels, columns, what)
+        places = _places(labels, columns, keep, what)
         selected = [table.iloc[:, place] for place in places]
     elif root == "polars":
         labels = list(table.columns)
-        places = _places(labels, columns, what)
+        places = _places(labels, columns, keep, what)
         selected = [table.to_series(place) for place in places]
     else:
-        labels, places, selected = _of_arrow(table, columns, what)
+        labels, places, selected = _of_arrow(table, columns, keep, what)
     names = [str(label) for label in labels]
     notes, warnings = unused_columns(names, places, IN_TABLES, columns is not None and columns.weight is not BY_NAME)
-    weights = selected[2] if len(selected) > 2 else None
-    chosen = (*(names[place] for place in places), "weight")[:3]
-    return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings))  # type: ignore[arg-type]
+    ends = len(places) - len(keep)
+    weights = selected[2] if ends > 2 else None
+    chosen = (*(names[place] for place in places[:ends]), "weight")[:3]
+    kept = dict(zip(keep, selected[ends:], strict=True))
+    return EdgeColumns(selected[0], selected[1], weights, chosen, tuple(notes), tuple(warnings), kept)  # type: ignore[arg-type]
 
 
-def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[list[str], list[int], list]:
+def vertex_table(table: Any, vertex: Any, keep: Sequence[str] | None) -> dict[str, tuple[Any, Any]]:
+    """Return name → (vertices, values) for the columns of a table of vertices; none for None.
+
+    Raises:
+        UsageError: not a table, or no such column.
+    """
+    if table is None:
+        return {}
+    if not is_table(table):
+        raise UsageError(f"got {type(table).__name__}; give a data frame or an Arrow table with one row a vertex")
+    if hasattr(table, "collect"):
+        table = table.collect()
+    if not hasattr(table, "columns") or hasattr(table, "column_names"):  # of Arrow
+        module = pyarrow(f"a table of type {type(table).__name__}")
+        table = module.table(table)
+        labels, columns = table.column_names, table.columns
+    else:
+        labels = list(table.columns)
+        columns = [table[label] for label in labels]
+    place = labelled_column("vertex", vertex, labels)
+    if keep is None:
+        places = [other for other in range(len(labels)) if other != place]
+    else:
+        places = [labelled_column("keep", name, labels) for name in keep]
+    ids = column_array(columns[place], f"vertex {labels[place]}")
+    ids = ids if isinstance(ids, np.ndarray) else ids.to_numpy()
+    return {str(labels[other]): (ids, _plain_array(columns[other], str(labels[other]))) for other in places}
+
+
+def _plain_array(column: Any, name: str) -> Any:
+    """Return a column as an array; text as str and None (dtype object)."""
+    values = column_array(column, name)
+    if isinstance(values, np.ndarray):
+        return values
+    values = of_arrow(values, name)
+    return values if isinstance(values, np.ndarray) else np.append(values.texts, np.array([None], object))[values.codes]
+
+
+def _of_arrow(
+    table: Any, columns: SelectedColumns | None, keep: Sequence[str], what: str
+) -> tuple[list[str], list[int], list]:
     """Read a stream batch by batch, so that other columns are not kept."""
     module = pyarrow(f"a table of type {type(table).__name__}")
     try:
@@ -104,7 +155,7 @@ def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[l
             f"got {type(table).__name__}, which is not a table ({str(wrong)[:120]}); pass rows with named columns"
         ) from wrong
     labels = reader.schema.names
-    places = _places(labels, columns, what)
+    places = _places(labels, columns, keep, what)
     kept: list[list] = [[] for _ in places]
     for batch in reader:
         for chunks, place in zip(kept, places, strict=True):
@@ -113,8 +164,12 @@ def _of_arrow(table: Any, columns: SelectedColumns | None, what: str) -> tuple[l
     return labels, places, [module.chunked_array(chunks, kind) for chunks, kind in zip(kept, types, strict=True)]
 
 
-def _places(labels: list, columns: SelectedColumns | None, what: str) -> list[int]:
-    """Return the positions of source, target and, if there is one, weight."""
+def _places(labels: list, columns: SelectedColumns | None, keep: Sequence[str], what: str) -> list[int]:
+    """Return the positions of source, target, weight, if there is one, and the columns to keep."""
+    return [*_edge_places(labels, columns, what), *(labelled_column("keep", name, labels) for name in keep)]
+
+
+def _edge_places(labels: list, columns: SelectedColumns | None, what: str) -> list[int]:
     if columns is None:
         return edge_columns([str(label) for label in labels], what)
     named = columns._asdict()

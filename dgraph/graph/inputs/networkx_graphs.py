@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
 from operator import methodcaller
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ class ListedGraph(NamedTuple):
         vertices: ids or names of all nodes.
         directed, parallel: the graph's own: directed, and with parallel edges.
         note: on weights that reading rounds, else "".
+        kept: name → values of an edge attribute (dtype object), None where an edge has none.
     """
 
     src: Any
@@ -37,6 +39,7 @@ class ListedGraph(NamedTuple):
     directed: bool
     parallel: bool
     note: str = ""
+    kept: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 def is_networkx(value: object) -> bool:
@@ -44,7 +47,7 @@ def is_networkx(value: object) -> bool:
     return all(hasattr(value, name) for name in ("is_directed", "is_multigraph", "adjacency", "nodes"))
 
 
-def list_graph(graph: Any, weight: str | None) -> ListedGraph:
+def list_graph(graph: Any, weight: str | None, keep: Sequence[str] = ()) -> ListedGraph:
     """Return the arcs of a graph and its nodes. An edge without the attribute ``weight`` weighs 1, as in NetworkX.
 
     Raises:
@@ -80,7 +83,18 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
     if strings:
         names = np.array(nodes, object)
         columns = [VertexColumn("nodes", codes.size, words=(NameChunk(names, codes),)) for codes in columns]
-    return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel, note)
+    kept = {
+        name: np.fromiter(map(methodcaller("get", name), _attributes(rows, parallel)), object, sources.size)
+        for name in keep
+    }
+    missing = next((name for name, column in kept.items() if column.size and not any(map(_is_value, column))), None)
+    if missing is not None:
+        raise UsageError(f"keep = {missing!r}: no edge has this attribute; name one that edges have")
+    return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel, note, kept)
+
+
+def _is_value(value: Any) -> bool:
+    return value is not None
 
 
 def _weights(rows: list, weight: str, nodes: list, parallel: bool, size: int) -> tuple[np.ndarray | None, str]:

@@ -10,12 +10,15 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dgraph.comm.base import Comm
 from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.graph.edge_attributes import Attributes, EdgeAttribute
 from dgraph.graph.local import Csr, LocalGraph, Mirrors
-from partitioning.store import ArrayFile, Store, StoreError, part_file
+from partitioning.store import ArrayFile, Store, StoreDraft, StoreError, part_file
 
 OWNERS, IDS = "owners.bin", "ids.bin"
 """Files with the part of every gid, and with its original id (only if ids are sparse)."""
@@ -95,6 +98,45 @@ def weights(store: Store, part: int, blocks: range | None = None) -> np.ndarray 
     """Return the weights of a part's arcs, or None if the graph has none."""
     file = part_file(part)
     return store.array(file, "weights", blocks) if store.has(file, "weights") else None
+
+
+def write_attributes(draft: StoreDraft, attributes: Attributes, comm: Comm) -> tuple[list[dict], dict[str, Any]]:
+    """Write the attributes of this rank's arcs; return the manifest's lists of them and of their files; collective.
+
+    A file has the arcs of all ranks by gid of the source, then of the target, so that any number of ranks reads it.
+    """
+    listed: list[dict] = []
+    slices: dict[str, Any] = {}
+    files: dict[str, Any] = {}
+    first = comm.before(max((column.values.size for column in attributes.values()), default=0))
+    with comm.together(), writing(draft.path):
+        for number, (name, column) in enumerate(attributes.items()):
+            words = None if column.words is None else f"words-{number:05d}.bin"
+            listed.append({"name": name, "rule": column.rule, "file": f"edges-{number:05d}.bin", "words": words})
+            slices[listed[-1]["file"]] = draft.share(listed[-1]["file"], first, column.values)
+            if words is not None and comm.rank == 0:
+                with draft.file(words) as file:
+                    file.add("values", column.words)
+                files[words] = file.entry
+    gathered = comm.allgather_json([slices, files])
+    for file_name in slices:
+        files[file_name] = StoreDraft.joined([of_rank[file_name] for of_rank, _ in gathered])
+    return listed, gathered[0][1] | files
+
+
+def read_attributes(store: Store, first: int, size: int) -> dict[str, EdgeAttribute]:
+    """Return the attributes of arcs ``first .. first + size - 1`` as views of the mapped files.
+
+    Raises:
+        StoreError: a block is not as it was written.
+    """
+    attributes = {}
+    for entry in store.manifest["graph"].get("attributes", ()):
+        blocks = store.blocks(entry["file"], "values", first, first + size) if size else ()
+        values = store.array(entry["file"], "values", blocks)[first : first + size]
+        words = None if entry["words"] is None else store.array(entry["words"], "values")
+        attributes[entry["name"]] = EdgeAttribute(values, entry["rule"], words)
+    return attributes
 
 
 def _lists(peers: dict[int, Mirrors]) -> np.ndarray:

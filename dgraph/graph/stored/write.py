@@ -19,7 +19,7 @@ from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.stored.files import IDS, OWNERS, write_part, writing
+from dgraph.graph.stored.files import IDS, OWNERS, write_attributes, write_part, writing
 from partitioning import Placement
 from partitioning.store import StoreDraft, part_file
 
@@ -62,11 +62,13 @@ def write(
                     "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
                 })  # fmt: skip
         shared = _shared(draft, block, placement, comm)
+        attributes, columns = write_attributes(draft, block.attributes, comm)
+        shared |= columns
         gathered = comm.allgather_json([files, parts])
         files = {name: entry for of_rank, _ in gathered for name, entry in of_rank.items()} | shared
         manifest = {
             "written_by": f"dgraph {__version__}",
-            "graph": _described(block, fingerprint, sparse, comm),
+            "graph": _described(block, fingerprint, sparse, comm) | {"attributes": attributes},
             "partition": {
                 "policy": placement.policy, "reason": placement.reason, "warning": placement.warning,
                 "cut": placement.cut, "parts": placement.parts, "quality": quality,

@@ -24,7 +24,7 @@ SHORT_S = 0.5
 CHANGE_S = 60
 """Seconds for which a batch of edges may wait for its version, so that its error is raised here."""
 
-HERE = ("checkpoint", "record", "previous")
+HERE = ("weight", "checkpoint", "record", "previous")
 """Settings of a run that belong to the processes that run it."""
 
 

@@ -28,6 +28,7 @@ def run(
     algorithm: str | Algorithm | Program,
     graph: Any,
     *,
+    weight: str | None = None,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | PathLike | None = None,
@@ -47,6 +48,8 @@ def run(
         graph: a :class:`Graph`, a graph of a service (:func:`dgraph.connect`), or what
             :func:`~dgraph.graph.graph_like.as_graph` makes one of with defaults: a file or a generator ``NAME:SIZE``, a
             data frame or Arrow table, a NetworkX graph, a sparse matrix.
+        weight: a kept attribute of the edges (``keep=`` of the load) that is their weight in this run; the graph with
+            these weights is made once and kept. None: the graph's own weights.
         options: how the rounds go; None: defaults.
         validate: True checks the answer by a certificate that shares no code with the run.
         checkpoint: folder and times of checkpoints; a folder alone: SIGUSR1 ends the run with a checkpoint there.
@@ -64,8 +67,8 @@ def run(
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
     """
     settings = {
-        "options": options, "validate": validate, "checkpoint": checkpoint, "previous": previous, "record": record,
-        "progress": progress,
+        "weight": weight, "options": options, "validate": validate, "checkpoint": checkpoint, "previous": previous,
+        "record": record, "progress": progress,
     }  # fmt: skip
     if hasattr(type(graph), "run_remotely"):
         return graph.run_remotely(algorithm, **settings, **parameters)

@@ -1,0 +1,151 @@
+"""Attributes of edges from this rank's columns: one dtype, and one list of words, on all ranks.
+
+:func:`of_arrow` reads Arrow's columns, :func:`attributes_of` makes attributes of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError, UsageError, shown
+from dgraph.graph.edge_attributes import EdgeAttribute
+from dgraph.graph.kept_rules import ORDERED
+from dgraph.graph.names import ENCODING, exchange_bytes
+
+
+class CodedText(NamedTuple):
+    """Text as positions in its distinct texts.
+
+    Attributes:
+        codes: int (rows,); -1: missing.
+        texts: str (dtype object or U); their order is of no importance.
+    """
+
+    codes: np.ndarray
+    texts: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.codes.size
+
+
+CURE = "kept columns hold numbers, booleans, times or text; convert the column, for example with astype"
+
+
+def attributes_of(
+    arrays: Mapping[str, np.ndarray | CodedText], rules: Mapping[str, str], size: int, comm: Comm
+) -> dict[str, EdgeAttribute]:
+    """Return the columns of all ranks as attributes; collective.
+
+    Args:
+        arrays: name → values on this rank, shape (size,): bool, numbers, times, or text, also as str and None (dtype
+            object). A missing value is NaN, NaT or None; empty text is missing, too.
+        rules: name → value of merged parallel edges, equal on all ranks: see :class:`EdgeAttribute`.
+        size: rows on this rank.
+        comm: communicator of the ranks.
+
+    Raises:
+        UsageError: another number of values, other types on other ranks, a rule that the values do not have.
+    """
+    kept = {}
+    for name, rule in rules.items():
+        what, values = f"keep {name}", arrays[name]
+        with comm.together():
+            if values.size != size:
+                raise UsageError(f"{what} has {values.size} values for {size} edges; give one for each")
+        words = None
+        if _is_text(what, values, comm):
+            values, words = _coded(values, what, comm)
+        else:
+            values = _alike(values, what, comm)
+        if words is not None and rule != "first":
+            raise UsageError(f"{what}: rule {rule!r} is for numbers, and this column is text; leave the rule out")
+        if rule == "sum" and values.dtype.kind not in "biuf":
+            raise UsageError(f"{what}: rule 'sum' is not for values of {values.dtype}; say {', '.join(ORDERED)}")
+        kept[name] = EdgeAttribute(values, rule, words)
+    return kept
+
+
+def of_arrow(values: Any, what: str) -> np.ndarray | CodedText:
+    """Return a column of Arrow as an array of bool, numbers or times, or as text.
+
+    Raises:
+        UsageError: a column of another type.
+        DataError: a boolean that is missing, with its row.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    if not hasattr(values, "chunks"):
+        values = pyarrow.chunked_array([values])
+    kind = values.type
+    if types.is_dictionary(kind) and not _is_string(kind.value_type):
+        values = values.cast(kind.value_type)
+        kind = values.type
+    if types.is_dictionary(kind) or _is_string(kind):
+        # Strings are unified over chunks; a dictionary may hold nulls, or a word twice.
+        whole = values.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
+        return CodedText(
+            whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32),
+            whole.dictionary.to_numpy(zero_copy_only=False),
+        )
+    if types.is_boolean(kind) and values.null_count:
+        row = int(np.argmax(values.is_null().to_numpy()))
+        raise DataError(f"{what}[{row}] is missing, and a boolean has no missing value; fill it in")
+    if types.is_decimal(kind) or types.is_null(kind):
+        return values.cast("float64").to_numpy()
+    numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    if not (numbers or types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind)):
+        raise UsageError(f"{what}: got a column of {kind}; {CURE}")
+    return values.to_numpy()
+
+
+def _is_string(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _is_text(what: str, values: np.ndarray | CodedText, comm: Comm) -> bool:
+    """Return True if a column is text on all ranks that have values, False if on none; collective."""
+    text = isinstance(values, CodedText) or values.dtype.kind == "O"
+    kinds = set(comm.allgather_json(text if values.size else None)) - {None}
+    if len(kinds) > 1:
+        raise UsageError(f"{what}: text on some ranks and numbers on others; give one type on all")
+    return True in kinds
+
+
+def _coded(values: np.ndarray | CodedText, what: str, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
+    """Return text as positions in its distinct words of all ranks, and these words; collective."""
+    with comm.together():
+        if not isinstance(values, CodedText):
+            distinct, codes = np.unique(np.where(values == None, "", values).astype(str), return_inverse=True)  # noqa: E711
+            values = CodedText(codes, distinct)
+        texts = np.append(values.texts.astype(object), "")
+        try:
+            here = np.char.encode(texts.astype(str), *ENCODING)
+        except UnicodeEncodeError as wrong:
+            raise UsageError(f"{what} has text without bytes in UTF-8: {shown(wrong.object)}; correct it") from None
+        if sum(map(len, texts)) != np.char.str_len(np.char.decode(here, *ENCODING)).sum():
+            raise UsageError(f"{what} has text that ends in a zero byte; correct it")
+    here = here.astype(f"S{comm.largest(max(here.itemsize, 1))}")
+    words = np.unique(np.concatenate(exchange_bytes([here] * comm.size, here.dtype, comm)))[1:]
+    numbers = np.where(here == b"", -1, np.searchsorted(words, here)).astype(np.int32)
+    return numbers[values.codes], words
+
+
+def _alike(values: Any, what: str, comm: Comm) -> np.ndarray:
+    """Return values in the dtype that all ranks' have in common; collective."""
+    kinds = {kind for kind in comm.allgather_json(values.dtype.str if values.size else None) if kind}
+    dtypes = [np.dtype(kind) for kind in sorted(kinds)] or [np.dtype(np.float64)]
+    if (
+        len({dtype.kind in "Mm" for dtype in dtypes}) > 1
+        or len({dtype.kind for dtype in dtypes if dtype.kind in "Mm"}) > 1
+    ):
+        raise UsageError(f"{what}: times on some ranks and other values on others; give one type on all")
+    return values.astype(np.result_type(*dtypes), copy=False)

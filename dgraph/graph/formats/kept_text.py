@@ -1,0 +1,162 @@
+"""Columns that are kept of an edge list with a header: pyarrow splits the lines that a rank's edges were read from.
+
+Ends and weights come from the strict reader. The kept columns are read as text, beside it, and become integers, floats,
+booleans or times where all ranks' values are. A line that only one of the two readers counts is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
+from dgraph.graph.edge_attributes import EdgeAttribute
+from dgraph.graph.formats.column_names import named_kept
+from dgraph.graph.formats.lines import lines_of_range, scattered_lines
+from dgraph.graph.formats.sniff import DataStart
+from dgraph.graph.kept_rules import kept_rules
+
+if TYPE_CHECKING:
+    from dgraph.graph.load_options import LoadOptions
+
+KINDS = ("int64", "float64", "bool", "timestamp[us]")
+"""Types that a column may have, beside text: the first that holds the values of all ranks."""
+
+
+def read_kept(
+    path: str, names: Sequence[str], separator: str, comments: str, begin: DataStart, edges: int, comm: Comm,
+    options: LoadOptions,
+) -> dict[str, EdgeAttribute]:  # fmt: skip
+    """Return the columns that ``options.keep`` names, of the lines from ``begin`` on; collective.
+
+    An empty field is missing. Blanks around fields are left out.
+
+    Args:
+        path: the file.
+        names: of its columns, from the header; none without a header.
+        separator: the character between columns; "": blanks and tabs.
+        comments: characters that begin a comment line.
+        begin: start of the lines that the edges were read from.
+        edges: edges that this rank read.
+        comm: communicator of the ranks.
+        options: of the load.
+
+    Raises:
+        UsageError: no header, an unknown column, ``lenient``, or pyarrow is not installed.
+        DataError: a line with another number of columns.
+    """
+    rules = kept_rules(options.keep)
+    if not rules:
+        return {}
+    with comm.together():
+        if not names:
+            raise UsageError(
+                f"{path}: keep={options.keep!r}: the file has no header that names columns; write one as its first "
+                "line, and say --header (header=True) if it is not recognised"
+            )
+        if options.lenient:
+            raise UsageError(f"{path}: keep reads every line, and lenient drops some; leave one of the two out")
+        named_kept(rules, names, path)
+        csv = _pyarrow_csv(path)
+    pieces: dict[str, list] = {name: [] for name in rules}
+
+    def take(text: np.ndarray) -> None:
+        _take(csv, path, _plain(text, separator, comments), names, separator or " ", pieces)
+
+    if begin.packing:
+        for text in scattered_lines(path, begin.packing, begin.start, comm):
+            with comm.together():
+                take(text)
+    else:
+        span = begin.size - begin.start
+        lo, hi = (begin.start + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+        with comm.together():
+            for text in lines_of_range(path, lo, hi, begin.start):
+                take(text)
+    with comm.together():
+        columns = {name: _joined(chunks) for name, chunks in pieces.items()}
+        rows = len(next(iter(columns.values())))
+        if rows != edges:
+            raise DataError(
+                f"{path}: this rank read {edges:,} edges and {rows:,} rows of kept columns; lines differ in form; "
+                "quote fields that hold the separator, and remove comments behind data"
+            )
+        fits = [[_fits(column, kind, options.decimal) for kind in KINDS] for column in columns.values()]
+    fits_all = comm.allreduce(np.array(fits, np.int64).ravel(), "min").reshape(-1, len(KINDS))
+    with comm.together():
+        arrays = {}
+        for (name, column), kinds in zip(columns.items(), fits_all, strict=True):
+            typed = _as(column, KINDS[int(np.argmax(kinds))], options.decimal) if kinds.any() else column
+            arrays[name] = of_arrow(typed, f"{path}: {name}")
+    return attributes_of(arrays, rules, edges, comm)
+
+
+def _pyarrow_csv(path: str) -> Any:
+    try:
+        from pyarrow import csv
+    except ImportError:
+        raise UsageError(f"{path}: keep needs pyarrow: pip install 'dgraph-analytics[parquet]'") from None
+    return csv
+
+
+def _plain(text: np.ndarray, separator: str, comments: str) -> bytes:
+    """Return lines without comments and lines of blanks; one blank between columns where blanks separate them."""
+    lines = text.tobytes()
+    mark = f"[{re.escape(comments)}].*" if comments else ""
+    lines = re.sub(rb"(?m)^[ \t]*(?:%s)?\r?\n" % mark.encode("latin-1"), b"", lines)
+    if not separator:
+        lines = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", lines)
+        lines = re.sub(rb"[ \t]+", b" ", lines)
+    return lines
+
+
+def _take(csv: Any, path: str, lines: bytes, names: Sequence[str], separator: str, pieces: dict[str, list]) -> None:
+    import pyarrow
+
+    if not lines.strip():
+        return
+    try:
+        table = csv.read_csv(
+            pyarrow.py_buffer(lines),
+            csv.ReadOptions(column_names=list(names), block_size=max(len(lines), 1)),
+            csv.ParseOptions(delimiter=separator),
+            csv.ConvertOptions(
+                include_columns=list(pieces), column_types=dict.fromkeys(pieces, pyarrow.string()), null_values=[""],
+                strings_can_be_null=True, quoted_strings_can_be_null=False,
+            ),
+        )  # fmt: skip
+    except pyarrow.ArrowException as wrong:
+        raise DataError(f"{path}: columns cannot be kept of a line: {str(wrong)[:200]}; correct the line") from wrong
+    for name, chunks in pieces.items():
+        chunks += table.column(name).chunks
+
+
+def _joined(chunks: list) -> Any:
+    import pyarrow
+    from pyarrow import compute
+
+    return compute.utf8_trim(pyarrow.chunked_array(chunks, pyarrow.string()), " \t")
+
+
+def _fits(column: Any, kind: str, decimal: str) -> bool:
+    """Return True if all values of a column of text are of a type."""
+    import pyarrow
+
+    try:
+        _as(column, kind, decimal)
+    except pyarrow.ArrowException:
+        return False
+    return True
+
+
+def _as(column: Any, kind: str, decimal: str) -> Any:
+    from pyarrow import compute
+
+    if kind == "float64" and decimal != ".":
+        column = compute.replace_substring(column, decimal, ".")
+    return column.cast(kind)

@@ -1,0 +1,309 @@
+"""Attributes of edges: cleaning, weights at the call, filters and tables, as pandas groups and filters the rows."""
+
+import json
+import zlib
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import dgraph
+from dgraph.comm import world
+from dgraph.errors import DataError, UsageError
+from partitioning.store.manifest import written
+
+pytestmark = [pytest.mark.mpi, pytest.mark.interpreted]
+
+RULES = {"time": "first", "type": "first", "amount": "sum", "late": "first", "count": "max", "low": "min"}
+
+
+def calls(rows=300, n=25, seed=3):
+    """Return a table of edges with loops and parallel edges, and columns of every kind."""
+    draw = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "source": draw.integers(0, n, rows), "target": draw.integers(0, n, rows),
+        "weight": draw.integers(1, 100, rows), "time": pd.to_datetime(draw.integers(0, 10**9, rows), unit="s"),
+        "type": draw.choice(["sms", "call", "größer", None], rows), "amount": draw.integers(0, 64, rows) / 4,
+        "late": draw.random(rows) < 0.5, "count": draw.integers(0, 9, rows).astype(np.int16),
+        "low": draw.integers(-5, 5, rows),
+    })  # fmt: skip
+
+
+def share(table):
+    """Return this rank's rows of a table, in the order of the ranks."""
+    comm = world()
+    first, stop = (len(table) * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+    return table.iloc[first:stop]
+
+
+def grouped(table, directed, rules=RULES):
+    """Return one row an edge, ascending, as pandas merges the rows of ``table``."""
+    ends = table[["source", "target"]]
+    if not directed:
+        table = table.assign(source=ends.min(axis=1), target=ends.max(axis=1))
+    table = table[table.source != table.target]
+    firsts = {
+        name: (name, (lambda column: column.iloc[0]) if rule == "first" else rule) for name, rule in rules.items()
+    }
+    return table.groupby(["source", "target"]).agg(weight=("weight", "min"), **firsts).reset_index()
+
+
+def same(graph, expected):
+    """Compare the edges and attributes of a graph with the rows of a table."""
+    table = graph.to_pandas()
+    expected = expected[["source", "target", "weight", *graph.edge_attributes]]
+    if table is not None:
+        table = table.sort_values(["source", "target"]).reset_index(drop=True)
+        expected = expected.reset_index(drop=True)
+        pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_attributes_are_those_of_the_merged_rows(directed):
+    """Every kind of column has its rule, on any number of ranks, in both directions of an undirected edge."""
+    table = calls()
+    graph = dgraph.Graph.from_pandas(share(table), directed=directed, keep=RULES)
+    same(graph, grouped(table, directed))
+    assert graph.edge_attributes["type"] == np.dtype(object)
+    assert graph.edge_attributes["late"] == np.dtype(bool)
+    if directed:
+        same(graph.undirected(), grouped(grouped(table, True), False))
+
+
+def test_numbered_by_degree_and_filtered_graphs_keep_attributes():
+    """A window of time, text and booleans choose the rows that pandas chooses; gids by degree change nothing."""
+    table = calls()
+    expected = grouped(table, False)
+    low, high = np.datetime64("1975-01-01"), np.datetime64("1990-01-01")
+    graph = dgraph.Graph.from_pandas(share(table), directed=False, keep=RULES)
+    window = graph.filter_edges(lambda e: (e.time >= low) & (e.time < high) & ((e.type == "sms") | e.late))
+    chosen = expected[(expected.time >= low) & (expected.time < high) & ((expected.type == "sms") | expected.late)]
+    assert 0 < len(chosen) < len(expected)
+    same(window, chosen)
+    small = graph.filter_vertices(lambda v: v.vertex < 12)
+    same(small, expected[(expected.source < 12) & (expected.target < 12)])
+    assert (
+        small.filter_edges(lambda e: e.amount > 3).m
+        == ((expected.source < 12) & (expected.target < 12) & (expected.amount > 3)).sum()
+    )
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_an_attribute_is_the_weight_of_a_call(policy):
+    """Distances by an attribute are NetworkX's; the graph of these weights is made once."""
+    table = calls()
+    expected = grouped(table, True)
+    graph = dgraph.Graph.from_pandas(share(table), keep=RULES, policy=policy)
+    G = nx.from_pandas_edgelist(expected, edge_attr=True, create_using=nx.DiGraph)
+    source = int(expected.source[0])
+    for name in ("amount", "count"):
+        result = dgraph.sssp(graph, source, weight=name, validate=True)
+        oracle = nx.single_source_dijkstra_path_length(G, source, weight=name)
+        vertices, distances = result.columns["vertex"], result.columns["distance"]
+        reached = {int(v): float(d) for v, d in zip(vertices, distances, strict=True) if int(v) in oracle}
+        assert reached == {v: oracle[v] for v in reached}
+        assert world().total(len(reached)) == len(oracle)
+    assert graph.with_weight("amount").partitions is graph.with_weight("amount").partitions
+    assert graph.with_weight("amount").m == graph.m
+
+
+def test_kept_parallel_edges_have_their_own_attributes():
+    """Rows of kept parallel edges are the table's, also after another weight has ordered them."""
+    table = calls()
+    table = table[table.source != table.target]
+    graph = dgraph.Graph.from_pandas(share(table), directed=False, keep_parallel=True, keep=["time", "amount"])
+    flat = table.assign(source=table[["source", "target"]].min(axis=1), target=table[["source", "target"]].max(axis=1))
+    by = ["source", "target", "weight", "time", "amount"]
+    for one in (graph, graph.with_weight("amount")):
+        expected = flat if one is graph else flat.assign(weight=flat.amount)
+        rows = one.to_pandas()
+        if rows is not None:
+            rows = rows[by].sort_values(by).reset_index(drop=True)
+            pd.testing.assert_frame_equal(rows, expected[by].sort_values(by).reset_index(drop=True), check_dtype=False)
+
+
+def test_sources_of_data_keep_the_same_columns():
+    """Arrays, Arrow, Polars and NetworkX give the attributes that pandas gives."""
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    table = calls()
+    here = share(table)
+    columns = {name: (here[name].to_numpy(), rule) for name, rule in RULES.items()}
+    ends = here.source.to_numpy(), here.target.to_numpy(), here.weight.to_numpy()
+    graphs = [
+        dgraph.Graph.from_edges(*ends, sparse_ids=True, keep=columns),
+        dgraph.Graph.from_arrow(pyarrow.Table.from_pandas(here), keep=RULES),
+        dgraph.Graph.from_polars(polars.from_pandas(here), keep=[f"{name}:{rule}" for name, rule in RULES.items()]),
+    ]
+    for graph in graphs:
+        same(graph, grouped(table, True))
+    firsts = dict.fromkeys(RULES, "first")
+    expected = grouped(table, True, firsts)
+    G = nx.from_pandas_edgelist(expected, edge_attr=True, create_using=nx.DiGraph)
+    same(dgraph.Graph.from_networkx(G if world().rank == 0 else None, keep=list(RULES)), expected)
+
+
+def test_missing_values():
+    """Missing numbers are NaN, times NaT, text None; missing booleans are refused, as is a missing weight."""
+    table = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 0]})
+    table["number"] = pd.array([1, None, 3], "Int64")
+    table["when"] = pd.to_datetime(["2020-01-01", None, "2021-01-01"])
+    table["word"] = ["a", "", None]
+    graph = dgraph.Graph.from_pandas(table if world().rank == 0 else None, keep=["number", "when", "word"])
+    rows = graph.to_pandas()
+    if rows is not None:
+        assert rows.number.isna().tolist() == rows.when.isna().tolist() == [False, True, False]
+        assert rows.word.isna().tolist() == [False, True, True]
+    with pytest.raises(DataError, match="weight = 'number': 1 arcs have no value"):
+        dgraph.sssp(graph, 0, weight="number")
+    table["flag"] = pd.array([True, None, False], "boolean")
+    with pytest.raises(DataError, match=r"keep flag\[1\] is missing"):
+        dgraph.Graph.from_pandas(table if world().rank == 0 else None, keep="flag")
+
+
+def test_refusals_name_the_column():
+    """What cannot be kept, used as a weight or changed is refused by name, on all ranks alike."""
+    table = share(calls())
+    for keep, words in (
+        ("tim", "unknown column for keep 'tim'.*time"),
+        ("weight", "keep weight: every edge has a weight"),
+        ("type:sum", "keep type: rule 'sum' is for numbers"),
+        ("time:sum", "keep time: rule 'sum' is not for values of datetime64"),
+        ("time,time", "time stands there twice"),
+        (3, "keep = 3 is not valid"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            dgraph.Graph.from_pandas(table, keep=keep)
+    with pytest.raises(UsageError, match="keep='time': columns are kept of tables"):
+        dgraph.Graph.load("path:9", keep="time")
+    graph = dgraph.Graph.from_pandas(table, keep=["time", "type", "amount"])
+    with pytest.raises(UsageError, match="weight = 'type': the column is text"):
+        dgraph.sssp(graph, 0, weight="type")
+    with pytest.raises(UsageError, match=r"unknown attribute of the edges .*'amont'"):
+        dgraph.pagerank(graph, weight="amont")
+    with pytest.raises(UsageError, match="bfs uses no weights"):
+        dgraph.bfs(graph, 0, weight="amount")
+    with pytest.raises(UsageError, match="with_edges: the edges keep time, type, amount"):
+        graph.with_edges(np.array([[0, 1]]), weights=[1])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that all ranks see."""
+    return Path(world().bcast_json(str(tmp_path)))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz", ".arrow", ".txt"])
+def test_files_keep_the_columns_of_the_table(folder, suffix):
+    """Text with a header, packed text, Parquet and Arrow give the attributes of the table; ids and names."""
+    pytest.importorskip("pyarrow")
+    table, path = calls(), folder / f"calls{suffix}"
+    if suffix == ".txt":  # blanks separate columns, with a comment between lines
+        table = table.drop(columns=["time", "type"])
+    if world().rank == 0:
+        if suffix == ".parquet":
+            table.to_parquet(path, row_group_size=70)
+        elif suffix == ".arrow":
+            table.to_feather(path, compression="uncompressed")
+        else:
+            table.to_csv(path, index=False, sep="\t" if suffix == ".txt" else ",")
+            if suffix == ".txt":
+                lines = path.read_text().replace("\t", "  ").splitlines()
+                path.write_text("\n".join([*lines[:9], "# a remark", "", *lines[9:]]))
+    world().total(1)
+    rules = {name: rule for name, rule in RULES.items() if name in table.columns}
+    same(dgraph.Graph.load(path, keep=rules), grouped(table, True, rules))
+    if suffix == ".csv":
+        rows = dgraph.Graph.load(path, keep="time,amount:sum", ids="string").to_pandas()
+        if rows is not None:
+            rows = rows.astype({"source": int, "target": int}).sort_values(["source", "target"]).reset_index(drop=True)
+            expected = grouped(table, True)[rows.columns]
+            pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
+
+
+def test_text_that_cannot_be_kept_is_refused(folder):
+    """A file without a header, an unknown column, lenient reading and lines of other lengths are refused by name."""
+    bare, ragged, whole = folder / "bare.csv", folder / "ragged.csv", folder / "whole.csv"
+    if world().rank == 0:
+        whole.write_text("source,target,time\n0,1,5\n1,2,6\n")
+        bare.write_text("0,1,5\n1,2,6\n")
+        ragged.write_text("source,target,time\n0,1,5\n1,2,6,7\n2,3\n")
+    world().total(1)
+    with pytest.raises(UsageError, match="keep='time': the file has no header"):
+        dgraph.Graph.load(bare, keep="time")
+    with pytest.raises(DataError, match=r"ragged.csv:3"):
+        dgraph.Graph.load(ragged, keep="time")
+    with pytest.raises(UsageError, match="lenient drops some"):
+        dgraph.Graph.load(whole, keep="time", lenient=True)
+    with pytest.raises(UsageError, match=r"unknown column of .*whole.csv to keep 'times'"):
+        dgraph.Graph.load(whole, keep="times")
+    with pytest.raises(DataError, match="columns cannot be kept of a line"):
+        dgraph.Graph.load(ragged, keep="time", columns="source,target")
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_stores_hold_attributes(folder, policy):
+    """A store of three parts gives every number of ranks the attributes, the weights and the windows."""
+    table, path = calls(), folder / "calls.parts"
+    graph = dgraph.Graph.from_pandas(share(table), directed=False, keep=RULES)
+    graph.save_store(path, policy=policy, parts=3)
+    stored, expected = dgraph.Graph.load(path), grouped(table, False)
+    assert stored.edge_attributes == graph.edge_attributes
+    same(stored, expected)
+    same(stored.filter_edges(lambda e: e.type == "call"), expected[expected.type == "call"])
+    source = int(expected.source[0])
+    for one, other in ((stored, graph), (stored.with_weight("count"), graph.with_weight("count"))):
+        assert one.fingerprint() == other.fingerprint()
+    answers = [dgraph.sssp(one, source, weight="amount").to_pandas() for one in (stored, graph)]
+    if answers[0] is not None:
+        by_vertex = [answer.sort_values("vertex").distance.tolist() for answer in answers]
+        assert by_vertex[0] == by_vertex[1]
+    with pytest.raises(UsageError, match="with_edges: the edges keep"):
+        stored.with_edges(np.array([[0, 1]]), weights=[1])
+    with pytest.raises(UsageError, match="keep is for graphs that are read from text"):
+        dgraph.Graph.load(path, keep="time")
+
+
+def test_a_store_of_the_first_version_is_read(folder):
+    """A store without attributes that says version 1 opens; a version to come is refused."""
+    graph = dgraph.Graph.from_pandas(share(calls()))
+    graph.save_store(folder / "old.parts")
+    manifest = folder / "old.parts" / "manifest.json"
+    for version in (1, 9):
+        if world().rank == 0:
+            stated = json.loads(manifest.read_text())
+            del stated["checksum"], stated["format"], stated["version"]
+            stated["graph"].pop("attributes", None)
+            text = written(stated).decode().replace('"version": 2', f'"version": {version}')
+            body = text[: text.index(',\n "checksum"')].encode()
+            manifest.write_bytes(body + f',\n "checksum": "{zlib.crc32(body):08x}"\n}}\n'.encode())
+        world().total(1)
+        if version == 1:
+            opened = dgraph.Graph.load(folder / "old.parts")
+            assert opened.edge_attributes == {}
+            assert opened.fingerprint() == graph.fingerprint()
+        else:
+            with pytest.raises(DataError, match="is of version 9"):
+                dgraph.Graph.load(folder / "old.parts")
+        world().total(1)
+
+
+def test_results_join_the_columns_of_vertices():
+    """A table of vertices joins a result as pandas merges it: text, times, numbers, and vertices without a row."""
+    table, people = calls(), pd.DataFrame({"who": np.arange(3, 20), "age": np.arange(17) * 2})
+    people["since"] = pd.to_datetime(people.age, unit="D")
+    people["city"] = [None, "Köln", "Bonn", "Aachen"] * 4 + ["Trier"]
+    graph = dgraph.Graph.from_pandas(share(table)).with_vertex_attributes(share(people), "who")
+    result = dgraph.cc(graph)
+    rows, plain = result.to_pandas(attributes=True), result.to_pandas()
+    if rows is not None:
+        expected = plain.merge(people, left_on="vertex", right_on="who", how="left").drop(columns="who")
+        pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
+    arrow = result.to_arrow(attributes=True)
+    if arrow is not None:
+        assert arrow["since"].null_count == arrow.to_pandas().since.isna().sum() == len(rows) - len(people)
+    with pytest.raises(UsageError, match="the graph has no columns"):
+        dgraph.cc(dgraph.Graph.from_pandas(share(table))).to_pandas(attributes=True)
+    with pytest.raises(UsageError, match="labels is also a column of the result"):
+        dgraph.cc(graph.with_columns(labels=result)).to_pandas(attributes=True)
