@@ -19,6 +19,7 @@ from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
 from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
+from dgraph.graph.graph_picture import plotted
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
@@ -290,6 +291,28 @@ class GraphValues:
         if searched is not block:
             mask = rows_of(block, np.flatnonzero(mask) + searched.first, self.comm)
         return self._subgraph(mask, None, f"within {radius} edges")
+
+    @collective
+    def plot(self, kind: str | None = None, *, color: str | None = None, ax: Any = None, root: int = 0) -> Any:
+        """Draw the degrees, or all of a small graph, with matplotlib; from counts that the ranks gather.
+
+        ``graph.with_columns(community=dgraph.leiden(graph)).ego(3).plot(color="community")`` draws the neighbourhood
+        of a vertex in the colours of communities.
+
+        Args:
+            kind: "degrees" (how many vertices have each out-degree), or "network" (the graph, of at most 400 vertices,
+                laid out by NetworkX); None: "network" with a colour, else "degrees".
+            color: column of :meth:`with_columns` whose values colour the vertices.
+            ax: matplotlib axes to draw on; None: those of a new figure.
+            root: the rank that draws.
+
+        Returns:
+            The axes; None on ranks other than ``root``.
+
+        Raises:
+            UsageError: matplotlib or NetworkX is not installed, an unknown kind or column, or too large a graph.
+        """
+        return plotted(self, kind, color, ax, root_rank(root, self.comm.size))
 
     def _chosen_vertices(self, predicate: Predicate) -> np.ndarray:
         """Return the rows that a predicate chooses: bool (rows,); collective."""
