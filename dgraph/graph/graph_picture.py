@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.arguments import choice
-from dgraph._support.extras import extra
 from dgraph._support.pictures import axes_of, draw_counts, draw_network
 from dgraph.comm.value_counts import counted
 from dgraph.errors import UsageError
-from dgraph.graph.edge_table import edge_columns
-from dgraph.graph.names import decode_names
 
 KINDS = ("degrees", "network")
 """Kinds of pictures of a graph."""
@@ -47,8 +44,7 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
     if kind == "degrees":
         figures = counted(np.diff(graph.block.offsets), comm)
     else:
-        edges = edge_columns(graph.block, comm, root)
-        vertices = _gathered(graph.vertices(), comm)
+        edges, vertices = graph.to_networkx(root), _gathered(graph.vertices(), comm)
         classes = None if color is None else _gathered(graph.columns[color], comm)
     axes = None
     with comm.together():
@@ -58,7 +54,7 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
                 draw_counts(axes, *figures, logarithmic=True)
             else:
                 axes = axes_of(ax, "", "", "")
-                draw_network(axes, _networkx(graph, edges, vertices), vertices, classes)
+                draw_network(axes, edges, vertices, classes)
     return axes
 
 
@@ -66,12 +62,3 @@ def _gathered(values: np.ndarray, comm: Any) -> np.ndarray:
     """Return a column of a small graph from all ranks; text has dtype object."""
     parts = comm.allgather_json(values.tolist())
     return np.array([value for part in parts for value in part], values.dtype)
-
-
-def _networkx(graph: Any, columns: dict, vertices: np.ndarray) -> Any:
-    networkx = extra("networkx", "a picture of a graph")
-    drawn = networkx.DiGraph() if graph.directed else networkx.Graph()
-    drawn.add_nodes_from(vertices.tolist())
-    ends = [decode_names(column) if column.dtype.kind == "S" else column for column in columns.values()][:2]
-    drawn.add_edges_from(zip(*(column.tolist() for column in ends), strict=True))
-    return drawn

@@ -18,7 +18,7 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
+from dgraph.graph.edge_table import arrow_edges, edge_columns, networkx_edges, pandas_edges
 from dgraph.graph.graph_picture import plotted
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
@@ -118,6 +118,21 @@ class GraphValues:
     def to_pandas(self, root: int | None = 0) -> Any:
         """Return the table of :meth:`to_arrow` as a ``pandas.DataFrame``; collective."""
         return self._edges_as(pandas_edges, root)
+
+    @collective
+    def to_networkx(self, root: int = 0) -> Any:
+        """Return the graph as a NetworkX ``DiGraph`` or ``Graph`` on ``root``, and None elsewhere; collective.
+
+        Parallel edges that were kept become one. ``networkx.write_gexf`` and ``write_graphml`` write it to a file.
+
+        Raises:
+            UsageError: NetworkX is not installed.
+            DataError: a name is not UTF-8.
+        """
+        root = root_rank(root, self.comm.size)
+        rows = self.comm.allgather_json(self.vertices().tolist())
+        vertices = [vertex for part in rows for vertex in part]
+        return self._edges_as(lambda columns: networkx_edges(columns, vertices, self._known.directed), root)
 
     def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
         root = None if root is None else root_rank(root, self.comm.size, ", or None")
