@@ -7,7 +7,7 @@ from typing import Any
 
 from dgraph.errors import UsageError
 
-EXTRAS = {"networkx": "networkx", "pandas": "tables", "polars": "polars", "pyarrow": "tables"}
+EXTRAS = {"matplotlib": "plots", "networkx": "networkx", "pandas": "tables", "polars": "polars", "pyarrow": "tables"}
 """Package → extra of the distribution ``dgraph-analytics`` that installs it."""
 
 

@@ -78,6 +78,22 @@ def pandas_edges(columns: dict[str, np.ndarray]) -> Any:
     )
 
 
+def networkx_edges(columns: dict[str, np.ndarray], vertices: list, directed: bool) -> Any:
+    """Return vertices and columns of :func:`edge_columns` as a NetworkX graph, with the attribute ``weight``.
+
+    Raises:
+        UsageError: NetworkX is not installed.
+        DataError: a name is not UTF-8.
+    """
+    networkx = extra("networkx", "a NetworkX graph")
+    _refuse_other_bytes(columns)
+    listed = [(decode_names(part) if part.dtype.kind == "S" else part).tolist() for part in columns.values()]
+    graph = networkx.DiGraph() if directed else networkx.Graph()
+    graph.add_nodes_from(vertices)
+    (graph.add_weighted_edges_from if "weight" in columns else graph.add_edges_from)(zip(*listed, strict=True))
+    return graph
+
+
 def _refuse_other_bytes(columns: dict[str, np.ndarray]) -> None:
     """Refuse names that are not UTF-8."""
     for words in columns.values():

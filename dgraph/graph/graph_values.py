@@ -19,7 +19,8 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
+from dgraph.graph.edge_table import arrow_edges, edge_columns, networkx_edges, pandas_edges, sent_to
+from dgraph.graph.graph_picture import plotted
 from dgraph.graph.inputs.edge_tables import vertex_table
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
@@ -126,6 +127,21 @@ class GraphValues:
     def to_pandas(self, root: int | None = 0) -> Any:
         """Return the table of :meth:`to_arrow` as a ``pandas.DataFrame``; collective."""
         return self._edges_as(pandas_edges, root)
+
+    @collective
+    def to_networkx(self, root: int = 0) -> Any:
+        """Return the graph as a NetworkX ``DiGraph`` or ``Graph`` on ``root``, and None elsewhere; collective.
+
+        Parallel edges that were kept become one. ``networkx.write_gexf`` and ``write_graphml`` write it to a file.
+
+        Raises:
+            UsageError: NetworkX is not installed.
+            DataError: a name is not UTF-8.
+        """
+        root = root_rank(root, self.comm.size)
+        rows = self.comm.allgather_json(self.vertices().tolist())
+        vertices = [vertex for part in rows for vertex in part]
+        return self._edges_as(lambda columns: networkx_edges(columns, vertices, self._known.directed), root)
 
     def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
         root = None if root is None else root_rank(root, self.comm.size, ", or None")
@@ -373,6 +389,28 @@ class GraphValues:
         vertices[(block.sources()[arcs] - block.first).astype(np.int64)] = True
         vertices |= rows_of(block, block.targets[arcs].astype(np.int64), comm)
         return self._subgraph(vertices, arcs, f"{k}-truss")
+
+    @collective
+    def plot(self, kind: str | None = None, *, color: str | None = None, ax: Any = None, root: int = 0) -> Any:
+        """Draw the degrees, or all of a small graph, with matplotlib; from counts that the ranks gather.
+
+        ``graph.with_columns(community=dgraph.leiden(graph)).ego(3).plot(color="community")`` draws the neighbourhood
+        of a vertex in the colours of communities.
+
+        Args:
+            kind: "degrees" (how many vertices have each out-degree), or "network" (the graph, of at most 400 vertices,
+                laid out by NetworkX); None: "network" with a colour, else "degrees".
+            color: column of :meth:`with_columns` whose values colour the vertices.
+            ax: matplotlib axes to draw on; None: those of a new figure.
+            root: the rank that draws.
+
+        Returns:
+            The axes; None on ranks other than ``root``.
+
+        Raises:
+            UsageError: matplotlib or NetworkX is not installed, an unknown kind or column, or too large a graph.
+        """
+        return plotted(self, kind, color, ax, root_rank(root, self.comm.size))
 
     def _chosen_vertices(self, predicate: Predicate) -> np.ndarray:
         """Return the rows that a predicate chooses: bool (rows,); collective."""

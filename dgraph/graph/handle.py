@@ -29,6 +29,7 @@ from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import VertexIds
+from dgraph.graph.inputs.networkx_files import is_networkx_file, read_networkx_file
 from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import cleaned, describe, edges_about, graph_spec, read
 from dgraph.graph.load_options import MERGES, options_of
@@ -198,7 +199,8 @@ class Graph(Constructors, GraphValues):
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
             build: where a generated graph is built: "host", "device" (on the ranks' GPUs), or "auto": on the GPUs if
                 the graph is large and they can. Rows on GPUs are copied to the host when a method reads them there.
-            options: the fields of :class:`~dgraph.graph.load_options.LoadOptions`, such as ``directed=False``.
+            options: the fields of :class:`~dgraph.graph.load_options.LoadOptions`, such as ``directed=False``; for
+                .graphml and .gexf, which NetworkX reads on rank 0, those of :meth:`from_networkx`.
 
         Raises:
             UsageError: an option that is unknown or does not fit the input.
@@ -209,6 +211,12 @@ class Graph(Constructors, GraphValues):
         if build != "device" and comm.bcast_json(is_store(spec)):
             return cls.open(spec, policy=policy, device=device, comm=comm, **options)
         described(device)
+        if comm.bcast_json(is_networkx_file(spec)):
+            with comm.together():
+                listed = read_networkx_file(spec) if comm.rank == 0 else None
+            graph = cls.from_networkx(listed, policy=policy, device=device, comm=comm, **options)
+            graph.facts.name = os.path.basename(spec)
+            return graph
         keywords = options_of(options)
         graph, building = (None, None) if keywords.keep else cls.builder(spec, comm, policy, device, keywords, build)
         if graph is None:

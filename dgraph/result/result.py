@@ -30,6 +30,7 @@ from dgraph.result.matrix import DistanceMatrix
 from dgraph.result.named_columns import NamedColumns, vertex_number
 from dgraph.result.networkx_attributes import with_attributes
 from dgraph.result.paths import followed, refuse_without_predecessors
+from dgraph.result.result_picture import plotted
 
 __all__ = ["UNREACHED", "Result"]
 
@@ -198,6 +199,30 @@ class Result:
             if self.comm.rank == root:
                 answer = make(rows, self.nullable, *more)
         return answer
+
+    @collective
+    def plot(self, kind: str | None = None, column: str | None = None, *, ax: Any = None, root: int = 0) -> Any:
+        """Draw a column or the rounds with matplotlib, from counts that the ranks gather.
+
+        ``result.plot().figure.savefig("sizes.svg")`` makes a file. On one rank with a service's result, the column is
+        fetched.
+
+        Args:
+            kind: "values" (how many vertices have each value, or a histogram), "sizes" (of the classes of equal value,
+                such as components and communities), "profile" (vertices of a value or more, such as the k-core
+                profile), or "rounds" (time and frontier of each recorded round); None: by the column.
+            column: as of :meth:`top`.
+            ax: matplotlib axes to draw on; None: those of a new figure.
+            root: the rank that draws.
+
+        Returns:
+            The axes; None on ranks other than ``root``.
+
+        Raises:
+            UsageError: matplotlib is not installed, an unknown kind or column, or no rounds were recorded.
+        """
+        name = self._column(column)
+        return plotted(self, self._numbers[name], kind, name, ax, root_rank(root, self.comm.size))
 
     def device_column(self, name: str) -> Any:
         """Return one of this rank's columns in the memory of the device that computed it; not collective.

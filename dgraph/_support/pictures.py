@@ -1,0 +1,85 @@
+"""Drawings of gathered counts with matplotlib, which the extra ``plots`` brings; nothing here is collective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+
+COLOURS = ("#4477aa", "#ee8866", "#228833", "#aa3377", "#ccbb44", "#66ccee", "#ee6677", "#777777")
+"""Colours of classes, taken in turn."""
+
+
+def axes_of(ax: Any, title: str, x: str, y: str) -> Any:
+    """Return ``ax``, or the axes of a new figure, with a title and labels.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    if ax is None:
+        _, ax = extra("matplotlib.pyplot", "plot()").subplots(layout="constrained")
+    ax.set(title=title, xlabel=x, ylabel=y)
+    return ax
+
+
+def draw_counts(ax: Any, values: np.ndarray, counts: np.ndarray, logarithmic: bool) -> None:
+    """Draw a point for each value and its count, both axes logarithmic; or a bar for each value."""
+    if logarithmic:
+        ax.plot(values, counts, ".", color=COLOURS[0])
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_yscale("log")
+    else:
+        ax.bar(values, counts, width=1.0, color=COLOURS[0], edgecolor="white", linewidth=0.3)
+
+
+def draw_bins(ax: Any, edges: np.ndarray, counts: np.ndarray) -> None:
+    """Draw a histogram: int64 counts (bins,) between float64 edges (bins + 1,)."""
+    ax.stairs(counts, edges, fill=True, color=COLOURS[0])
+
+
+def draw_profile(ax: Any, values: np.ndarray, counts: np.ndarray) -> None:
+    """Draw the number of vertices of each value or a larger one."""
+    ax.step(values, np.cumsum(counts[::-1])[::-1], where="post", color=COLOURS[0])
+    ax.set_yscale("log")
+
+
+def draw_rounds(ax: Any, kept: Sequence[Mapping[str, Any]]) -> None:
+    """Draw seconds of each kept round as a bar by direction, and the frontier's vertices as a line on a second axis."""
+    numbers = np.array([row["round"] for row in kept])
+    width = numbers[1] - numbers[0] if numbers.size > 1 else 1
+    seconds = np.array([row["seconds"] for row in kept])
+    directions = np.array([row["direction"] for row in kept])
+    for direction, colour in zip(dict.fromkeys(directions.tolist()), COLOURS[1:], strict=False):
+        mine = directions == direction
+        ax.bar(numbers[mine], 1e3 * seconds[mine], width=0.9 * width, color=colour, label=direction)
+    ax.legend(frameon=False)
+    other = ax.twinx()
+    other.plot(numbers, [row["frontier_vertices"] for row in kept], color=COLOURS[0], marker=".")
+    other.set_yscale("symlog", linthresh=1)
+    other.set_ylabel("frontier vertices (line)")
+
+
+def draw_network(ax: Any, edges: Any, vertices: np.ndarray, classes: np.ndarray | None) -> None:
+    """Draw a small graph, vertices coloured by class.
+
+    Args:
+        ax: the axes.
+        edges: a ``networkx`` graph of the edges.
+        vertices: ids or names, in the order of ``classes``.
+        classes: a value for each vertex; equal values have one colour. None: one colour for all.
+
+    Raises:
+        UsageError: NetworkX is not installed.
+    """
+    networkx = extra("networkx", "a picture of a graph")
+    places = networkx.spring_layout(edges, seed=1)
+    numbers = np.zeros(len(vertices), int) if classes is None else np.unique(classes, return_inverse=True)[1]
+    colours = [COLOURS[number % len(COLOURS)] for number in numbers]
+    networkx.draw_networkx(
+        edges, places, ax=ax, nodelist=vertices.tolist(), node_color=colours, edge_color="#c9ccd2", font_size=7,
+        font_color="white", node_size=180,
+    )  # fmt: skip
+    ax.set_axis_off()

@@ -1,0 +1,38 @@
+"""GraphML and GEXF files, which NetworkX reads on rank 0."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from dgraph._support.extras import extra
+from dgraph.errors import DataError
+
+READERS = {".gexf": "read_gexf", ".graphml": "read_graphml"}
+"""Suffix → NetworkX's reader."""
+
+
+def is_networkx_file(spec: str) -> bool:
+    """Return True if ``spec`` names a file that NetworkX reads."""
+    return os.path.splitext(spec)[1].lower() in READERS and os.path.isfile(spec)
+
+
+def read_networkx_file(path: str) -> Any:
+    """Return the NetworkX graph of a file; its nodes are integers if all ids are, else strings.
+
+    Raises:
+        UsageError: NetworkX is not installed.
+        DataError: the file is not of its format.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    networkx = extra("networkx", f"a {suffix} file")
+    try:
+        graph = getattr(networkx, READERS[suffix])(path)
+    except (ParseError, networkx.NetworkXException, KeyError, ValueError, TypeError, IndexError) as wrong:
+        raise DataError(f"{path}: NetworkX cannot read it as {suffix} ({wrong}); write it again") from wrong
+    if all(node.isascii() and node.isdigit() and len(node) < 19 for node in graph):
+        numbered = {node: int(node) for node in graph}
+        if len(set(numbered.values())) == len(numbered):
+            graph = networkx.relabel_nodes(graph, numbered)
+    return graph

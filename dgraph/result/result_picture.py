@@ -1,0 +1,82 @@
+"""Pictures of a result: values, sizes of classes, profile of levels, rounds. Ranks gather counts, not columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.arguments import choice
+from dgraph._support.pictures import axes_of, draw_bins, draw_counts, draw_profile, draw_rounds
+from dgraph.comm.value_counts import class_sizes, counted, histogram
+from dgraph.errors import UsageError
+from dgraph.result.arrow_tables import missing
+
+KINDS = ("values", "sizes", "profile", "rounds")
+"""Kinds of pictures of a result."""
+
+BY_COLUMN = {"labels": "sizes", "community": "sizes", "color": "sizes", "core_number": "profile", "truss": "profile"}
+"""Column → kind of its picture; other columns are drawn by "values"."""
+
+FEW = 1_000
+"""Most distinct integers that have a bar each; of more, a histogram has bins."""
+
+
+def plotted(result: Any, values: np.ndarray, kind: str | None, column: str, ax: Any, root: int) -> Any:
+    """Draw a picture on ``root``; return its axes there, and None elsewhere; collective.
+
+    Args:
+        result: the result.
+        values: this rank's rows of the column, vertices as numbers.
+        kind: one of ``KINDS``; None: by the column.
+        column: name of the column.
+        ax: matplotlib axes to draw on; None: those of a new figure.
+        root: the rank that draws.
+
+    Raises:
+        UsageError: no such kind, no recorded rounds, or matplotlib is not installed.
+    """
+    with result.comm.together():
+        kind = choice("kind", kind or BY_COLUMN.get(column, "values"), KINDS, "kind of picture")
+        kept = result.report.get("rounds", {}).get("kept", []) if kind == "rounds" else []
+        if kind == "rounds" and not kept:
+            raise UsageError(f"{result.algorithm} ran no rounds that were recorded; plot a column")
+    figures = () if kind == "rounds" else _figures(kind, values, column, result)
+    axes = None
+    with result.comm.together():
+        if result.comm.rank == root:
+            axes = _drawn(kind, column, figures, kept, result.algorithm, ax)
+    return axes
+
+
+def _figures(kind: str, values: np.ndarray, column: str, result: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a picture shows, equal on all ranks: values and counts, or edges of bins and counts; collective."""
+    absent = missing(column, values, result.nullable)
+    values, comm = values if absent is None else values[~absent], result.comm
+    if values.dtype.kind == "f":
+        return histogram(values[np.isfinite(values)], comm)
+    values = values.astype(np.int64)
+    if kind == "sizes":
+        return class_sizes(values, comm)
+    distinct = comm.largest(np.unique(values).size)
+    return counted(values, comm) if kind == "profile" or distinct <= FEW else histogram(values, comm)
+
+
+def _drawn(kind: str, column: str, figures: tuple, kept: list[Mapping], algorithm: str, ax: Any) -> Any:
+    words = {
+        "rounds": (f"{algorithm}: rounds", "round", "milliseconds on rank 0 (bars)"),
+        "sizes": (f"{algorithm}: sizes of {column}", "vertices in a class", "classes"),
+        "profile": (f"{algorithm}: vertices by {column}", f"{column} at least", "vertices"),
+        "values": (f"{algorithm}: {column}", column, "vertices"),
+    }
+    axes = axes_of(ax, *words[kind])
+    if kind == "rounds":
+        draw_rounds(axes, kept)
+    elif kind == "profile":
+        draw_profile(axes, *figures)
+    elif figures[0].size > figures[1].size:
+        draw_bins(axes, *figures)
+    else:
+        draw_counts(axes, *figures, logarithmic=kind == "sizes")
+    return axes

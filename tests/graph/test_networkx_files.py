@@ -1,0 +1,66 @@
+"""GraphML and GEXF: what NetworkX writes is read, and ``to_networkx`` is the way back, on any number of ranks."""
+
+import sys
+
+import networkx
+import pytest
+
+import dgraph
+from dgraph.comm import world
+from dgraph.errors import DataError, UsageError
+
+pytestmark = pytest.mark.mpi
+
+GRAPHS = {
+    "numbers": networkx.gnm_random_graph(20, 50, seed=1, directed=True),
+    "names": networkx.les_miserables_graph(),
+    "apart": networkx.empty_graph(3),
+}
+
+
+def path_of(folder, name, suffix):
+    """Return the file of a graph, which rank 0 writes."""
+    path = world().bcast_json(str(folder / f"{name}{suffix}"))
+    if world().rank == 0:
+        (networkx.write_graphml if suffix == ".graphml" else networkx.write_gexf)(GRAPHS[name], path)
+    world().barrier()
+    return path
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("suffix", [".graphml", ".gexf"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_there_and_back(name, suffix, tmp_path):
+    graph, expected = dgraph.Graph.load(path_of(tmp_path, name, suffix), comm=world()), GRAPHS[name]
+    back = graph.to_networkx()
+    assert (graph.n, graph.m, graph.directed) == (len(expected), expected.size(), expected.is_directed())
+    assert graph.facts.name == f"{name}{suffix}"
+    if world().rank == 0:
+        assert networkx.utils.graphs_equal(
+            networkx.Graph(back) if not expected.is_directed() else back,
+            networkx.create_empty_copy(expected, with_data=False) if not expected.size() else weighted(expected),
+        )
+
+
+def weighted(graph):
+    """Return a graph with the attribute ``weight`` alone, where some edge has it."""
+    other = graph.__class__()
+    other.add_nodes_from(graph)
+    for u, v, about in graph.edges(data=True):
+        other.add_edge(u, v, **({"weight": about["weight"]} if "weight" in about else {}))
+    return other
+
+
+def test_refusals(tmp_path, monkeypatch):
+    path = path_of(tmp_path, "numbers", ".graphml")
+    with pytest.raises(UsageError, match="directed"):
+        dgraph.Graph.load(path, directed=False, comm=world())
+    if world().rank == 0:
+        with open(path, "a") as file:
+            file.write("<")
+    world().barrier()
+    with pytest.raises(DataError, match=r"numbers\.graphml: NetworkX cannot read it"):
+        dgraph.Graph.load(path, comm=world())
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(UsageError, match=r"dgraph-analytics\[networkx\]"):
+        dgraph.Graph.load(path, comm=world())

@@ -1,0 +1,106 @@
+"""``Result.plot`` and ``Graph.plot``: what is drawn, against counts of the gathered columns, on any number of ranks."""
+
+import sys
+
+import matplotlib.figure
+import networkx
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.comm import world
+
+matplotlib.use("agg")
+pytestmark = [pytest.mark.mpi, pytest.mark.interpreted]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return dgraph.Graph.load("rmat:6", directed=False, comm=world())
+
+
+@pytest.fixture
+def ax():
+    return matplotlib.figure.Figure().add_subplot()
+
+
+def drawn(line):
+    """Return the points of a line as a dict."""
+    return dict(zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True))
+
+
+def counts(values):
+    return dict(zip(*(part.tolist() for part in np.unique(values, return_counts=True)), strict=True))
+
+
+def test_sizes_of_components(graph, ax):
+    result = dgraph.cc(graph)
+    axes, rows = result.plot(ax=ax), result.gather()
+    if world().rank == 0:
+        sizes = np.unique(rows["labels"], return_counts=True)[1]
+        assert drawn(axes.lines[0]) == counts(sizes)
+        assert axes.get_title() == "cc: sizes of labels"
+    else:
+        assert axes is None
+
+
+def test_profile_of_cores(graph, ax):
+    result = dgraph.kcore(graph)
+    axes, rows = result.plot(ax=ax), result.gather()
+    if world().rank == 0:
+        cores = rows["core_number"]
+        assert drawn(axes.lines[0]) == {k: int(np.sum(cores >= k)) for k in set(cores.tolist())}
+
+
+def test_values_leave_out_unreached_vertices(graph, ax):
+    result = dgraph.bfs(graph, source=graph.hub())
+    axes, rows = result.plot(ax=ax), result.gather()
+    if world().rank == 0:
+        reached = rows["distance"][rows["distance"] < np.iinfo(np.int64).max]
+        assert {round(bar.get_x() + 0.5): bar.get_height() for bar in axes.patches} == counts(reached)
+
+
+def test_histogram_of_floats(graph, ax):
+    axes = dgraph.pagerank(graph).plot(ax=ax)
+    if world().rank == 0:
+        assert axes.patches[0].get_data().values.sum() == graph.n
+
+
+def test_rounds(graph, ax):
+    result = dgraph.bfs(graph, source=graph.hub())
+    axes, kept = result.plot("rounds", ax=ax), result.report["rounds"]["kept"]
+    if world().rank == 0:
+        assert drawn(axes.figure.axes[1].lines[0]) == {row["round"]: row["frontier_vertices"] for row in kept}
+
+
+def test_degrees(graph, ax):
+    axes, rows = graph.plot(ax=ax), graph.to_arrow()
+    if world().rank == 0:
+        ends = np.concatenate([rows[name].to_numpy() for name in ("source", "target")])
+        assert drawn(axes.lines[0]) == counts(np.bincount(ends, minlength=graph.n))
+
+
+def test_network_in_colours_of_communities(ax):
+    club = dgraph.Graph.from_networkx(networkx.karate_club_graph() if world().rank == 0 else None, comm=world())
+    coloured = club.with_columns(community=dgraph.leiden(club))
+    axes = coloured.ego(0).plot(color="community", ax=ax)
+    near = coloured.ego(0).n
+    if world().rank == 0:
+        assert {text.get_text() for text in axes.texts} >= {"0", "1", "8"}
+        assert len(axes.texts) == near
+
+
+def test_refusals(graph):
+    with pytest.raises(dgraph.UsageError, match="kind of picture"):
+        graph.plot("pie")
+    with pytest.raises(dgraph.UsageError, match="column"):
+        graph.plot(color="none")
+    with pytest.raises(dgraph.UsageError, match="at most 400"):
+        dgraph.Graph.load("path:401", comm=world()).plot("network")
+
+
+def test_matplotlib_is_named_when_missing(graph, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    if world().size == 1:
+        with pytest.raises(dgraph.UsageError, match=r"dgraph-analytics\[plots\]"):
+            graph.plot()
