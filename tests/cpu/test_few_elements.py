@@ -79,14 +79,19 @@ def calls_of_components(rng, targets):
     yield union_find.components, union_find._few_components, arguments, (7, 8)
     forest = np.minimum(np.arange(N), rng.integers(0, 5, N)).astype(np.uint32)
     label, vertices = rng.integers(0, N, N), np.unique(targets)
-    marks, out = np.zeros(N, np.uint8), np.zeros(N, np.uint32)
+    marks, listed = np.zeros(N, np.uint8), np.zeros(N, np.uint32)
     yield union_find.copy_labels, union_find._copy_few_labels, (0, 1, forest, original, label, N - 3), (4,)
     yield union_find.mark_roots, union_find._mark_few_roots, (vertices, forest, marks), (2,)
-    yield union_find.update_labels, union_find._update_few_labels, (vertices, forest, original, label, out, 2), (3, 4)
-    mirrors = vertices, label, forest, original.copy(), marks, out
+    yield (
+        union_find.update_labels,
+        union_find._update_few_labels,
+        (vertices, forest, original, label, listed, 2),
+        (3, 4),
+    )
+    mirrors = vertices, label, forest, original.copy(), marks, listed
     yield union_find.lower_from_mirrors, union_find._lower_from_few_mirrors, mirrors, (3, 4)
     positions = np.arange(vertices.size, dtype=np.uint32)
-    masters = vertices, positions, label[vertices], forest, original.copy(), marks, out
+    masters = vertices, positions, label[vertices], forest, original.copy(), marks, listed
     yield union_find.lower_masters, union_find._lower_few_masters, masters, (4, 5)
     marked = rng.integers(0, 4, N).astype(np.uint8)
     yield union_find.clear_lowered, union_find._clear_few_lowered, (vertices, marked), (1,)

@@ -70,11 +70,11 @@ class UnionFind(OneRound, SharedMachine):
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
-        local, ids, nothing, marks = self.local, self._lowest[:0], self._mirrors[:0], self._marks[:0]
-        if max(local.out.arcs, local.size) > FEW:
-            offsets, neighbours, shared = local.out.offsets, local.out.neighbours.view(np.uint32), np.zeros(1, np.int64)
+        rows, ids, nothing, marks = self._rows, self._lowest[:0], self._mirrors[:0], self._marks[:0]
+        if max(rows[1].size, self.local.size) > FEW:
+            shared = np.zeros(1, np.int64)
             forest = nothing, ids, nothing, nothing, nothing, shared, shared
-            ready(kernel.components, 0, 1, offsets, neighbours, local.entering, self._label, 0, *forest)
+            ready(kernel.components, 0, 1, *rows, self.local.entering, self._label, 0, *forest)
             ready(kernel.copy_labels, 0, 1, nothing, ids, ids, 0)
             ready(kernel.mark_roots, nothing, nothing, marks)
             if not self._alone:
@@ -162,8 +162,13 @@ class UnionFind(OneRound, SharedMachine):
     # internals
 
     @property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        csr = self.local.out
+        return csr.offsets, csr.neighbours.view(np.uint32)
+
+    @property
     def _threads(self) -> int:
-        return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
+        return self.team.size if self._rows[1].size > kernel.CHUNK else 1
 
     def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> None:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
@@ -178,11 +183,9 @@ class UnionFind(OneRound, SharedMachine):
         lowest = self._label if self._alone else self._lowest
         if self._initial_labels is self._label:
             lowest[:] = self._label
-        neighbours = local.out.neighbours.view(np.uint32)
         self._join(
-            self._threads, local.out.offsets, neighbours, local.entering, self._initial_labels, self._ascending,
-            self._parent, lowest,
-        )  # fmt: skip
+            self._threads, *self._rows, local.entering, self._initial_labels, self._ascending, self._parent, lowest
+        )
         if self._alone:
             self.team.run(kernel.copy_labels, self._threads, self._parent, lowest, lowest, local.size)
         kernel.mark_roots(self._mirrors, self._parent, self._marks)

@@ -202,13 +202,13 @@ def copy_labels(t, threads, parent, lowest, label, count):
     return 0
 
 
-def _update_few_labels(vertices, parent, lowest, label, out, count):
+def _update_few_labels(vertices, parent, lowest, label, listed, count):
     """Lower labels by NumPy."""
     low = lowest[parent[vertices]]
     lowered = low < label[vertices]
     end = count + np.count_nonzero(lowered)
-    out[count:end] = vertices[lowered]
-    label[out[count:end]] = low[lowered]
+    listed[count:end] = vertices[lowered]
+    label[listed[count:end]] = low[lowered]
     return end
 
 
@@ -225,7 +225,7 @@ def update_labels(vertices, parent, lowest, label, out, count):
     return count
 
 
-def _update_below_few_roots(roots, head, following, first, last, budget, lowest, label, out):
+def _update_below_few_roots(roots, head, following, first, last, budget, lowest, label, listed):
     """Leave it to a full scan, which NumPy does in less time."""
     return 0, False
 
