@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-FEW = 1 << 16
+FEW = 1 << 18
 """Elements of each array up to which a function's NumPy version is called: it takes milliseconds."""
 
 _lock = RLock()

@@ -14,14 +14,14 @@ from devices import local_graph
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen import generated_module
-from dgraph.backend.cpu.round import array_rounds
+from dgraph.backend.cpu.round import array_folds, array_rounds
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import world
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import INF, MIN, Field, Program, trace, where
+from dgraph.program.row_reducers import LEFT_OUT
 
 N = 300
 
@@ -205,11 +205,44 @@ def test_tiny_graphs_do_without_machine_code_where_numba_is_not_loaded_and_on_se
     assert asked == [False, True, False, True]
 
 
-def test_large_graphs_and_programs_that_apply_are_compiled(at_once, monkeypatch):
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [("cdlp", "CommunityLabels"), ("kcore", "Peel"), ("mis", "Independent"), ("pagerank", "PageRank")],
+)
+def test_programs_that_apply_pull_and_sum_pass_their_certificates(name, program, at_once):
+    src, dst, _ = arcs()
+    mine = slice(world().rank, None, world().size)
+    graph = graph_of(src[mine], dst[mine], directed=name == "pagerank")
+    result, _ = columns(name, graph, validate=True)
+    assert program in at_once
+    assert result.report["outcome"]["validation"]["passed"]
+
+
+@pytest.mark.parametrize("name", array_folds.FOLDS)
+def test_folds_of_many_rows_are_those_of_each(name):
+    rng = np.random.default_rng(5)
+    rows, keys, values = rng.integers(0, 9, 60), rng.integers(0, 6, 60), rng.integers(0, 4, 60)
+    rows[rows == 4] = 5  # one row is empty
+
+    def fold(row):
+        mine = keys[rows == row].tolist()
+        sums = {key: values[(rows == row) & (keys == key)].sum() for key in mine}
+        most = max(sums, key=lambda key: (sums[key], -key), default=LEFT_OUT)
+        return {
+            "mode": (max(mine, key=lambda key: (mine.count(key), -key), default=LEFT_OUT),),
+            "best": (most, sums.get(most, 0)),
+            "mex": (min(set(range(99)) - set(mine)),),
+            "hindex": (max(h for h in range(99) if sum(key >= h for key in mine) >= h),),
+        }[name]
+
+    folded = array_folds.FOLDS[name](rows, keys, *([values] if name == "best" else []), 9)
+    assert list(zip(*folded, strict=True)) == [fold(row) for row in range(9)]
+
+
+def test_large_graphs_are_compiled(at_once, monkeypatch):
     local = local_graph(N, *arcs()[:2], directed=True)
     levels = trace(Levels(source=0, limit=9), None)
     assert array_rounds.answers_at_once(levels, local)
     monkeypatch.setattr(array_rounds, "FEW", local.m - 1)
     assert not array_rounds.answers_at_once(levels, local)
-    monkeypatch.undo()
-    assert not array_rounds.answers_at_once(trace(PageRank(), None), local)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dgraph._support import compiled
+from dgraph.algorithms.kernels.components import union_find
 from dgraph.engine.rounds import field_figures
 from dgraph.engine.sync import bitset_kernels as kernels
 from dgraph.graph import rows
@@ -53,6 +54,7 @@ def calls(seed, count, kind):
     if kind != "none":
         return
     yield from calls_of_builds(rng, targets, cursor)
+    yield from calls_of_components(rng, targets)
     yield from calls_of_messages(rng, np.unique(targets), targets)
     ends = targets, targets[::-1].copy()
     for directed in (True, False):
@@ -64,6 +66,35 @@ def calls(seed, count, kind):
     values = rng.choice([3, 9, 2**31 - 1], count).astype(np.int32)
     end, degrees = np.iinfo(np.int32).max, rng.integers(0, 9, count)
     yield field_figures._below, field_figures._below_few, (values, end, degrees), ()
+
+
+def calls_of_components(rng, targets):
+    """Yield calls of the kernels of connected components: of a whole forest, and of its labels."""
+    edges = np.sort(rng.integers(0, targets.size + 1, N - 1))
+    offsets = np.concatenate([[0], edges, [targets.size]]).astype(np.int64)
+    original = rng.permutation(N)
+    parent, lowest, scratch = np.empty(N, np.uint32), original.copy(), np.empty(2 * N, np.uint32)
+    rest = np.zeros(0, np.uint32), scratch, np.empty(union_find.PROBES, np.uint32), np.zeros(72, np.int64)
+    arguments = 0, 1, offsets, targets, rest[0], original, 0, parent, lowest, *rest, np.zeros(16, np.int64)
+    yield union_find.components, union_find._few_components, arguments, (7, 8)
+    forest = np.minimum(np.arange(N), rng.integers(0, 5, N)).astype(np.uint32)
+    label, vertices = rng.integers(0, N, N), np.unique(targets)
+    marks, listed = np.zeros(N, np.uint8), np.zeros(N, np.uint32)
+    yield union_find.copy_labels, union_find._copy_few_labels, (0, 1, forest, original, label, N - 3), (4,)
+    yield union_find.mark_roots, union_find._mark_few_roots, (vertices, forest, marks), (2,)
+    yield (
+        union_find.update_labels,
+        union_find._update_few_labels,
+        (vertices, forest, original, label, listed, 2),
+        (3, 4),
+    )
+    mirrors = vertices, label, forest, original.copy(), marks, listed
+    yield union_find.lower_from_mirrors, union_find._lower_from_few_mirrors, mirrors, (3, 4)
+    positions = np.arange(vertices.size, dtype=np.uint32)
+    masters = vertices, positions, label[vertices], forest, original.copy(), marks, listed
+    yield union_find.lower_masters, union_find._lower_few_masters, masters, (4, 5)
+    marked = rng.integers(0, 4, N).astype(np.uint8)
+    yield union_find.clear_lowered, union_find._clear_few_lowered, (vertices, marked), (1,)
 
 
 def calls_of_builds(rng, targets, cursor):

@@ -20,12 +20,13 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.graph.rows import SHORT, ascending, count_rows, insertion, merge_parallel, place_rows, radix, sort_rows
+from partitioning.arrays import lazy_numba
 
 ROWS = 1 << 16
 """Most rows of a bucket: a row within its bucket has 16 bits."""
 ARCS = 1 << 15
 """Arcs that an average bucket should have, with those of equally many rows: they fit the cache of a core."""
-FEW = 1 << 16
+FEW = lazy_numba.FEW
 """Arcs up to which functions with NumPy versions sort the rows, so that a small graph needs no compiled code."""
 MOST = 1 << 11
 """Buckets beyond which appending to them misses the cache and the TLB."""

@@ -22,6 +22,7 @@ from dgraph.backend.interface import SharedMachine
 from dgraph.backend.snapshot import Snapshot, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
+from partitioning.arrays.lazy_numba import FEW, ready
 
 FIRST, WIDE = 2, 6
 """Thresholds on scans of all shared vertices.
@@ -69,16 +70,20 @@ class UnionFind(OneRound, SharedMachine):
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
-        one, nothing, ids, marks = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64), self._marks[:0]
-        self._join(1, one, nothing, nothing, ids, 0, nothing, ids)
-        kernel.copy_labels(0, 1, nothing, ids, ids, 0)
-        kernel.mark_roots(nothing, nothing, marks)
-        kernel.update_labels(nothing, nothing, ids, ids, nothing, 0)
-        kernel.lists(nothing, nothing, nothing, nothing)
-        kernel.update_below_roots(nothing, nothing, nothing, 0, 0, 0, ids, ids, nothing)
-        kernel.lower_masters(nothing, nothing, ids, nothing, ids, marks, nothing)
-        kernel.lower_from_mirrors(nothing, ids, nothing, ids, marks, nothing)
-        kernel.clear_lowered(nothing, marks)
+        rows, ids, nothing, marks = self._rows, self._lowest[:0], self._mirrors[:0], self._marks[:0]
+        if max(rows[1].size, self.local.size) > FEW:
+            shared = np.zeros(1, np.int64)
+            forest = nothing, ids, nothing, nothing, nothing, shared, shared
+            ready(kernel.components, 0, 1, *rows, self.local.entering, self._label, 0, *forest)
+            ready(kernel.copy_labels, 0, 1, nothing, ids, ids, 0)
+            ready(kernel.mark_roots, nothing, nothing, marks)
+            if not self._alone:
+                ready(kernel.update_labels, nothing, nothing, ids, ids, nothing, 0)
+                ready(kernel.lists, nothing, nothing, nothing, nothing)
+                ready(kernel.update_below_roots, nothing, nothing, nothing, 0, 0, 0, ids, ids, nothing)
+                ready(kernel.lower_masters, nothing, nothing, ids, nothing, ids, marks, nothing)
+                ready(kernel.lower_from_mirrors, nothing, ids, nothing, ids, marks, nothing)
+                ready(kernel.clear_lowered, nothing, marks)
         _ready.add(kernel.components)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
@@ -157,8 +162,13 @@ class UnionFind(OneRound, SharedMachine):
     # internals
 
     @property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        csr = self.local.out
+        return csr.offsets, csr.neighbours.view(np.uint32)
+
+    @property
     def _threads(self) -> int:
-        return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
+        return self.team.size if self._rows[1].size > kernel.CHUNK else 1
 
     def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> None:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
@@ -173,11 +183,9 @@ class UnionFind(OneRound, SharedMachine):
         lowest = self._label if self._alone else self._lowest
         if self._initial_labels is self._label:
             lowest[:] = self._label
-        neighbours = local.out.neighbours.view(np.uint32)
         self._join(
-            self._threads, local.out.offsets, neighbours, local.entering, self._initial_labels, self._ascending,
-            self._parent, lowest,
-        )  # fmt: skip
+            self._threads, *self._rows, local.entering, self._initial_labels, self._ascending, self._parent, lowest
+        )
         if self._alone:
             self.team.run(kernel.copy_labels, self._threads, self._parent, lowest, lowest, local.size)
         kernel.mark_roots(self._mirrors, self._parent, self._marks)
@@ -186,7 +194,7 @@ class UnionFind(OneRound, SharedMachine):
     def _update_labels(self, vertices: np.ndarray, out: np.ndarray) -> int:
         """Give ``vertices`` their roots' labels; list the lowered ones in ``out`` and return their number."""
         roots, count, complete = self._roots[: self._before + self._since], 0, False
-        if self._scans >= FIRST and not len(roots):
+        if self._alone or (self._scans >= FIRST and not len(roots)):
             return 0
         if self._scans >= WIDE:
             if self._lists is None:
@@ -209,6 +217,8 @@ class UnionFind(OneRound, SharedMachine):
 
         Scans alternate between mirrors and masters, so each sees what was lowered since the last but one.
         """
+        if self._alone:
+            return 0
         lowered = self._roots[self._before : self._before + self._since]
         with_mirrors = kernel.clear_lowered(lowered, self._marks)
         self._roots[: self._since] = lowered

@@ -78,7 +78,26 @@ def most_frequent(parent, roots):
     return best
 
 
-@njit(**OPTIONS)
+def _few_components(
+    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
+):
+    """Join all arcs by NumPy: roots hook to the smallest neighbouring root, then trees are flattened."""
+    if t > 0:
+        return 0
+    parent[:] = np.arange(len(parent))
+    v, u = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), neighbours
+    while v.size:
+        a, b = parent[v], parent[u]
+        apart = a != b
+        v, u, a, b = v[apart], u[apart], a[apart], b[apart]
+        np.minimum.at(parent, np.maximum(a, b), np.minimum(a, b))
+        while not np.array_equal(above := parent[parent], parent):
+            parent[:] = above
+    np.minimum.at(lowest, parent[ascending:], original[ascending:])
+    return 0
+
+
+@njit(few=_few_components, **OPTIONS)
 def components(
     t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
 ):
@@ -168,7 +187,14 @@ def components(
     return 0
 
 
-@njit(**OPTIONS)
+def _copy_few_labels(t, threads, parent, lowest, label, count):
+    """Copy labels by NumPy."""
+    share = slice(count * t // threads, count * (t + 1) // threads)
+    label[share] = lowest[parent[share]]
+    return 0
+
+
+@njit(few=_copy_few_labels, **OPTIONS)
 def copy_labels(t, threads, parent, lowest, label, count):
     """Copy its root's label to each of the first ``count`` vertices."""
     for v in range(count * t // threads, count * (t + 1) // threads):
@@ -176,7 +202,17 @@ def copy_labels(t, threads, parent, lowest, label, count):
     return 0
 
 
-@njit(**OPTIONS)
+def _update_few_labels(vertices, parent, lowest, label, listed, count):
+    """Lower labels by NumPy."""
+    low = lowest[parent[vertices]]
+    lowered = low < label[vertices]
+    end = count + np.count_nonzero(lowered)
+    listed[count:end] = vertices[lowered]
+    label[listed[count:end]] = low[lowered]
+    return end
+
+
+@njit(few=_update_few_labels, **OPTIONS)
 def update_labels(vertices, parent, lowest, label, out, count):
     """Lower labels of ``vertices`` to their roots'; append the lowered ones to ``out`` and return the new count."""
     for i in range(len(vertices)):
@@ -189,7 +225,12 @@ def update_labels(vertices, parent, lowest, label, out, count):
     return count
 
 
-@njit(**OPTIONS)
+def _update_below_few_roots(roots, head, following, first, last, budget, lowest, label, listed):
+    """Leave it to a full scan, which NumPy does in less time."""
+    return 0, False
+
+
+@njit(few=_update_below_few_roots, **OPTIONS)
 def update_below_roots(roots, head, following, first, last, budget, lowest, label, out):
     """Lower labels of vertices ``first .. last`` in the trees of ``roots``, by lists.
 
@@ -211,7 +252,11 @@ def update_below_roots(roots, head, following, first, last, budget, lowest, labe
     return count, True
 
 
-@njit(**OPTIONS)
+def _no_lists(vertices, parent, head, following):
+    """Build no lists: :func:`_update_below_few_roots` reads none."""
+
+
+@njit(few=_no_lists, **OPTIONS)
 def lists(vertices, parent, head, following):
     """Build a linked list of each root's vertices: ``head`` at the root, then ``following``; NO_VERTEX ends it."""
     for i in range(len(vertices)):
@@ -220,7 +265,12 @@ def lists(vertices, parent, head, following):
         store(head, root, load(vertices, i))
 
 
-@njit(**OPTIONS)
+def _mark_few_roots(vertices, parent, marks):
+    """Mark roots by NumPy."""
+    marks[parent[vertices]] = HAS_MIRRORS
+
+
+@njit(few=_mark_few_roots, **OPTIONS)
 def mark_roots(vertices, parent, marks):
     """Set ``marks`` of the vertices' roots to HAS_MIRRORS."""
     for i in range(len(vertices)):
@@ -239,7 +289,22 @@ def lower(root, value, lowest, marks, roots, count):
     return count
 
 
-@njit(**OPTIONS)
+def _lower_few(root, values, lowest, marks, roots):
+    """Lower roots to values by NumPy; list the lowered roots; return their number."""
+    lowered = np.unique(root[values < lowest[root]])
+    np.minimum.at(lowest, root, values)
+    fresh = lowered[marks[lowered] & LOWERED == 0]
+    marks[fresh] |= LOWERED
+    roots[: fresh.size] = fresh
+    return fresh.size
+
+
+def _lower_few_masters(lids, positions, values, parent, lowest, marks, roots):
+    """Lower the roots of masters by NumPy."""
+    return _lower_few(parent[lids[positions]], values[: len(positions)], lowest, marks, roots)
+
+
+@njit(few=_lower_few, **OPTIONS)
 def lower_masters(lids, positions, values, parent, lowest, marks, roots):
     """Lower the roots of masters ``lids[positions]`` to ``values``; list the lowered roots; return their number."""
     count = 0
@@ -249,7 +314,12 @@ def lower_masters(lids, positions, values, parent, lowest, marks, roots):
     return count
 
 
-@njit(**OPTIONS)
+def _lower_from_few_mirrors(lids, label, parent, lowest, marks, roots):
+    """Lower the roots of mirrors by NumPy."""
+    return _lower_few(parent[lids], label[lids], lowest, marks, roots)
+
+
+@njit(few=_lower_from_few_mirrors, **OPTIONS)
 def lower_from_mirrors(lids, label, parent, lowest, marks, roots):
     """Lower the roots of mirrors ``lids`` to the mirrors' labels; likewise."""
     count = 0
@@ -259,7 +329,13 @@ def lower_from_mirrors(lids, label, parent, lowest, marks, roots):
     return count
 
 
-@njit(**OPTIONS)
+def _clear_few_lowered(roots, marks):
+    """Clear the bits by NumPy."""
+    marks[roots] &= ~LOWERED
+    return np.count_nonzero(marks[roots] == HAS_MIRRORS)
+
+
+@njit(few=_clear_few_lowered, **OPTIONS)
 def clear_lowered(roots, marks):
     """Clear the lowered bit of listed roots; return how many of them have mirrors."""
     count = 0

@@ -241,12 +241,12 @@ def _apply(s: NumbaScope) -> tuple[list[str], str]:
             value = body.stored(x, key)
             body.lines.append(f"new_{key} = {value}")
             if key in t.dirty:
-                tests.append(f"load({array}, v) != new_{key}")
+                tests.append(f"(load({array}, v) != new_{key})")
             stores.append(f"store({array}, v, new_{key})")
     sums = _tuple(_sums(body, t, t.apply))
     floats = _tuple([body.cast(t.apply[k], "f64") if k in t.apply else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip
-    dirty = " or ".join(tests) or "False"
+    dirty = " | ".join(tests) or "False"
     lines = [*body.lines, f"dirty = {dirty}", f"awake = {active}", f"sums = {sums}", f"floats = {floats}", *stores]
     return lines, "(bool(awake), bool(dirty), sums, floats)"
 

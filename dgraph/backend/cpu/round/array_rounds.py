@@ -1,10 +1,9 @@
 """Rounds as NumPy array operations, for small graphs until compilation pays: nothing waits for Numba.
 
 Numba takes 2 to 5 s for a program. :class:`ArrayMachine` interprets the generated operators on whole arrays (an element
-per vertex or edge) and the generated round loop once a round. It covers programs that push and combine proposals,
-without ``apply`` and sums over vertices; :func:`answers_at_once` decides. A round reads the values from before the
-round, while compiled rounds may see new ones: the number of rounds may differ, but fixed points do not. The variable
-``DGRAPH_COMPILE=always`` makes every run compile.
+per vertex or edge) and the generated round loop once a round; :func:`answers_at_once` decides. Programs that push and
+pull push in every round. A round reads the values from before the round, while compiled rounds may see new ones: the
+number of rounds may differ, but fixed points do not. The variable ``DGRAPH_COMPILE=always`` makes every run compile.
 """
 
 from __future__ import annotations
@@ -17,15 +16,19 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compile_clock import compiling
+from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
 from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
 from dgraph.backend.cpu.round import state as slots
+from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
 from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.kernel_register import kernel_of
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
+from dgraph.program.row_reducers import LEFT_OUT
 
 PATIENCE = 2.0
 """Seconds of array operations after which a program is compiled after all."""
@@ -48,14 +51,20 @@ Arrays = tuple[np.ndarray, ...]
 
 def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     """Return True if a program need not be compiled: graph and program are small, and runs were short so far."""
-    simple = traced.apply is None and traced.live is None and not (traced.sums or traced.dirty)
-    pushed = "push" in traced.program.directions and bool(traced.proposes)
+    pushed = "push" in traced.program.directions and not traced.row_reducer
+    listed = traced.all or traced.apply is not None  # so that a pull's changes are a list, not bits
+    simple = bool(traced.proposes) and (pushed or listed)
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
-    return simple and pushed and local.m <= FEW and uncompiled(stem_of(traced, may_pull(traced, "auto")), tiny)
+    return simple and local.m <= FEW and uncompiled(compiled_stem(traced), tiny)
+
+
+def compiled_stem(traced: Traced) -> str:
+    """Return the name of the file that a program's compiled rounds would have."""
+    return stem_of(traced, may_pull(traced, "auto"), bool(kernel_of(traced.program.kernel).edges))
 
 
 class ArrayMachine(InterpretedMachine):
-    """Machine whose phases are array operations; it pushes in every round.
+    """Machine whose phases are array operations.
 
     A search of many rounds would take longer than the compilation. After ``PATIENCE`` compiled rounds go on from the
     same arrays, with all threads of the team.
@@ -65,7 +74,7 @@ class ArrayMachine(InterpretedMachine):
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self._interprets, self._spent = True, 0.0
-        self._stem = stem_of(traced, may_pull(traced, "auto"))
+        self._stem = compiled_stem(traced)
         super().__init__(traced, local, team, "push")
 
     def fused(self, limit: int) -> int:
@@ -99,6 +108,8 @@ class ArrayMachine(InterpretedMachine):
             min=np.minimum, max=np.maximum, bool=lambda mask: mask,
             saturating_add=saturating_add, saturating_subtract=saturating_subtract,
             start_phase=phases.start, push_phase_alone=phases.push, vertex_phase=phases.vertex,
+            pull_phase=phases.pull, fold_phase=phases.fold,
+            clear_bits=_nothing, set_bits=_nothing, list_changed=_nothing,
             lowest_bucket=phases.lowest, open_bucket=phases.open, combine=phases.combine,
         )  # fmt: skip
         return module
@@ -126,7 +137,9 @@ class Phases:
     """Phases of a round with the arguments of those in ``phases.py`` and ``push.py``; ``do`` has the operators."""
 
     def __init__(self, traced: Traced, do: Any):
-        self.do, self.once, self.all = do, traced.once, traced.all
+        self.do, self.once, self.all, self.applies = do, traced.once, traced.all, traced.apply is not None
+        self.minima = [name in traced.minima for name in traced.integer_sums]
+        self.float_sums, self.lives, self.reducer = len(traced.float_sums), traced.live is not None, traced.row_reducer
         self.conditional, self.weighted = traced.cond is not None and not traced.once, traced.weighted
         self.flagged, self.bucketed = traced.flagged, traced.priority is not None
         places = ArrayScope(traced).F
@@ -135,24 +148,75 @@ class Phases:
     def start(self, t, threads, F, P, G, W, c) -> None:
         """Run ``init`` on every master and collect the first frontier."""
         v = np.arange(c[slots.MASTERS])
-        awake, _, _ = self.do.begin(F, P, G, v)
+        awake, *sums = self.do.begin(F, P, G, v)
+        self._sum(v, *sums, W, c)
+        if self.lives:  # all of them: a pass over more vertices than it need visit changes nothing
+            W.live[: v.size] = v
+            W.live_counts[:] = np.bincount(v // slots.BLOCK, minlength=W.live_counts.size)
         if not self.all:
-            self._join(v[np.broadcast_to(awake, v.shape)], F, W, c)
+            self._sort(v[np.broadcast_to(awake, v.shape)], self.applies, F, P, G, W, c)
 
     def push(self, t, threads, graph, F, P, G, W, c) -> None:
         """Propose along every edge u → v of an active u, and list the vertices that changed."""
-        offsets, neighbours, weights = graph
-        u = np.arange(c[slots.ROWS]) if self.all else lists_of(W, c).queue[: c[slots.QUEUED]].astype(np.int64)
-        first, degree = offsets[u], offsets[u + 1] - offsets[u]
-        source = np.repeat(np.arange(u.size), degree)
-        e = np.arange(source.size) + np.repeat(first - (np.cumsum(degree) - degree), degree)
-        v = neighbours[e].astype(np.int64)
+        u = np.arange(c[slots.ROWS]) if self.all else self._frontier(W, c)
+        source, e = edges_of(graph[0], u)
+        v = graph[1][e].astype(np.int64)
         s = tuple(np.broadcast_to(value, u.shape)[source] for value in self.do.at_source(F, P, G, u))
-        p = self.do.propose(F, P, G, s, weights[e] if self.weighted else np.int64(1), v)
+        p = self._proposals(graph, F, P, G, s, e, v)
         if self.conditional:
             kept = np.broadcast_to(self.do.wants(F, P, G, v), v.shape)
-            v, p = v[kept], tuple(np.broadcast_to(value, kept.shape)[kept] for value in p)
-        changed = self._offer(F, v, p)
+            v, p = v[kept], tuple(value[kept] for value in p)
+        self._list(self._offer(F, v, p), F, W, c)
+
+    def pull(self, t, threads, graph, F, P, G, W, c) -> None:
+        """Combine the proposals of the active in-neighbours of every v that accepts some."""
+        v, u, e = self._pulled(graph, F, P, G, c)
+        if not self.all:
+            kept = self._active(W, c)[u]
+            v, u, e = v[kept], u[kept], e[kept]
+        s = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
+        self._list(self._offer(F, v, self._proposals(graph, F, P, G, s, e, v)), F, W, c)
+
+    def fold(self, t, threads, graph, F, P, G, W, c) -> None:
+        """Fold the keys of all in-edges of every v that accepts proposals and has an active in-neighbour."""
+        v, u, e = self._pulled(graph, F, P, G, c)
+        folded = np.zeros(c[slots.ROWS], bool)
+        folded[v if self.all else v[self._active(W, c)[u]]] = True
+        s = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
+        keys, *values = self._proposals(graph, F, P, G, s, e, v)
+        if self.reducer.waits:  # type: ignore[union-attr]
+            folded[v[keys < 0]] = False
+        changed, kept = np.flatnonzero(folded), folded[v] & (keys != LEFT_OUT)
+        rows = np.cumsum(folded)[v[kept]] - 1
+        fold = FOLDS[self.reducer.name]  # type: ignore[union-attr]
+        results = fold(rows, keys[kept], *(one[kept] for one in values), changed.size)
+        self.do.commit(F, changed, results)
+        self._list(changed, F, W, c)
+
+    def _pulled(self, graph, F, P, G, c) -> Arrays:
+        """Return target, source and index of the in-edges of all v that accept proposals."""
+        v = np.arange(c[slots.ROWS])
+        if self.conditional:
+            v = v[np.broadcast_to(self.do.wants(F, P, G, v), v.shape)]
+        target, e = edges_of(graph[0], v)
+        return v[target], graph[1][e].astype(np.int64), e
+
+    def _proposals(self, graph, F, P, G, s: Arrays, e: np.ndarray, v: np.ndarray) -> Arrays:
+        """Return the proposals along the edges ``e`` to ``v``."""
+        p = self.do.propose(F, P, G, s, graph[2][e] if self.weighted else np.int64(1), v)
+        return tuple(np.broadcast_to(value, v.shape) for value in p)
+
+    def _frontier(self, W: WorkArrays, c: np.ndarray) -> np.ndarray:
+        return lists_of(W, c).queue[: c[slots.QUEUED]].astype(np.int64)
+
+    def _active(self, W: WorkArrays, c: np.ndarray) -> np.ndarray:
+        """Return the mask of the frontier."""
+        mask = np.zeros(c[slots.ROWS], bool)
+        mask[self._frontier(W, c)] = True
+        return mask
+
+    def _list(self, changed: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:
+        """List the vertices that changed, masters and mirrors."""
         if self.all:
             return
         changed = self._unmarked(changed, W)
@@ -162,16 +226,45 @@ class Phases:
         self._count(changed[mine], F, W, c)
 
     def vertex(self, t, threads, F, P, G, W, c) -> None:
-        """Clear the flags of changed masters, and sort them into near and far bucket where there are buckets."""
-        v = lists_of(W, c).touched[: W.shared[self.do.slot(c) + slots.TOUCHED_TAIL]].astype(np.int64)
+        """Run ``apply`` on changed masters, or on all; sort them into near and far bucket where there are some."""
+        base = self.do.slot(c)
+        v = lists_of(W, c).touched[: W.shared[base + slots.TOUCHED_TAIL]].astype(np.int64)
         if self.flagged:
             W.flags[v] = 0
-        if self.bucketed:
+        whole = self.all or bool(self.do.WHOLE_PASSES and c[slots.WHOLE])
+        if whole:
+            v = np.arange(c[slots.MASTERS])
+        if self.applies:
+            awake, dirty, *sums = self.do.apply(F, P, G, v)
+            self.do.reset(F, v)
+            self._sum(v, *sums, W, c)
+            awake = np.broadcast_to(awake, v.shape)
+            if self.do.DIRTY:
+                append(W.dirty, v[awake | dirty], W.shared, base + slots.DIRTY_TAIL)
+            v = v[awake]
+        if not self.all and (self.applies or self.bucketed):
+            self._sort(v, not whole, F, P, G, W, c)
+
+    def _sort(self, v: np.ndarray, waits: bool, F: Arrays, P, G, W: WorkArrays, c: np.ndarray) -> None:
+        """Append active masters to the frontier; those of farther buckets to the waiting list if ``waits``."""
+        if self.bucketed and waits:
             near = self.do.bucket(F, P, G, v) <= c[slots.BUCKET]
-            self._join(v[near], F, W, c)
             late = v[~near & (W.waiting[v] == 0)]
             W.waiting[late] = 1
             append(lists_of(W, c).far, late, W.shared, slots.FAR_COUNT)
+            v = v[near]
+        self._join(v, F, W, c)
+
+    def _sum(self, v: np.ndarray, terms: Arrays, floats: Arrays, W: WorkArrays, c: np.ndarray) -> None:
+        """Add the terms of vertices to the globals that are reduced; floats by blocks, as compiled rounds do."""
+        reduced = (
+            np.min(np.broadcast_to(one, v.shape), initial=TOP) if least else np.broadcast_to(one, v.shape).sum()
+            for one, least in zip(terms, self.minima, strict=False)
+        )
+        self.do.flush_sums(W.shared, self.do.slot(c) + slots.SUMS_AT, tuple(reduced))
+        for i in range(self.float_sums):
+            blocks = np.bincount(v // slots.BLOCK, np.broadcast_to(floats[i], v.shape), int(self.do.blocks_of(c)))
+            W.parts[i : blocks.size * self.float_sums : self.float_sums] = blocks
 
     def lowest(self, t, threads, F, P, G, W, c) -> None:
         """Find the lowest bucket above the current one in which a vertex waits."""
@@ -233,6 +326,17 @@ class Phases:
         """Append masters to the frontier."""
         append(lists_of(W, c).queue, masters, W.shared, self.do.slot(c) + slots.FRONT_TAIL)
         W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
+
+
+def edges_of(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges of these rows: the position of their row in ``rows``, and their index."""
+    degree = offsets[rows + 1] - offsets[rows]
+    place = np.repeat(np.arange(rows.size), degree)
+    return place, np.arange(place.size) + np.repeat(offsets[rows] - (np.cumsum(degree) - degree), degree)
+
+
+def _nothing(*_: Any) -> None:
+    """Leave the frontier's bitmap alone: array operations read the list."""
 
 
 def append(out: np.ndarray, vertices: np.ndarray, counters: np.ndarray, tail: int) -> None:

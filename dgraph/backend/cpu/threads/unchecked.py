@@ -12,8 +12,8 @@ def address_of(context, builder, array_type, array, index, index_type):
     from numba import types
 
     pointer = isinstance(array_type, types.CPointer)
-    data = array if pointer else context.make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [context.cast(builder, index, index_type, types.intp)])
+    first = array if pointer else context.make_array(array_type)(context, builder, array).data
+    return builder.gep(first, [context.cast(builder, index, index_type, types.intp)])
 
 
 @intrinsic
