@@ -62,6 +62,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "apsp",
+    "average_neighbor_degree",
     "bc",
     "betweenness_centrality",
     "bfs",
@@ -106,6 +107,7 @@ __all__ = [
     "mst",
     "multi_source_bfs",
     "multi_source_sssp",
+    "neighbor_degree",
     "pagerank",
     "reachability",
     "run",
@@ -344,6 +346,15 @@ def multi_source_sssp(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+def neighbor_degree(
+    graph: GraphLike,
+    *,
+    neighbors: Literal["out", "in", "in+out"] = "out",
+    degree: Literal["out", "in", "in+out"] = "out",
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
 def pagerank(
     graph: GraphLike,
     *,
@@ -398,6 +409,7 @@ def triangles(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+average_neighbor_degree = neighbor_degree
 betweenness_centrality = bc
 closeness_centrality = closeness
 clustering = lcc

@@ -22,6 +22,7 @@ FUNCTIONS = (
     "mst",
     "multi_source_bfs",
     "multi_source_sssp",
+    "neighbor_degree",
     "pagerank",
     "reachability",
     "scc",
@@ -31,6 +32,7 @@ FUNCTIONS = (
 """Algorithms that are functions of ``dgraph``."""
 
 ALIASES = {
+    "average_neighbor_degree": "neighbor_degree",
     "betweenness_centrality": "bc",
     "closeness_centrality": "closeness",
     "clustering": "lcc",

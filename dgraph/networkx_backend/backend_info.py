@@ -106,6 +106,7 @@ ENGINE: dict[str, str] = {
         ),
         "runs degrees",
     ),
+    "average_neighbor_degree": "runs neighbor_degree; multigraphs are declined",
     "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
     "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
     **dict.fromkeys(

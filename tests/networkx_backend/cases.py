@@ -122,6 +122,7 @@ CASES = {
     "is_isolate": (ALL, [{"n": A}, {"n": B}]),
     "isolates": (ALL, [{}]),
     "number_of_isolates": (ALL, [{}]),
+    "average_neighbor_degree": (SIMPLE, [*EITHER, {"nodes": [A, B]}]),
     "reciprocity": (("DiGraph",), [{"nodes": A}, {"nodes": [A, B]}]),
     "overall_reciprocity": (("DiGraph",), [{}]),
     "eigenvector_centrality": (SIMPLE, [{**TIGHT, **more} for more in EITHER]),
