@@ -191,6 +191,15 @@ def closeness(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+def clustering(
+    graph: GraphLike,
+    *,
+    count: Literal["arcs", "edges"] = "arcs",
+    weighted: bool = False,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
 def color(
     graph: GraphLike,
     *,
@@ -412,7 +421,6 @@ def triangles(
 average_neighbor_degree = neighbor_degree
 betweenness_centrality = bc
 closeness_centrality = closeness
-clustering = lcc
 connected_components = cc
 core_number = kcore
 edge_betweenness_centrality = edge_bc

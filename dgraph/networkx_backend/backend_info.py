@@ -85,9 +85,9 @@ ENGINE: dict[str, str] = {
     "negative_edge_cycle": "runs sssp from all nodes at once",
     "floyd_warshall_numpy": "runs apsp",
     **dict.fromkeys(("core_number", "k_core", "k_shell", "k_crust", "k_corona"), KCORE),
+    **dict.fromkeys(("triangles", "transitivity"), "runs triangles; directed graphs are declined"),
     **dict.fromkeys(
-        ("triangles", "clustering", "average_clustering", "transitivity"),
-        "runs triangles; directed graphs and weights are declined",
+        ("clustering", "average_clustering"), "runs triangles, or clustering by directions and weights of 0 or more"
     ),
     "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=; sp= is declined",
     "betweenness_centrality": "runs bc, by weights above 0 with weight=",

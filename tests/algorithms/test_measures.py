@@ -68,3 +68,19 @@ def test_katz(name):
         scores /= np.linalg.norm(scores) if scaled else 1
         assert result.converged
         np.testing.assert_allclose(result.columns["katz"], scores[here], rtol=1e-9)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_clustering(name):
+    matrix, arcs = dense(name)
+    for chosen, weighted in zip(combinations(name)[:2], (True, False), strict=False):
+        result, here = solve("clustering", name, "float64", combination=chosen, weighted=weighted, validate=True)
+        factors = np.cbrt(matrix / max(matrix.max(), 1e-300)) if weighted else arcs
+        np.fill_diagonal(factors, 0)
+        closed, pairs = np.linalg.matrix_power(factors, 3).diagonal(), arcs.sum(1) * (arcs.sum(1) - 1)
+        if CASES[name].directed:
+            closed, ends = np.linalg.matrix_power(factors + factors.T, 3).diagonal(), arcs.sum(0) + arcs.sum(1)
+            pairs = 2 * (ends * (ends - 1) - 2 * np.minimum(arcs, arcs.T).sum(1))
+        wanted = np.divide(closed, pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+        np.testing.assert_allclose(result.columns["clustering"], wanted[here], rtol=1e-12)

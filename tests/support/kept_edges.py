@@ -230,6 +230,8 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("cdlp", {"count": "arcs"}, column(COMMUNITIES, lambda g: propagated(g, arcs=True))),
     ("closeness", {}, column("closeness", lambda g: nx.closeness_centrality(g.multigraph))),
     ("closeness", BY_WEIGHT, column("closeness", lambda g: nx.closeness_centrality(g.multigraph, distance="weight"))),
+    ("clustering", {}, column("clustering", lambda g: nx.clustering(g.simple))),
+    ("clustering", BY_WEIGHT, column("clustering", lambda g: nx.clustering(g.simple, weight="weight"))),
     ("degrees", {}, counted),
     ("eigenvector", {"tol": 1e-12, "max_iter": 20000}, column("eigenvector", dominant)),
     ("hits", {"tol": 1e-13, "max_iter": 3000}, powers),
