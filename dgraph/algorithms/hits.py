@@ -56,8 +56,7 @@ class Hits(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit; collective."""
-        if ctx.local.out.weight_type is not None:
-            largest_and_mean(ctx, NEED)
+        largest_and_mean(ctx, NEED)
         limit = self.max_iter if ctx.max_rounds is None else min(self.max_iter, max(ctx.max_rounds // 2, 1))
         hubs = np.full(ctx.local.masters, 1.0 / max(ctx.local.n, 1))
         if self.nstart is not None:

@@ -37,9 +37,9 @@ class NeighborDegree(Algorithm):
             raise UsageError("neighbors and degree tell the edges of a directed graph apart; leave them out")
         sides = counted(ctx)
         numbers = sum(sides[side][0] for side in self.degree.split("+"))
-        given = {"score": np.asarray(numbers, np.float64)}
+        degrees = {"score": np.asarray(numbers, np.float64)}
         sums, whole = np.zeros(ctx.local.masters), np.zeros(ctx.local.masters)
         for side in self.neighbors.split("+"):
-            sums += ctx.run(OutSums() if side == "out" else InSums(), given)["sum"]
+            sums += ctx.run(OutSums() if side == "out" else InSums(), degrees)["sum"]
             whole += sides[side][1]
-        return Answer({"neighbor_degree": np.divide(sums, whole, out=np.zeros(len(whole)), where=whole != 0)})
+        return Answer({"neighbor_degree": np.where(whole != 0, sums / np.where(whole != 0, whole, 1), 0.0)})

@@ -69,7 +69,7 @@ def reciprocity(G: ConvertedGraph, nodes=None):
     lone = nodes in G
     number, both = degrees(G, "degree"), np.bincount(G.sources[_both_ways(G)], minlength=len(G))
     rows = [position(G, nodes)] if lone else [G.index[node] for node in bunch(G, nodes)]
-    shares = [2 * both[k].item() / number[k].item() if number[k] else None for k in rows]
+    shares = [2 * int(both[k]) / int(number[k]) if number[k] else None for k in rows]
     if not lone:
         return dict(zip(G.names(np.array(rows, np.int64)), shares, strict=True))
     if shares[0] is None:

@@ -51,10 +51,8 @@ def hits(
 
 def _is_unit(distributed, authorities: np.ndarray, hubs: np.ndarray) -> None:
     """Raise if authorities have not the Euclidean norm 1, or hubs are not the sums of authorities."""
-    sums, slack = (
-        departing(distributed, authorities),
-        4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53,
-    )
+    slack = 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+    sums = departing(distributed, authorities)
     norm = distributed.sum(authorities * authorities) ** 0.5
     if norm and not abs(norm - 1) <= slack:
         raise Rule("authorities have the norm 1", "their norm is {x}").broken({"x": norm})

@@ -81,7 +81,7 @@ def clustering(
     if arcs:
         ends = np.bincount(rows[between], minlength=block.rows)
         pairs = ends * (ends - 1) - 2 * (ends - degree)
-    wanted = np.divide(sums, pairs, out=np.zeros(block.rows), where=pairs > 0)
+    wanted = sums / np.maximum(pairs, 1)
     claimed, slack = columns["clustering"], (2 * np.maximum(pairs, 0) + 32) * 2.0**-53
     near = Rule("coefficients are shares of closed pairs by weight", "vertex {v} has {x}, and {y} was added up")
     near.test(~(np.abs(claimed - wanted) <= slack * wanted), {"v": distributed.gids}, {"x": claimed, "y": wanted})

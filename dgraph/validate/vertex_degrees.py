@@ -58,10 +58,11 @@ def neighbor_degree(
     chosen = parameters["neighbors"].split("+")
     sums = sum((departing if side == "out" else arriving)(distributed, numbers) for side in chosen)
     number, weight, bound = sum(sides[side] for side in chosen)
-    wanted = np.divide(sums, weight, out=np.zeros(len(number)), where=weight != 0)
+    divisor = np.where(weight != 0, weight, 1.0)
+    wanted = np.where(weight != 0, sums / divisor, 0.0)
     claimed = columns["neighbor_degree"]
     near = Rule("averages are of neighbours' degrees", "vertex {v} has {x}, and the average is {y}")
-    spread = np.divide(bound, np.abs(weight), out=np.zeros(len(number)), where=weight != 0)
+    spread = np.where(weight != 0, bound / np.abs(divisor), 0.0)
     most = largest(distributed, numbers)
     off = ~(np.abs(claimed - wanted) <= 8 * (number + 1) * 2.0**-53 * (np.abs(wanted) + most) * spread)
     near.test(off, {"v": distributed.gids}, {"x": claimed, "y": wanted})

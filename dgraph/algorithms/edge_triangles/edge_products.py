@@ -10,7 +10,6 @@ from dgraph.backend.cpu.threads.atomics import OPTIONS, add_float_into, fetch_ad
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import DegreeRows
 from dgraph.graph.halo.collected_arcs import ROW
-from dgraph.graph.local import LocalGraph
 
 
 class NeighbourProducts(EdgeTriangles):
@@ -35,15 +34,15 @@ class NeighbourProducts(EdgeTriangles):
             listed, twice = (np.bincount(full.sources, x, full.slots)[full.place] for x in (times, times == 2))
             pairs = listed * (listed - 1) - 2 * twice if arcs else listed * (listed - 1) / 2
             sums = full.returned(sums)
-        shares = np.divide(sums, pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+        shares = sums / np.maximum(pairs, 1)  # without a pair there is no triangle
         return shares, ctx.total(float(shares.sum()))
 
 
 def _factors(ctx: Context, full: DegreeRows) -> np.ndarray:
     """Return the sum over the arcs of each entry of the cube roots of their weights, by that of the largest."""
-    local: LocalGraph = ctx.local
-    sources = np.repeat(np.arange(local.masters), np.diff(local.out.offsets[: local.masters + 1]))
-    targets, weights = local.out.neighbours.view(np.uint32), np.asarray(local.out.weights, np.float64)
+    local, rows = ctx.local, ctx.local.out
+    sources = np.repeat(np.arange(local.masters), np.diff(rows.offsets[: local.masters + 1]))
+    targets, weights = rows.neighbours.view(np.uint32), np.asarray(rows.weights, np.float64)
     other = sources != targets
     sources, targets, weights = sources[other], targets[other], weights[other]
     largest = ctx.comm.allgather(np.array([weights.max(initial=0.0)])).max()
