@@ -7,6 +7,7 @@ FUNCTIONS = (
     "cc",
     "cdlp",
     "closeness",
+    "clustering",
     "color",
     "degrees",
     "edge_bc",
@@ -22,6 +23,7 @@ FUNCTIONS = (
     "mst",
     "multi_source_bfs",
     "multi_source_sssp",
+    "neighbor_degree",
     "pagerank",
     "reachability",
     "scc",
@@ -31,9 +33,9 @@ FUNCTIONS = (
 """Algorithms that are functions of ``dgraph``."""
 
 ALIASES = {
+    "average_neighbor_degree": "neighbor_degree",
     "betweenness_centrality": "bc",
     "closeness_centrality": "closeness",
-    "clustering": "lcc",
     "connected_components": "cc",
     "core_number": "kcore",
     "edge_betweenness_centrality": "edge_bc",

@@ -10,44 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, OnePass, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
+from dgraph.algorithms.neighbor_sums import InSums, OutSums
 from dgraph.algorithms.vertex_values import shares_of
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
-from dgraph.program import ADD, ALL, Field
 
 NEED = "hits adds up scores in proportion to weights, so weights must be ≥ 0"
 """Reason in the error for a negative weight."""
-
-
-class Authorities(OnePass):
-    """Sum of the scores of in-neighbours, times the weights of their edges.
-
-    Attributes:
-        score: given: score of each vertex.
-        sum: sum over in-edges.
-    """
-
-    domain = ALL
-
-    score = Field("float64", given=True)
-    sum = Field("float64", reduce=ADD)
-
-    def init(self, v, g):
-        """Initialise nothing."""
-        return {"sum": 0.0}
-
-    def edge(self, u, e, v):
-        """Add the score of the source."""
-        return {"sum": u.score * e.weight}
-
-
-class Hubs(Authorities):
-    """Sum of the scores of out-neighbours, times the weights of their edges."""
-
-    reverse = True
 
 
 @algorithm(
@@ -84,28 +56,27 @@ class Hits(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit; collective."""
-        if ctx.local.out.weight_type is not None:
-            largest_and_mean(ctx, NEED)
+        largest_and_mean(ctx, NEED)
         limit = self.max_iter if ctx.max_rounds is None else min(self.max_iter, max(ctx.max_rounds // 2, 1))
         hubs = np.full(ctx.local.masters, 1.0 / max(ctx.local.n, 1))
         if self.nstart is not None:
             hubs = shares_of(ctx, "nstart", self.nstart)
         iterations, change = 0, np.inf
         while change >= self.tol and iterations < limit:
-            authorities = _shares(ctx, Authorities(), hubs)
-            before, hubs = hubs, _shares(ctx, Hubs(), authorities)
+            authorities = _shares(ctx, InSums(), hubs)
+            before, hubs = hubs, _shares(ctx, OutSums(), authorities)
             change, iterations = ctx.total(float(np.abs(hubs - before).sum())), iterations + 1
         if not self.normalized:
             norm = ctx.total(float(np.square(authorities).sum())) ** 0.5
             authorities = authorities / norm if norm else authorities
-            hubs = ctx.run(Hubs(), {"score": authorities})["sum"]
+            hubs = ctx.run(OutSums(), {"score": authorities})["sum"]
         met = change < self.tol
         reason = f"{iterations} iterations with an L1 change of {change:.3g}, above tol = {self.tol:g}"
         columns = {"authorities": authorities, "hubs": hubs}
         return Answer(columns, {"change": change, "iterations": iterations}, met, None if met else reason)
 
 
-def _shares(ctx: Context, program: Authorities, scores: np.ndarray) -> np.ndarray:
+def _shares(ctx: Context, program: InSums, scores: np.ndarray) -> np.ndarray:
     """Return the program's sums of these scores, scaled to the sum 1; collective."""
     sums = ctx.run(program, {"score": scores})["sum"]
     whole = ctx.total(float(sums.sum()))

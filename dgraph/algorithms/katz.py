@@ -99,11 +99,11 @@ class Katz(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit; collective."""
-        given = {
+        arrays = {
             "beta": values_of(ctx, "betas", _pairs(self.betas), self.beta),
             "score": values_of(ctx, "nstart", _pairs(self.nstart)),
         }
-        state = ctx.run(AttenuatedWalks(alpha=self.alpha, tol=self.tol, max_iter=self.max_iter), given)
+        state = ctx.run(AttenuatedWalks(alpha=self.alpha, tol=self.tol, max_iter=self.max_iter), arrays)
         scores, change = state["score"], state.globals["change"]
         met = state.finished and change < self.tol
         if self.normalized:

@@ -174,9 +174,9 @@ PARTS: dict[str, type[PageRank]] = {
 
 
 @cache
-def program_of(*given: str) -> type[PageRank]:
+def program_of(*fields: str) -> type[PageRank]:
     """Return the program that reads these given fields, one class of ``PARTS`` each."""
-    parts = [part for name, part in PARTS.items() if name in given]
+    parts = [part for name, part in PARTS.items() if name in fields]
     name = "".join(part.__name__.removesuffix("PageRank") for part in parts) + "PageRank"
     return type(name, (*parts, PageRank), {"__doc__": "PageRank of several given fields."}) if parts else PageRank
 
@@ -227,22 +227,22 @@ class Pagerank(Algorithm):
         settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
         fields = SINGLE if self.precision == "single" else {}
         named = {"weight": "personalization", "sink": "dangling", "start": "nstart"}
-        given = {
+        arrays = {
             field: shares_of(ctx, name, getattr(self, name))
             for field, name in named.items()
             if getattr(self, name) is not None
         }
         if ctx.local.out.weight_type is not None:
-            given["out_weight"] = self._out_weights(ctx)
+            arrays["out_weight"] = self._out_weights(ctx)
         state = None
         if ctx.previous is not None and self.tol > 0:
             if self.nstart is not None:
                 raise UsageError("nstart and previous both name ranks to start from; leave one of them out")
-            state = self._iterated(ctx, settings, fields, given | {"start": _start(ctx)})
+            state = self._iterated(ctx, settings, fields, arrays | {"start": _start(ctx)})
             if not (state.finished and state.globals["change"] < self.tol):
                 state, ctx.previous.used = None, False  # a limit counts iterations from equal ranks
         if state is None:
-            state = self._iterated(ctx, settings, fields, given)
+            state = self._iterated(ctx, settings, fields, arrays)
         change = state.globals["change"]
         met = self.tol == 0 or change < self.tol or self.max_iter == 0
         summary = {"sum": ctx.total(state.total("rank")), "change": change, "iterations": state.rounds}
@@ -277,22 +277,22 @@ class Pagerank(Algorithm):
             return sums
         outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))[:1]
         mine = [int(ctx.local.original[outside[0]]), float(sums[outside[0]])] if outside.size else None
-        found = [each for each in ctx.comm.allgather_json(mine) if each]
-        if found:
-            vertex, out = min(found)
+        vertices = list(filter(None, ctx.comm.allgather_json(mine)))
+        if vertices:
+            vertex, weight = min(vertices)
             raise DataError(
-                f"the weights of the edges that leave vertex {ctx.called(vertex)} sum to {out:g}; "
+                f"the weights of the edges that leave vertex {ctx.called(vertex)} sum to {weight:g}; "
                 f"pagerank divides by that sum, which in {self.precision} precision is 0 or lies between {low:.3g} "
                 f"and {high:.3g}; multiply all weights by one number, which changes no rank, or make the graph without "
                 "weights"
             )
         return sums
 
-    def _iterated(self, ctx: Context, settings: dict, fields: dict, given: dict[str, np.ndarray]) -> State:
+    def _iterated(self, ctx: Context, settings: dict, fields: dict, arrays: dict[str, np.ndarray]) -> State:
         """Return the state at the end of the program that reads the given fields; collective."""
-        if "start" in given and fields:
+        if "start" in arrays and fields:
             fields = fields | {"start": "float32"}
-        return ctx.run(program_of(*given)(**settings).retype(**fields), given)
+        return ctx.run(program_of(*arrays)(**settings).retype(**fields), arrays)
 
 
 def _start(ctx: Context) -> np.ndarray:

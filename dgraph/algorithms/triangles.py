@@ -32,7 +32,6 @@ class Triangles(Algorithm):
     "lcc",
     COUNT,
     columns={"lcc": ResultColumn("share of pairs of neighbours that are joined", "number")},
-    aliases=("clustering",),
 )
 class Lcc(Algorithm):
     """Local clustering coefficient: the share of pairs of neighbours that are joined; 0 with less than two neighbours.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dgraph.algorithms.base import Algorithm, Answer, OnePass, ResultColumn, algorithm
 from dgraph.engine.rounds.context import Context
 from dgraph.program import ADD, ALL, Field, where
@@ -62,18 +64,26 @@ class Degrees(Algorithm):
     def run(self, ctx: Context) -> Answer:
         """Read all edges once, or twice in a directed graph; collective."""
         directed, n = ctx.local.directed, ctx.local.n
-        entering = ctx.run(EnteringEdges(loop=1 if directed else 2))
-        degree, weight = entering["edges"], entering["weight"]
-        columns = {"in_degree": degree, "out_degree": degree}
-        if directed:
-            leaving = ctx.run(LeavingEdges())
-            columns["out_degree"] = leaving["edges"]
-            degree, weight = degree + leaving["edges"], weight + leaving["weight"]
+        sides = counted(ctx)
+        (entering, in_weight), (leaving, out_weight) = sides["in"], sides["out"]
+        degree, weight = (entering + leaving, in_weight + out_weight) if directed else (entering, in_weight)
         ends, pairs = ctx.total(int(degree.sum())), max(n * (n - 1), 1)
-        density = ends / (2 * pairs if directed else pairs)
         summary = {
             "isolates": ctx.total(int((degree == 0).sum())),
             "largest": ctx.largest(int(degree.max(initial=0))),
-            "density": density if n > 1 else 0.0,
+            "density": ends / (2 * pairs if directed else pairs) if n > 1 else 0.0,
         }
-        return Answer({"degree": degree, **columns, "weighted_degree": weight}, summary)
+        columns = {"degree": degree, "in_degree": entering, "out_degree": leaving, "weighted_degree": weight}
+        return Answer(columns, summary)
+
+
+def counted(ctx: Context) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return for "in" and "out" the number of edges on that side of each master, and their weight; collective.
+
+    Both sides of an undirected graph are all its edges, loops twice.
+    """
+    directed = ctx.local.directed
+    state = ctx.run(EnteringEdges(loop=1 if directed else 2))
+    sides = {"in": (state["edges"], state["weight"])}
+    state = ctx.run(LeavingEdges()) if directed else state
+    return sides | {"out": (state["edges"], state["weight"])}

@@ -87,9 +87,9 @@ ENGINE: dict[str, str] = {
     "negative_edge_cycle": "runs sssp from all nodes at once",
     "floyd_warshall_numpy": "runs apsp",
     **dict.fromkeys(("core_number", "k_core", "k_shell", "k_crust", "k_corona"), KCORE),
+    **dict.fromkeys(("triangles", "transitivity"), "runs triangles; directed graphs are declined"),
     **dict.fromkeys(
-        ("triangles", "clustering", "average_clustering", "transitivity"),
-        "runs triangles; directed graphs and weights are declined",
+        ("clustering", "average_clustering"), "runs triangles, or clustering by directions and weights of 0 or more"
     ),
     "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=; sp= is declined",
     "betweenness_centrality": "runs bc, by weights above 0 with weight=",
@@ -112,6 +112,7 @@ ENGINE: dict[str, str] = {
         ),
         "runs degrees",
     ),
+    "average_neighbor_degree": "runs neighbor_degree; multigraphs are declined",
     "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
     "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
     **dict.fromkeys(

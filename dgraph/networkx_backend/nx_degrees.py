@@ -1,4 +1,4 @@
-"""Functions that degrees answer: centralities, isolates, reciprocity."""
+"""Functions that degrees answer: centralities, isolates, reciprocity, degrees of neighbours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
-from dgraph.networkx_backend.nodes_given import bunch, position
+from dgraph.networkx_backend.nodes_given import NotANode, bunch, position
 
 
 def _directed(args) -> str | None:
@@ -69,7 +69,7 @@ def reciprocity(G: ConvertedGraph, nodes=None):
     lone = nodes in G
     number, both = degrees(G, "degree"), np.bincount(G.sources[_both_ways(G)], minlength=len(G))
     rows = [position(G, nodes)] if lone else [G.index[node] for node in bunch(G, nodes)]
-    shares = [2 * both[k].item() / number[k].item() if number[k] else None for k in rows]
+    shares = [2 * int(both[k]) / int(number[k]) if number[k] else None for k in rows]
     if not lone:
         return dict(zip(G.names(np.array(rows, np.int64)), shares, strict=True))
     if shares[0] is None:
@@ -83,6 +83,25 @@ def overall_reciprocity(G: ConvertedGraph) -> float:
     if not G.targets.size:
         raise nx.NetworkXError("Not defined for empty graphs")
     return int(np.count_nonzero(_both_ways(G) & (G.sources != G.targets))) / G.targets.size
+
+
+def _multigraph(args) -> str | None:
+    if args["G"].is_multigraph():
+        return "NetworkX takes parallel edges once among neighbours and each among degrees; the engine takes each"
+    return None
+
+
+@answers(declines=_multigraph)
+def average_neighbor_degree(G: ConvertedGraph, source="out", target="out", nodes=None, weight=None) -> dict:
+    """Return node → average degree of its neighbours, by the weights of the edges to them."""
+    sides = {"neighbors": source, "degree": target}
+    if not set(sides.values()) <= ({"in", "out", "in+out"} if G.is_directed() else {"out"}):
+        raise NotANode
+    if not len(G):
+        return {}
+    averages = solve("neighbor_degree", G.engine(weight), **sides).columns["neighbor_degree"].tolist()
+    chosen = G.nodes if nodes is None else [nodes] if nodes in G else bunch(G, nodes)
+    return {node: averages[G.index[node]] for node in chosen}
 
 
 def degrees(G: ConvertedGraph, column: str) -> np.ndarray:

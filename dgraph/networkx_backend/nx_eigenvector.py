@@ -36,13 +36,13 @@ def eigenvector_centrality(G: ConvertedGraph, max_iter=100, tol=1.0e-6, nstart=N
         PowerIterationFailedConvergence: the tolerance was not met.
     """
     _has_nodes(G)
-    given = {} if nstart is None else {"nstart": by_position(G, nstart)}
+    start = {} if nstart is None else {"nstart": by_position(G, nstart)}
     if nstart is not None and not (min(nstart.values()) >= 0 < sum(nstart.values())):
         raise NotANode
     if tol <= 0 or max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
     G.lengths(weight)
-    answer = solve("eigenvector", G.engine(weight), tol=float(len(G) * tol), max_iter=int(max_iter), **given)
+    answer = solve("eigenvector", G.engine(weight), tol=float(len(G) * tol), max_iter=int(max_iter), **start)
     return _converged(G, answer, "eigenvector", max_iter)
 
 
@@ -69,10 +69,10 @@ def katz_centrality(
     """
     if not len(G):
         return {}
-    given = _walks(G, alpha, beta, normalized) | ({} if nstart is None else {"nstart": by_position(G, nstart)})
+    parameters = _walks(G, alpha, beta, normalized) | ({} if nstart is None else {"nstart": by_position(G, nstart)})
     if tol <= 0 or max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    answer = solve("katz", G.engine(weight), tol=float(len(G) * tol), max_iter=int(max_iter), **given)
+    answer = solve("katz", G.engine(weight), tol=float(len(G) * tol), max_iter=int(max_iter), **parameters)
     return _converged(G, answer, "katz", max_iter)
 
 
@@ -81,11 +81,11 @@ def katz_centrality_numpy(G: ConvertedGraph, alpha=0.1, beta=1.0, normalized=Tru
     """Return node → attenuated number of walks that end there, within rounding."""
     if not len(G):
         return {}
-    given = _walks(G, alpha, beta, normalized)
-    size = sum(map(abs, given["betas"].values())) if "betas" in given else abs(given["beta"]) * len(G)
+    parameters = _walks(G, alpha, beta, normalized)
+    size = sum(map(abs, parameters["betas"].values())) if "betas" in parameters else abs(parameters["beta"]) * len(G)
     if len(G) == 1 or not size:
         raise NotANode
-    scores = _exact(G, solve("katz", G.engine(weight), tol=TIGHT * size, max_iter=MOST, **given), "katz")
+    scores = _exact(G, solve("katz", G.engine(weight), tol=TIGHT * size, max_iter=MOST, **parameters), "katz")
     if normalized and sum(scores.values()) <= 0:  # NetworkX turns the sign, or divides by 0
         raise NotANode
     return {node: scores[node] for node in beta} if isinstance(beta, Mapping) else scores

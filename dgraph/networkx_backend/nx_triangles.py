@@ -14,7 +14,13 @@ from dgraph.networkx_backend.nodes_given import NotANode, are_nodes, bunch, posi
 def _closed_given(args) -> str | None:
     if args["G"].is_directed() or args["G"].is_multigraph():
         return "the engine counts triangles of undirected graphs without parallel edges"
-    return None if args.get("weight") is None else "weight= is given, and the engine counts triangles without weights"
+    return None
+
+
+def _multigraph(args) -> str | None:
+    if args["G"].is_multigraph():
+        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
+    return None
 
 
 @answers(declines=_closed_given)
@@ -23,18 +29,21 @@ def triangles(G: ConvertedGraph, nodes=None) -> dict | int:
     return _of(G, nodes, _counted(G).tolist())
 
 
-@answers(declines=_closed_given)
+@answers(declines=_multigraph)
 def clustering(G: ConvertedGraph, nodes=None, weight=None) -> dict | float:
-    """Return node → share of the pairs of its neighbours that are joined, or the share of one node."""
+    """Return node → share of the pairs of its neighbours that are joined, by directions and weights; or of one node."""
+    weights = G.lengths(weight)
+    if weights is not None or G.is_directed():
+        return _of(G, nodes, (_by_weight(G, weight, weights) if len(G) else np.zeros(0)).tolist())
     counts, pairs = _counted(G), _pairs(G)
     shares = [2 * t / p if t else 0 for t, p in zip(counts.tolist(), pairs.tolist(), strict=True)]
     return _of(G, nodes, shares)
 
 
-@answers(declines=_closed_given)
+@answers(declines=_multigraph)
 def average_clustering(G: ConvertedGraph, nodes=None, weight=None, count_zeros: bool = True) -> float:
     """Return the mean of the coefficients, with or without those that are 0."""
-    coefficients = clustering(G, nodes).values()
+    coefficients = clustering(G, nodes, weight).values()
     kept = list(coefficients) if count_zeros else [coefficient for coefficient in coefficients if coefficient > 0]
     return sum(kept) / len(kept)
 
@@ -68,6 +77,16 @@ def _counted(G: ConvertedGraph) -> np.ndarray:
     if not len(G):
         return np.zeros(0, np.int64)
     return solve("triangles", G.engine()).columns["triangles"]
+
+
+def _by_weight(G: ConvertedGraph, weight: str | None, weights: np.ndarray | None) -> np.ndarray:
+    """Return the coefficients by directions and weights; NetworkX divides by the largest weight, of loops too."""
+    shares = solve("clustering", G.engine(weight), weighted=weights is not None).columns["clustering"]
+    if weights is None or not weights.size:
+        return shares
+    if not weights.max() > 0:
+        raise NotANode
+    return shares * float(weights[G.sources != G.targets].max(initial=0) / weights.max())
 
 
 def _pairs(G: ConvertedGraph) -> np.ndarray:

@@ -15,6 +15,14 @@ def arriving(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
     return sums
 
 
+def departing(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
+    """Return for each row the sum of the values of its out-neighbours, times the arcs' weights; collective."""
+    sums = np.zeros(distributed.block.rows)
+    for piece in distributed.pieces(values):
+        sums += np.bincount(piece.rows, piece.there[0] * weights_of(distributed.block, piece), len(sums))
+    return sums
+
+
 def leaving(distributed: DistributedColumns) -> np.ndarray:
     """Return for each row the sum of the absolute weights of its out-arcs; collective."""
     sums = np.zeros(distributed.block.rows)

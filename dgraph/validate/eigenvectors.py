@@ -68,11 +68,11 @@ def katz(
     if parameters["normalized"] and square:
         _has_norm_1(distributed, "katz", scores)
         factor, checked = distributed.sum(rest * beta) / square, ["norm 1"]
-    out = leaving(distributed)
-    growth = abs(alpha) * largest(distributed, out)
+    sent = leaving(distributed)
+    growth = abs(alpha) * largest(distributed, sent)
     apart = abs(factor) * growth * parameters["tol"]
     ratio = distributed.sum(np.abs(beta)) / square**0.5 if square else 0.0
-    terms = distributed.sum(np.abs(scores) * (1 + abs(alpha) * out)) + abs(factor) * distributed.sum(np.abs(beta))
+    terms = distributed.sum(np.abs(scores) * (1 + abs(alpha) * sent)) + abs(factor) * distributed.sum(np.abs(beta))
     bound = 2 * apart * (1 + ratio) + _slack(distributed) * terms
     change = _near(distributed, scores, scores - rest + factor * beta, bound, "one more step of all walks")
     return [f"one more step of all walks changes {change:.3g} of at most {bound:.3g} (L1)", *checked]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.validate.arc_sums import arriving, weights_of
+from dgraph.validate.arc_sums import arriving, departing
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
@@ -51,7 +51,8 @@ def hits(
 
 def _is_unit(distributed, authorities: np.ndarray, hubs: np.ndarray) -> None:
     """Raise if authorities have not the Euclidean norm 1, or hubs are not the sums of authorities."""
-    sums, slack = _sums(distributed, authorities), 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+    slack = 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+    sums = departing(distributed, authorities)
     norm = distributed.sum(authorities * authorities) ** 0.5
     if norm and not abs(norm - 1) <= slack:
         raise Rule("authorities have the norm 1", "their norm is {x}").broken({"x": norm})
@@ -74,16 +75,7 @@ def _near(distributed, claimed: np.ndarray, wanted: np.ndarray, bound: float, na
 
 def _hubs(distributed, authorities: np.ndarray) -> np.ndarray:
     """Return the hubs of these authorities; collective."""
-    return _scaled(distributed, _sums(distributed, authorities))
-
-
-def _sums(distributed, authorities: np.ndarray) -> np.ndarray:
-    """Return the sums of the authorities that each row points to, times weights; collective."""
-    sums = np.zeros(distributed.block.rows)
-    for piece in distributed.pieces(authorities):
-        there = piece.there[0] * weights_of(distributed.block, piece)
-        sums += np.bincount(piece.rows, there, len(sums))
-    return sums
+    return _scaled(distributed, departing(distributed, authorities))
 
 
 def _scaled(distributed, sums: np.ndarray) -> np.ndarray:

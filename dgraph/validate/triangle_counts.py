@@ -58,10 +58,44 @@ def lcc(
     return ["closed pairs of neighbours of every vertex were counted again"]
 
 
-def _counted(distributed: DistributedColumns, arcs: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return triangles and distinct neighbours of every row of this rank, int64; collective.
+@certifies("clustering")
+def clustering(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check column ``clustering``; collective.
 
-    With ``arcs`` a triangle counts at a vertex as often as the edge between the other two is listed.
+    Each of the products and sums of k numbers ≥ 0, of cube roots among others, is right within (k + 16) 2^-53.
+
+    Raises:
+        ValidationFailed: a coefficient is wrong by more than rounding.
+    """
+    block, arcs = distributed.block, parameters["count"] == "arcs"
+    rows = np.repeat(np.arange(block.rows), np.diff(block.offsets))
+    between = rows + block.first != np.asarray(block.targets)
+    factors = np.ones(len(rows))
+    if parameters["weighted"] and block.weights is not None:
+        weights = np.where(between, np.asarray(block.weights, np.float64), 0.0)
+        factors = np.cbrt(weights / (distributed.comm.allgather(np.array([weights.max(initial=0.0)])).max() or 1.0))
+    sums, degree = _counted(distributed, arcs, factors)
+    pairs = degree * (degree - 1) / 2
+    if arcs:
+        ends = np.bincount(rows[between], minlength=block.rows)
+        pairs = ends * (ends - 1) - 2 * (ends - degree)
+    wanted = sums / np.maximum(pairs, 1)
+    claimed, slack = columns["clustering"], (2 * np.maximum(pairs, 0) + 32) * 2.0**-53
+    near = Rule("coefficients are shares of closed pairs by weight", "vertex {v} has {x}, and {y} was added up")
+    near.test(~(np.abs(claimed - wanted) <= slack * wanted), {"v": distributed.gids}, {"x": claimed, "y": wanted})
+    distributed.judge(near)
+    return ["closed pairs of neighbours of every vertex were added up again"]
+
+
+def _counted(
+    distributed: DistributedColumns, arcs: bool = False, factors: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return triangles and distinct neighbours of every row of this rank; collective.
+
+    With ``arcs`` a triangle counts at a vertex as often as the edge between the other two is listed; with ``factors``,
+    of each arc, by the product over its edges of the sum of theirs, or without ``arcs`` of the smallest.
     """
     block, comm = distributed.block, distributed.comm
     if block.directed:
@@ -75,12 +109,15 @@ def _counted(distributed: DistributedColumns, arcs: bool = False) -> tuple[np.nd
     degree = np.bincount(rows, minlength=block.rows)
     (there,) = distributed.fetch(targets, degree)
     rises = (degree[rows] < there) | ((degree[rows] == there) & (rows + block.first < targets))
+    if factors is not None:
+        fold = np.add if arcs else np.minimum
+        listed = fold.reduceat(factors[between], first) if len(first) else np.zeros(0)
     rows, targets, listed = rows[rises], targets[rises], listed[rises]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=block.rows))])
     behind = offsets[rows + 1] - np.arange(len(rows)) - 1  # targets behind each one in its row: pairs that it begins
     ends = np.cumsum(behind)
     whole = int(ends[-1]) if len(ends) else 0
-    counts = np.zeros(block.rows, np.int64)
+    counts = np.zeros(block.rows, np.int64 if factors is None else np.float64)
     for turn in range(comm.largest(-(-whole // STEP))):
         pair = np.arange(min(turn * STEP, whole), min((turn + 1) * STEP, whole))
         edge = np.searchsorted(ends, pair, side="right")
@@ -88,9 +125,12 @@ def _counted(distributed: DistributedColumns, arcs: bool = False) -> tuple[np.nd
         v, w = targets[edge], targets[second]
         third = _count_edges(distributed, offsets, targets, listed, v, w)
         closed = third > 0
-        counts += np.bincount(rows[edge], third, block.rows).astype(np.int64)
-        for corner, opposite in ((v, second), (w, edge)):
-            distributed.add(corner[closed], listed[opposite[closed]].astype(np.float64), counts)
+        shares = [third, listed[second], listed[edge]]
+        if factors is not None:
+            shares = [third * listed[second] * listed[edge]] * 3
+        counts += np.bincount(rows[edge], shares[0], block.rows).astype(counts.dtype)
+        for corner, share in ((v, shares[1]), (w, shares[2])):
+            distributed.add(corner[closed], share[closed].astype(np.float64), counts)
     return counts, degree
 
 

@@ -1,4 +1,4 @@
-"""Certificate of degrees.
+"""Certificates of degrees and of the average degrees of neighbours.
 
 A vertex's out-degree is the length of its row, its in-degree the number of arcs that lead to it. An undirected edge
 lies in the rows of both its ends, and a loop once in one row, so a row is as long as the degree but for its loops.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.validate.arc_sums import arriving, departing, largest, weights_of
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
@@ -26,20 +27,9 @@ def degrees(
     Raises:
         ValidationFailed: a count is wrong, or a sum by more than rounding.
     """
-    block = distributed.block
-    leaving = np.zeros((3, block.rows))  # edges, weights, their absolute values
-    entering = np.zeros((3, block.rows))
-    for piece in distributed.pieces():
-        weights = np.ones(len(piece.rows))
-        if block.weights is not None:
-            weights = np.asarray(block.weights[piece.start : piece.stop], np.float64)
-        for sums, values in zip(range(3), (np.ones(len(weights)), weights, np.abs(weights)), strict=True):
-            leaving[sums] += np.bincount(piece.rows, values, block.rows)
-            once = values if block.directed else np.where(piece.src == piece.dst, values, 0.0)
-            distributed.add(piece.dst, once, entering[sums])
-    number, weight, bound = leaving + entering
+    leaving, entering, (number, weight, bound) = _counted(distributed)
     counted = {"degree": number, "in_degree": number, "out_degree": number}
-    if block.directed:
+    if distributed.block.directed:
         counted |= {"in_degree": entering[0], "out_degree": leaving[0]}
     for name, counts in counted.items():
         equal = Rule("degrees are counts of edges", f"vertex {{v}} has {name} {{x}}, and {{y}} was counted")
@@ -51,3 +41,46 @@ def degrees(
     near.test(off, {"v": distributed.gids}, {"x": claimed, "y": weight})
     distributed.judge(near)
     return ["edges of every vertex were counted again", "weights added up again"]
+
+
+@certifies("neighbor_degree")
+def neighbor_degree(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check column ``neighbor_degree``; collective.
+
+    Raises:
+        ValidationFailed: an average is wrong by more than rounding.
+    """
+    leaving, entering, every = _counted(distributed)
+    sides = {"out": leaving, "in": entering} if distributed.block.directed else {"out": every}
+    numbers = np.asarray(sum(sides[side][0] for side in parameters["degree"].split("+")), np.float64)
+    chosen = parameters["neighbors"].split("+")
+    sums = sum((departing if side == "out" else arriving)(distributed, numbers) for side in chosen)
+    number, weight, bound = sum(sides[side] for side in chosen)
+    divisor = np.where(weight != 0, weight, 1.0)
+    wanted = np.where(weight != 0, sums / divisor, 0.0)
+    claimed = columns["neighbor_degree"]
+    near = Rule("averages are of neighbours' degrees", "vertex {v} has {x}, and the average is {y}")
+    spread = np.where(weight != 0, bound / np.abs(divisor), 0.0)
+    most = largest(distributed, numbers)
+    off = ~(np.abs(claimed - wanted) <= 8 * (number + 1) * 2.0**-53 * (np.abs(wanted) + most) * spread)
+    near.test(off, {"v": distributed.gids}, {"x": claimed, "y": wanted})
+    distributed.judge(near)
+    return ["degrees of the neighbours of every vertex were added up again"]
+
+
+def _counted(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges, weights and absolute weights (three rows) that leave, that enter, and of both; collective.
+
+    In an undirected graph only loops enter, since other edges leave both their ends.
+    """
+    block = distributed.block
+    leaving, entering = np.zeros((3, block.rows)), np.zeros((3, block.rows))
+    for piece in distributed.pieces():
+        weights = weights_of(block, piece)
+        for row, values in enumerate((np.ones(len(weights)), weights, np.abs(weights))):
+            leaving[row] += np.bincount(piece.rows, values, block.rows)
+            once = values if block.directed else np.where(piece.src == piece.dst, values, 0.0)
+            distributed.add(piece.dst, once, entering[row])
+    return leaving, entering, leaving + entering

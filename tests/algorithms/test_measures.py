@@ -41,9 +41,9 @@ def test_eigenvector(name):
     matrix, arcs = dense(name)
     n = len(matrix)
     start = {int(v): 1.0 + k for k, v in enumerate(CASES[name].vertices)}
-    for chosen, given in zip(combinations(name)[:2], (None, start), strict=False):
-        result, here = solve("eigenvector", name, "float64", combination=chosen, tol=1e-3, nstart=given)
-        scores = np.ones(n) if given is None else np.arange(1.0, n + 1)
+    for chosen, first in zip(combinations(name)[:2], (None, start), strict=False):
+        result, here = solve("eigenvector", name, "float64", combination=chosen, tol=1e-3, nstart=first)
+        scores = np.ones(n) if first is None else np.arange(1.0, n + 1)
         step = np.eye(n) + matrix.T * (arcs.sum() / matrix.sum() if arcs.any() else 1)
         for _ in range(result.summary["iterations"]):
             scores = step @ scores
@@ -60,11 +60,27 @@ def test_katz(name):
     alpha = 0.5 / max(np.abs(np.linalg.eigvals(matrix)).max(), 1)
     beta = np.ones(n)
     beta[0] = 4
-    first = {int(CASES[name].vertices[0]): 4.0}
+    named = {int(CASES[name].vertices[0]): 4.0}
     for chosen, scaled in zip(combinations(name)[:2], (True, False), strict=False):
-        settings = {"alpha": alpha, "betas": first, "tol": 1e-13, "normalized": scaled, "validate": True}
+        settings = {"alpha": alpha, "betas": named, "tol": 1e-13, "normalized": scaled, "validate": True}
         result, here = solve("katz", name, "float64", combination=chosen, **settings)
         scores = np.linalg.solve(np.eye(n) - alpha * matrix.T, beta)
         scores /= np.linalg.norm(scores) if scaled else 1
         assert result.converged
         np.testing.assert_allclose(result.columns["katz"], scores[here], rtol=1e-9)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_clustering(name):
+    matrix, arcs = dense(name)
+    for chosen, weighted in zip(combinations(name)[:2], (True, False), strict=False):
+        result, here = solve("clustering", name, "float64", combination=chosen, weighted=weighted, validate=True)
+        factors = np.cbrt(matrix / max(matrix.max(), 1e-300)) if weighted else arcs
+        np.fill_diagonal(factors, 0)
+        closed, pairs = np.linalg.matrix_power(factors, 3).diagonal(), arcs.sum(1) * (arcs.sum(1) - 1)
+        if CASES[name].directed:
+            closed, ends = np.linalg.matrix_power(factors + factors.T, 3).diagonal(), arcs.sum(0) + arcs.sum(1)
+            pairs = 2 * (ends * (ends - 1) - 2 * np.minimum(arcs, arcs.T).sum(1))
+        wanted = np.divide(closed, pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+        np.testing.assert_allclose(result.columns["clustering"], wanted[here], rtol=1e-12)

@@ -16,7 +16,7 @@ MODULES = (nx, nx.bipartite, nx.dag, nx.community)
 ROUNDED = {
     "betweenness_centrality", "closeness_centrality", "edge_betweenness_centrality", "global_efficiency",
     "harmonic_centrality", "harmonic_diameter", "pagerank", "eigenvector_centrality", "eigenvector_centrality_numpy",
-    "katz_centrality", "katz_centrality_numpy",
+    "katz_centrality", "katz_centrality_numpy", "clustering", "average_neighbor_degree",
 }  # fmt: skip
 ARCS = {"overall_reciprocity"}
 """Functions that read the converted arcs alone."""

@@ -144,6 +144,17 @@ def counted(graph: Kept):
     }
 
 
+def around(graph: Kept):
+    """Average degrees of neighbours over all out-edges, by weight: NetworkX has parallel edges once among these."""
+    whole, averages = graph.multigraph, {}
+    ends = dict(whole.out_degree if graph.directed else whole.degree)
+    sums = dict((whole.out_degree if graph.directed else whole.degree)(weight="weight"))
+    for v in whole:
+        rows = (w * ends[u] for _, u, w in whole.edges(v, data="weight"))
+        averages[v] = sum(rows) / sums[v] if sums[v] else 0.0
+    return averages
+
+
 def dominant(graph: Kept):
     """Limit of the power iteration on the sums of weights, from equal scores: squarings of its matrix."""
     matrix = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n)).T
@@ -224,6 +235,8 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("cdlp", {"count": "arcs"}, column(COMMUNITIES, lambda g: propagated(g, arcs=True))),
     ("closeness", {}, column("closeness", lambda g: nx.closeness_centrality(g.multigraph))),
     ("closeness", BY_WEIGHT, column("closeness", lambda g: nx.closeness_centrality(g.multigraph, distance="weight"))),
+    ("clustering", {}, column("clustering", lambda g: nx.clustering(g.simple))),
+    ("clustering", BY_WEIGHT, column("clustering", lambda g: nx.clustering(g.simple, weight="weight"))),
     ("degrees", {}, counted),
     ("eigenvector", {"tol": 1e-12, "max_iter": 20000}, column("eigenvector", dominant)),
     ("hits", {"tol": 1e-13, "max_iter": 3000}, powers),
@@ -238,6 +251,7 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("lcc", {"count": "arcs"}, column("lcc", lambda g: closed_arcs(g) if g.directed else nx.clustering(g.neighbours))),
     ("multi_source_bfs", {"sources": SOURCES}, lambda g: distances(g, SOURCES)),
     ("multi_source_sssp", {"sources": SOURCES}, lambda g: distances(g, SOURCES, "weight")),
+    ("neighbor_degree", {}, column("neighbor_degree", around)),
     ("pagerank", {"tol": 1e-13, "max_iter": 500},
      column("pagerank", lambda g: nx.pagerank(g.multigraph, tol=1e-15, max_iter=2000))),
     ("reachability", {"sources": SOURCES}, lambda g: {

@@ -74,7 +74,8 @@ def verdict(algorithm, graph, result, changes, parameters):
     for name, values in changes.items():
         for vertex, value in values.items():
             columns[name][result.columns["vertex"] == vertex] = value
-    settings = ALGORITHMS[algorithm](**parameters).settings()
+    work = ALGORITHMS[algorithm](**parameters)
+    settings = (work if graph.directed else work.of_edges()).settings()
     converged = {"rounds": result.rounds, "converged": result.converged}
     return validate(algorithm, graph.block, columns, graph.comm, parameters=settings, **converged)
 

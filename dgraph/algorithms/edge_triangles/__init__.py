@@ -5,4 +5,5 @@ from dgraph.backend.kernel_register import Solver
 KERNELS = (
     Solver("trusses", cpu="truss_levels:Trusses"),
     Solver("neighbour arcs", cpu="edge_kernels:NeighbourArcs"),
+    Solver("neighbour products", cpu="edge_products:NeighbourProducts"),
 )
