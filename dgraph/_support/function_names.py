@@ -22,6 +22,7 @@ FUNCTIONS = (
     "pagerank",
     "reachability",
     "scc",
+    "similarity",
     "sssp",
     "triangles",
 )

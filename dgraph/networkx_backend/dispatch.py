@@ -15,6 +15,7 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_components,
     nx_cores,
     nx_cycles,
+    nx_links,
     nx_measures,
     nx_pagerank,
     nx_traversal,
