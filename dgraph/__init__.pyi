@@ -120,6 +120,7 @@ __all__ = [
     "reachability",
     "run",
     "scc",
+    "similarity",
     "sqrt",
     "sssp",
     "strongly_connected_components",
@@ -402,6 +403,17 @@ def reachability(
 def scc(
     graph: GraphLike,
     *,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def similarity(
+    graph: GraphLike,
+    *,
+    measure: Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"] = "jaccard",
+    first: Vertices | None = None,
+    second: Vertices | None = None,
+    k: int = 10,
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,

@@ -27,6 +27,7 @@ FUNCTIONS = (
     "pagerank",
     "reachability",
     "scc",
+    "similarity",
     "sssp",
     "triangles",
 )

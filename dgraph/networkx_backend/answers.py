@@ -21,8 +21,8 @@ FUNCTIONS: dict[str, Callable] = {}
 WEIGHTS = ("weight", "distance")
 """Parameters that name an edge attribute, or are a function of an edge, which the engine cannot call."""
 
-BUNCHES = ("nbunch", "nodes", "sources", "v")
-"""Parameters that hold several nodes; an iterator is listed, since NetworkX's function may read it after ours."""
+BUNCHES = ("nbunch", "nodes", "sources", "v", "ebunch")
+"""Parameters that hold several nodes, or pairs; an iterator is listed: NetworkX's function may read it after ours."""
 
 _declines: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}
 _signatures: dict[str, inspect.Signature] = {}

@@ -82,6 +82,10 @@ ENGINE: dict[str, str] = {
     ),
     **dict.fromkeys(("is_directed_acyclic_graph", "has_cycle", "is_semiconnected", "flow_hierarchy"), "runs scc"),
     "k_truss": "runs ktruss",
+    **dict.fromkeys(
+        ("jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"),
+        "runs similarity; loops are declined",
+    ),
     "ego_graph": "runs bfs, or sssp with distance=; one pass over the arcs then orders the nodes as NetworkX does",
     "transitive_closure": "runs reachability for 64 nodes at a time",
     "negative_edge_cycle": "runs sssp from all nodes at once",

@@ -17,6 +17,7 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_cycles,
     nx_degrees,
     nx_eigenvector,
+    nx_links,
     nx_measures,
     nx_pagerank,
     nx_partitions,

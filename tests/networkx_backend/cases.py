@@ -110,6 +110,10 @@ CASES = {
     "k_shell": (SIMPLE, [{}, {"k": 1}]),
     "k_crust": (SIMPLE, [{}, {"k": 1}]),
     "k_corona": (SIMPLE, [{"k": 2}]),
+    **dict.fromkeys(
+        ("jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"),
+        (("Graph",), [{}, {"ebunch": [(A, B), (B, A)]}, {"ebunch": []}]),
+    ),
     "k_truss": (("Graph",), [{"k": k} for k in (0, 2, 2.5, 4)]),
     "ego_graph": (
         ALL,

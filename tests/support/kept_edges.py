@@ -267,7 +267,7 @@ ORACLES: list[tuple[str, dict, Callable]] = [
 
 FREE: list[tuple[str, dict]] = [
     ("color", {}), ("color", {"variant": "degree"}), ("color", {"variant": "hybrid"}), ("mis", {}), ("mst", {}),
-    ("edge_bc", {}), ("edge_bc", BY_WEIGHT),
+    ("edge_bc", {}), ("edge_bc", BY_WEIGHT), ("similarity", {"k": 100}),
 ]  # fmt: skip
 """Algorithms with several right answers, or one on edges: :func:`check_free` has what must hold."""
 
@@ -300,6 +300,12 @@ def check_free(graph: Kept, algorithm: str, parameters: dict, result, plain) -> 
         both = nx.MultiGraph()
         both.add_weighted_edges_from(graph.multigraph.edges(data="weight"))
         assert result.summary["weight"] == nx.minimum_spanning_tree(both).size("weight")
+    elif algorithm == "similarity":
+        pairs = list(zip(ends["source"].tolist(), ends["target"].tolist(), strict=True))
+        near = {(u, v) for w in graph.neighbours for u in graph.neighbours[w] for v in graph.neighbours[w] if u != v}
+        assert sorted(pairs) == sorted(near)
+        wanted = [value for *_, value in nx.jaccard_coefficient(graph.neighbours, pairs)]
+        np.testing.assert_allclose(ends["similarity"], wanted, rtol=1e-12)
     elif ends is not None:
         edges = zip(ends["source"].tolist(), ends["target"].tolist(), strict=True)
         shares = dict(zip(edges, ends["edge_bc"], strict=True))

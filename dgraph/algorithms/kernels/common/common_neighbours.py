@@ -1,0 +1,163 @@
+"""Similarity of pairs of vertices by their common neighbours, on a rank that has the rows of all vertices.
+
+Every common neighbour contributes a share, 1 or less by its degree, and the measure scales their sum by the degrees of
+the pair. Of given pairs, the entries of the shorter row are looked up in the longer one. For the most similar vertices
+of each vertex, the shares of two-hop paths are summed in an array of a thread. Shares are added in the order of
+original ids, so the bits are equal on any number of ranks and threads.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.row_solver import RowSize
+from dgraph.engine.rounds.context import Context
+from dgraph.graph.halo import NumberedRows
+
+MEASURES = (
+    "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment",
+)  # fmt: skip
+"""Measures, in the order of their numbers in the kernels."""
+
+JACCARD, OVERLAP, SORENSEN, COSINE, ADAMIC_ADAR, RESOURCE_ALLOCATION = range(6)
+
+CHUNK = 64
+"""Pairs or vertices that a thread takes at a time."""
+
+SMALL = 1 << 12
+"""Pairs or arcs up to which one thread works."""
+
+
+class CommonNeighbours(HostSolver):
+    """Similarities on a team of threads, of a rank with or without a GPU."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the whole graph on a rank, of the sums of its threads, and of ten vertices for each.
+
+        An arc takes up to 86 while rows are made; a vertex 160, 12 a thread, and 40 for each similar vertex.
+        """
+        return (560 + 12 * size.threads) * size.n + 86 * size.m
+
+    def solve(self, ctx: Context, measure: str) -> CommonNeighbours:
+        """Bring the rows of all vertices to this rank; collective."""
+        self.rows: NumberedRows = ctx.rows("all", "id")
+        self.measure, degrees = MEASURES.index(measure), np.diff(self.rows.offsets)
+        self.shares = np.ones(len(degrees))
+        if self.measure in (ADAMIC_ADAR, RESOURCE_ALLOCATION):
+            with np.errstate(divide="ignore"):  # a neighbour of degree 1 is common to a vertex and itself alone
+                self.shares = 1 / (np.log(degrees) if self.measure == ADAMIC_ADAR else degrees)
+        return self
+
+    def of_pairs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return the similarity of each pair of numbers, float64."""
+        values = np.empty(len(first))
+        self._run(_of_pairs, len(first), first, second, values)
+        return values
+
+    def most_similar(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the up to ``k`` most similar vertices of each kept vertex, among those with a common neighbour.
+
+        Returns:
+            Numbers of the vertices, ascending; of similar ones, by falling similarity, then number; similarities.
+        """
+        rows, k = self.rows, min(k, max(self.rows.n - 1, 1))
+        count = rows.stop - rows.first
+        targets, values = np.full((count, k), -1, np.int64), np.empty((count, k))
+        sums = np.zeros((self.team.size, rows.n))
+        touched = np.empty((self.team.size, rows.n), np.uint32)
+        self._run(_most_similar, int(rows.offsets[rows.stop] - rows.offsets[rows.first]), rows.first, targets, values,
+                  sums, touched)  # fmt: skip
+        row, place = np.nonzero(targets >= 0)
+        return row + rows.first, targets[row, place], values[row, place]
+
+    def _run(self, kernel, work: int, *arguments) -> None:
+        threads = self.team.size if work > SMALL else 1
+        graph = self.rows.offsets, self.rows.targets, self.shares
+        self.team.run(kernel, threads, *graph, self.measure, *arguments, np.zeros(1, np.int64))
+
+
+@njit(**INNER)
+def _scaled(measure, total, one, two):
+    """Return the similarity of vertices of two degrees whose common neighbours' shares sum to ``total``."""
+    if measure > RESOURCE_ALLOCATION:
+        return float(one) * float(two)
+    if measure >= ADAMIC_ADAR or total == 0.0:
+        return total
+    if measure == JACCARD:
+        return total / (one + two - total)
+    if measure == OVERLAP:
+        return total / min(one, two)
+    if measure == SORENSEN:
+        return 2 * total / (one + two)
+    return total / math.sqrt(float(one) * float(two))
+
+
+@njit(**OPTIONS)
+def _of_pairs(t, threads, offsets, targets, shares, measure, first, second, values, taken):
+    while True:
+        begin = fetch_add(taken, 0, CHUNK)
+        if begin >= len(first):
+            return
+        for i in range(begin, min(begin + CHUNK, len(first))):
+            u, v = first[i], second[i]
+            one, two = offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v]
+            if one > two:
+                u, v = v, u
+            total, low = 0.0, offsets[v]
+            for j in range(offsets[u], offsets[u + 1]):
+                w, high = targets[j], offsets[v + 1]
+                while low < high:
+                    middle = (low + high) >> 1
+                    if targets[middle] < w:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == offsets[v + 1]:
+                    break
+                if targets[low] == w:
+                    total += shares[w]
+            values[i] = _scaled(measure, total, one, two)
+
+
+@njit(**OPTIONS)
+def _most_similar(t, threads, offsets, targets, shares, measure, first, best, values, sums, touched, taken):
+    count, k = best.shape
+    total, listed = sums[t], touched[t]
+    while True:
+        begin = fetch_add(taken, 0, CHUNK)
+        if begin >= count:
+            return
+        for row in range(begin, min(begin + CHUNK, count)):
+            v, size = first + row, 0
+            for i in range(offsets[v], offsets[v + 1]):
+                u = np.int64(targets[i])
+                for j in range(offsets[u], offsets[u + 1]):
+                    w = targets[j]
+                    if w == v:
+                        continue
+                    if total[w] == 0.0:
+                        listed[size] = w
+                        size += 1
+                    total[w] += shares[u]
+            filled, degree = 0, offsets[v + 1] - offsets[v]
+            for i in range(size):
+                w = np.int64(listed[i])
+                value = _scaled(measure, total[w], degree, offsets[w + 1] - offsets[w])
+                total[w] = 0.0
+                place = filled
+                while place and (
+                    values[row, place - 1] < value or (values[row, place - 1] == value and best[row, place - 1] > w)
+                ):
+                    place -= 1
+                if place == k:
+                    continue
+                filled = min(filled + 1, k)
+                for j in range(filled - 1, place, -1):
+                    best[row, j], values[row, j] = best[row, j - 1], values[row, j - 1]
+                best[row, place], values[row, place] = w, value

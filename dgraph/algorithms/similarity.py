@@ -1,0 +1,102 @@
+"""Similarity of vertices by common neighbours: of given pairs, or of each vertex's most similar ones at two hops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.edge_rule import AS_SIMPLE
+from dgraph.algorithms.kernels.common.common_neighbours import MEASURES
+from dgraph.engine.rounds.context import Context
+from dgraph.errors import UsageError
+from dgraph.graph.halo import NumberedRows
+from dgraph.result.edge_values import EdgeValues
+
+
+@algorithm(
+    "similarity",
+    Parameter("measure", str, "jaccard", "what is computed of common neighbours and degrees", choices=MEASURES),
+    Parameter(
+        "first", "vertices", None, "first vertex of each pair (default: pairs with a common neighbour)", weights=False
+    ),
+    Parameter("second", "vertices", None, "second vertex of each pair, as many as first has", weights=False),
+    Parameter("k", int, 10, "without pairs: most similar vertices of each vertex", least=1),
+    columns={
+        "similarity": ResultColumn("largest similarity of a pair that begins here; null: none", "number", True),
+        "target": ResultColumn("second vertex of that pair; null: none", "vertex", nullable=True),
+    },
+)  # fmt: skip
+class Similarity(Algorithm):
+    """Similarity of vertices by common neighbours: Jaccard, overlap, Sørensen, cosine, Adamic–Adar and others.
+
+    ``result.edges`` and files have a row for each pair, in the order of ``first``, or by vertex, falling similarity
+    and smallest id. Columns: ``similarity`` (float64, infinite without a pair) and ``target`` (int64, else -1) of the
+    pair of largest value that begins with each vertex; of equal ones the smallest target. Directions and weights are
+    ignored.
+    """
+
+    measure: str
+    first: Any
+    second: Any
+    k: int
+    undirected = True
+    resumes = False
+    edge_rule = AS_SIMPLE
+
+    def check(self):
+        """Refuse pairs of which a vertex is missing."""
+        sizes = [None if ends is None else len(ends) for ends in (self.first, self.second)]
+        if sizes[0] != sizes[1]:
+            raise UsageError(
+                f"similarity: first has {sizes[0]} vertices and second {sizes[1]}; give both, one of each for a pair"
+            )
+
+    def run(self, ctx: Context) -> Answer:
+        """Compute the similarities of this rank's share of the pairs; collective."""
+        with ctx.record("compute"):
+            solver = ctx.solver("common neighbours").solve(ctx, self.measure)
+            rows = solver.rows
+            if self.first is None:
+                one, two, values = solver.most_similar(self.k)
+            else:
+                pairs = len(self.first)
+                mine = slice(*(pairs * rank // ctx.comm.size for rank in (ctx.comm.rank, ctx.comm.rank + 1)))
+                one, two = (
+                    _numbers(name, ends, rows)[mine] for name, ends in (("first", self.first), ("second", self.second))
+                )
+                values = solver.of_pairs(one, two)
+        similarity, target = _best(ctx, rows, one, two, values)
+        edges = EdgeValues(
+            rows.ids[one], rows.ids[two], values, self.name, ctx.comm, ctx.names, ctx.backend.host_threads
+        )
+        return Answer({"similarity": similarity, "target": target}, {"pairs": ctx.total(len(values))}, edges=edges)
+
+
+def _numbers(name: str, vertices: Any, rows: NumberedRows) -> np.ndarray:
+    """Return the numbers of original ids.
+
+    Raises:
+        UsageError: an id that is not a vertex.
+    """
+    ids = np.array(vertices, np.int64)
+    numbers = np.searchsorted(rows.ids, ids)
+    missing = np.flatnonzero(rows.ids[np.minimum(numbers, rows.n - 1)] != ids)
+    if missing.size:
+        raise UsageError(f"{name}: {ids[missing[0]]} is not a vertex of the graph; pass its ids")
+    return numbers
+
+
+def _best(ctx: Context, rows: NumberedRows, one: np.ndarray, two: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
+    """Return the largest value of each master's pairs, infinite without one, and the second vertex, -1; collective."""
+    largest = np.full(rows.n, -1.0)
+    np.maximum.at(largest, one, values)
+    largest = ctx.comm.allreduce(largest, "max")
+    other = np.full(rows.n, rows.n)
+    equal = values == largest[one]
+    np.minimum.at(other, one[equal], two[equal])
+    other = ctx.comm.allreduce(other, "min")[rows.places[ctx.comm.rank]]
+    largest = largest[rows.places[ctx.comm.rank]]
+    paired = largest >= 0
+    return [np.where(paired, largest, np.inf), np.where(paired, rows.ids[np.where(paired, other, 0)], -1)]

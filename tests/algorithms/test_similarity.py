@@ -1,0 +1,90 @@
+"""Similarities on any number of ranks, against sets of neighbours."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from battery import CASES
+from test_battery import combinations, solve
+
+import dgraph
+from dgraph.comm import world
+from dgraph.errors import UsageError
+
+pytestmark = pytest.mark.mpi
+
+MEASURES = {
+    "jaccard": lambda g, u, v: len(set(g[u]) & set(g[v])) / max(len(set(g[u]) | set(g[v])), 1),
+    "overlap": lambda g, u, v: len(set(g[u]) & set(g[v])) / max(min(len(g[u]), len(g[v])), 1),
+    "sorensen": lambda g, u, v: 2 * len(set(g[u]) & set(g[v])) / max(len(g[u]) + len(g[v]), 1),
+    "cosine": lambda g, u, v: len(set(g[u]) & set(g[v])) / max(math.sqrt(len(g[u]) * len(g[v])), 1),
+    "adamic_adar": lambda g, u, v: sum(1 / math.log(len(g[w])) for w in set(g[u]) & set(g[v])),
+    "resource_allocation": lambda g, u, v: sum(1 / len(g[w]) for w in set(g[u]) & set(g[v])),
+    "preferential_attachment": lambda g, u, v: len(g[u]) * len(g[v]),
+}
+
+
+def oracle(name):
+    _, src, dst, _ = CASES[name].arcs(directed=False)
+    graph, ids = nx.Graph(), CASES[name].vertices
+    graph.add_nodes_from(ids.tolist())
+    graph.add_edges_from((u, v) for u, v in zip(ids[src].tolist(), ids[dst].tolist(), strict=True) if u != v)
+    return graph
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].arcs(directed=False)[0] > 1])
+def test_pairs_and_most_similar_vertices(name):
+    graph = oracle(name)
+    n, measures = len(graph), list(MEASURES)
+    draw = np.random.default_rng(3)
+    first, second = draw.integers(0, n, 40), draw.integers(0, n, 40)
+    second[first == second] = (first[first == second] + 1) % n
+    first, second = (CASES[name].vertices[numbers] for numbers in (first, second))
+    for turn, chosen in enumerate(combinations(name)):
+        for measure in measures if turn == 0 else measures[turn % 7 :][:1]:
+            wanted = [MEASURES[measure](graph, u, v) for u, v in zip(first.tolist(), second.tolist(), strict=True)]
+            result, _ = solve("similarity", name, combination=chosen, measure=measure, first=first, second=second)
+            pairs = result.edges.gather()
+            if pairs is not None:
+                assert (pairs["source"].tolist(), pairs["target"].tolist()) == (first.tolist(), second.tolist())
+                np.testing.assert_allclose(pairs["similarity"], wanted, rtol=1e-12, err_msg=measure)
+        result, _ = solve("similarity", name, combination=chosen, measure=measures[turn % 7], k=3, validate=True)
+        pairs = result.edges.gather()
+        if pairs is not None and n <= 300:
+            check_most_similar(graph, pairs, MEASURES[measures[turn % 7]], 3)
+
+
+def check_most_similar(graph, pairs, measure, k):
+    """Check that rows are those of the k largest values, by vertex, falling value and id."""
+    rows = list(zip(pairs["source"].tolist(), pairs["target"].tolist(), pairs["similarity"].tolist(), strict=True))
+    assert rows == sorted(rows, key=lambda row: (row[0], -row[2], row[1]))
+    for v in graph:
+        near = {w for u in graph[v] for w in graph[u]} - {v}
+        wanted = sorted((measure(graph, v, w) for w in near), reverse=True)[:k]
+        assert [row[2] for row in rows if row[0] == v] == pytest.approx(wanted, rel=1e-12)
+        assert {row[1] for row in rows if row[0] == v} <= near
+
+
+def test_names_and_columns():
+    here = world().rank == 0
+    ends = [["a", "b", "c", "d"], ["b", "c", "d", "a"]] if here else [[], []]
+    graph = dgraph.Graph.from_edges(*(np.array(names, dtype="U1") for names in ends), directed=False)
+    result = dgraph.similarity(graph, measure="overlap", first=["a", "d"], second=["c", "a"], validate=True)
+    pairs, rows = result.edges.gather(), result.gather()
+    if here:
+        assert pairs["target"].tolist() == ["c", "a"]
+        assert pairs["similarity"].tolist() == [1.0, 0.0]
+        assert dict(zip(rows["vertex"], rows["target"], strict=True)) == {"a": "c", "b": None, "c": None, "d": "a"}
+
+
+@pytest.mark.parametrize(("asked", "message"), [
+    ({"first": [0]}, "first has 1 vertices and second None"),
+    ({"first": [0, 1], "second": [1]}, "first has 2 vertices and second 1"),
+    ({"first": [0], "second": [99]}, "second: 99 is not a vertex of the graph"),
+    ({"measure": "simrank"}, "measure of similarity"),
+])  # fmt: skip
+def test_refusals(asked, message):
+    graph = dgraph.Graph.load("rmat:4")
+    with pytest.raises(UsageError, match=message):
+        dgraph.similarity(graph, **asked)
