@@ -1,4 +1,4 @@
-"""``python -m launch slurm …`` writes a batch script, ``scripts DIR`` the ready-made ones, ``unit`` a systemd unit."""
+"""``python -m launch``: ``slurm`` and ``scripts`` write batch scripts, ``k8s`` a manifest, ``unit`` a systemd unit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from launch.command_words import check
+from launch.kubernetes import KINDS, ClusterJob, manifest
 from launch.once import once
 from launch.slurm import MPI, READY, Job, script
 
 DESCRIPTION = (
     "Write a batch script for Slurm to stdout. The words after -- are dgraph's command line; without them the script "
     "runs the words that follow it in sbatch. Ready-made scripts: python -m launch scripts DIR."
+)
+
+ABOUT_K8S = (
+    "Write a manifest for Kubernetes to stdout, for kubectl apply -f -. The words after -- are dgraph's command line, "
+    "run in /data. Several nodes need an image with an SSH server, and a JobSet also a secret of type "
+    "kubernetes.io/ssh-auth with the keys ssh-privatekey and ssh-publickey."
 )
 
 ABOUT_UNIT = (
@@ -38,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     ours, theirs = words, []
     if "--" in words:
         ours, theirs = words[: words.index("--")], words[words.index("--") + 1 :]
-    parser = _Parser(prog="python -m launch", description="Batch scripts and a systemd unit that start dgraph.")
+    parser = _Parser(
+        prog="python -m launch", description="Files that start dgraph: batch scripts, manifests, a systemd unit."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     _slurm(commands.add_parser("slurm", help="a batch script for Slurm", description=DESCRIPTION, epilog=EXAMPLES,
                                formatter_class=argparse.RawDescriptionHelpFormatter))  # fmt: skip
@@ -46,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ready.add_argument("output", type=Path, metavar="DIR", help="folder to write them to")
     unit = commands.add_parser("unit", help="a unit with which systemd runs the service", description=ABOUT_UNIT)
     unit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the unit to FILE, not to stdout")
+    _k8s(commands.add_parser("k8s", help="a JobSet or an MPIJob for Kubernetes", description=ABOUT_K8S))
     options = vars(parser.parse_args(ours))
     output: Path | None = options.pop("output", None)
     command = options.pop("command")
@@ -57,7 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         if command == "unit":
             text = UNIT.read_text().replace(UNIT_PYTHON, sys.executable)
+        elif command == "k8s":
+            check(tuple(theirs))
+            kind = options.pop("kind", KINDS[0])
+            text = manifest(ClusterJob(words=tuple(theirs), **options), kind)
         else:
+            check(tuple(theirs))
             text = script(Job(words=tuple(theirs), setup=tuple(options.pop("setup", ())), **options))
         if output is None:
             print(text, end="")
@@ -100,6 +116,21 @@ def _slurm(parser: argparse.ArgumentParser) -> None:
         help="shell line to run before the start, such as module load; may be given several times",
     )
     add("-o", "--output", type=Path, metavar="FILE", help="write the script to FILE, not to stdout")
+
+
+def _k8s(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--kind", choices=KINDS, help="JobSet, or MPIJob of Kubeflow's MPI operator (default jobset)")
+    add("--nodes", type=int, metavar="N", help="number of workers (default 1)")
+    add("--ranks", type=int, metavar="N", help="ranks per worker (default 4)")
+    add("--cpus", type=int, metavar="N", help="cores per worker (default: one a rank)")
+    add("--gpus", type=int, metavar="N", help="NVIDIA GPUs per worker (default 0)")
+    add("--memory", metavar="SIZE", help="memory of a worker (default 16Gi)")
+    add("--image", help="container image with dgraph (default dgraph)")
+    add("--name", help="job name (default dgraph)")
+    add("--claim", help="persistent volume claim for /data (default: an empty folder)")
+    add("--secret", help="secret with the SSH key of a JobSet (default dgraph-ssh)")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the manifest to FILE, not to stdout")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,8 @@ def class_sizes(labels: np.ndarray, comm: Comm) -> tuple[np.ndarray, np.ndarray]
 
 def histogram(values: np.ndarray, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
     """Return the edges of bins of equal width, float64 (BINS + 1,), and their counts, int64 (BINS,); collective."""
-    ends = np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)], np.float64)
+    values = values.astype(np.float64)
+    ends = np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)])
     low, high = comm.allreduce(ends, "max") * (-1, 1)
     if low > high:
         low, high = 0.0, 1.0

@@ -214,9 +214,9 @@ class Graph(Constructors, GraphValues):
         if comm.bcast_json(is_networkx_file(spec)):
             with comm.together():
                 listed = read_networkx_file(spec) if comm.rank == 0 else None
-            graph = cls.from_networkx(listed, policy=policy, device=device, comm=comm, **options)
-            graph.facts.name = os.path.basename(spec)
-            return graph
+            read_whole = cls.from_networkx(listed, policy=policy, device=device, comm=comm, **options)
+            read_whole.facts.name = os.path.basename(spec)
+            return read_whole
         keywords = options_of(options)
         graph, building = (None, None) if keywords.keep else cls.builder(spec, comm, policy, device, keywords, build)
         if graph is None:

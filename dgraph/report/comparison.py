@@ -13,7 +13,14 @@ from typing import NamedTuple
 from dgraph.report.fields import BYTES, COUNT, RANK, RUN, SECONDS, folded, read, shown_in
 from dgraph.report.style import solving
 from dgraph.report.tables import short_name
-from dgraph.report.text_lines import aligned, count, size
+from dgraph.report.text_lines import aligned, count, durations, size
+from dgraph.report.time_split import means
+
+TRAITS = ("policy", "schedule", "backend", "transport", "threads", "direction", "sync")
+"""Choices in which runs of one problem may differ."""
+
+SMALL = 0.02
+"""Share of a run's time from which a phase has a column."""
 
 RATIO, SHARE = "ratio", "share"
 """Units of figures that are computed from those of two runs or ranks."""
@@ -32,6 +39,8 @@ class ComparedRun:
         speedup: time of the run with the fewest ranks in its group / time of this one.
         efficiency: speed-up / (ranks / ranks of that run).
         figures: fields that a comparison shows, by name: the max or the sum over ranks.
+        traits: what runs may differ in, such as policy, backend, version and machine.
+        phases: seconds by phase, mean of ranks.
     """
 
     label: str
@@ -42,6 +51,8 @@ class ComparedRun:
     speedup: float
     efficiency: float
     figures: dict[str, float]
+    traits: dict[str, str]
+    phases: dict[str, float]
 
     @property
     def compute(self) -> float:
@@ -91,6 +102,8 @@ def compare(reports: Sequence[dict]) -> list[ComparedRun]:
                 efficiency=speedup * len(first["ranks"]) / ranks,
                 figures={field.name: folded(field, report["ranks"]) for field in shown_in("comparison", RANK)}
                 | {field.name: read(field, report) or 0 for field in shown_in("comparison", RUN)},
+                traits=_traits(report),
+                phases=means(report),
             )
         )
     return rows
@@ -103,6 +116,11 @@ def columns(rows: Sequence[ComparedRun]) -> list[ComparisonColumn]:
         for field in (*shown_in("comparison", RANK), *shown_in("comparison", RUN))
     ]
     compute, *others = sorted(shown, key=lambda column: column.name != "compute")
+    scaling = [
+        ComparisonColumn("speed-up", RATIO, [row.speedup for row in rows]),
+        ComparisonColumn("efficiency", SHARE, [row.efficiency for row in rows]),
+    ]
+    several = len({row.ranks for row in rows}) > 1
     return [
         ComparisonColumn("ranks", COUNT, [row.ranks for row in rows]),
         ComparisonColumn("seconds", SECONDS, [row.seconds for row in rows]),
@@ -110,8 +128,25 @@ def columns(rows: Sequence[ComparedRun]) -> list[ComparisonColumn]:
         ComparisonColumn("rest", SECONDS, [max(row.seconds - row.compute, 0) for row in rows]),
         ComparisonColumn("imbalance", RATIO, [row.imbalance for row in rows]),
         *others,
-        ComparisonColumn("speed-up", RATIO, [row.speedup for row in rows]),
-        ComparisonColumn("efficiency", SHARE, [row.efficiency for row in rows]),
+        *(scaling if several else ()),
+    ]
+
+
+def differences(rows: Sequence[ComparedRun]) -> list[tuple[str, list[str]]]:
+    """Return what runs differ in: the name of a trait, and its value in each run."""
+    names = dict.fromkeys(name for row in rows for name in row.traits)
+    values = [(name, [row.traits.get(name, "-") for row in rows]) for name in names]
+    return [(name, cells) for name, cells in values if len(set(cells)) > 1]
+
+
+def phases(rows: Sequence[ComparedRun]) -> list[ComparisonColumn]:
+    """Return a column for each phase that takes a share of some run's time above ``SMALL``."""
+    shown = [ComparisonColumn(name, SECONDS, [row.phases[name] for row in rows]) for name in rows[0].phases]
+    wholes = [sum(row.phases.values()) for row in rows]
+    return [
+        column
+        for column in shown
+        if any(value > SMALL * whole for value, whole in zip(column.values, wholes, strict=True))
     ]
 
 
@@ -132,9 +167,28 @@ def comparison(reports: Sequence[dict]) -> str:
     lines += map(list, zip(*cells, strict=True))
     text = [f"{number:3}  {row.label}" for number, row in enumerate(rows, 1)]
     blocks = ["\n".join(text), "\n".join(aligned(lines))]
+    if shown_phases := phases(rows):
+        heads = ["run", *(column.name for column in shown_phases)]
+        cells = [names, *(durations(column.values) for column in shown_phases)]
+        blocks.append("\n".join(aligned([heads, None, *map(list, zip(*cells, strict=True))])))
+    if unlike := differences(rows):
+        lines = [["differs", *(f"run {name}" for name in names)], None, *([name, *values] for name, values in unlike)]
+        blocks.append("\n".join(aligned(lines)))
     if several:
         blocks.append("runs of different letters differ in graph, algorithm or parameters: compare within a letter")
     return "\n\n".join(blocks)
+
+
+def _traits(report: dict) -> dict[str, str]:
+    """Return what a run was made with: choices, rounds, version, machine."""
+    chosen = {choice["what"]: choice["taken"] for choice in report["choices"]}
+    hosts = report["hosts"]
+    return {
+        **{what: chosen[what] for what in TRAITS if what in chosen},
+        "rounds": f"{report['rounds']['count']:,}",
+        "version": str(report.get("dgraph", "?")),
+        "machine": ", ".join(sorted({f"{host['host']} ({host['cores']} cores)" for host in hosts})),
+    }
 
 
 def _problem(report: dict) -> str:

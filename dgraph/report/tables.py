@@ -147,6 +147,8 @@ def _facts(report: dict) -> Iterator[tuple[str, str]]:
         yield "validation", _validation(validation)
     yield from _machine(report, choices)
     yield "time", _time_line(report)
+    if len(report["ranks"]) > 1 and rounds_time(report):
+        yield "in rounds", terms(report)
     yield "graph", _graph(report, choices)
     by_direction = {name: number for name, number in report["rounds"]["by_direction"].items() if name}
     if len(by_direction) > 1:
@@ -218,6 +220,13 @@ def _time_line(report: dict) -> str:
     ]
     of = ", mean of ranks" if len(report["ranks"]) > 1 else ""
     return duration(report["wall_seconds"]) + (f"{of}: {', '.join(phases)}" if phases else "")
+
+
+def terms(report: dict) -> str:
+    """Return the time in rounds as computation, of the slowest rank, and communication, the rest."""
+    whole, computation = rounds_time(report), max(rank["seconds"].get("compute", 0.0) for rank in report["ranks"])
+    computed, rest = durations([computation, max(whole - computation, 0.0)])
+    return f"computation {computed} (slowest rank), communication {rest} (the rest)"
 
 
 def _graph(report: dict, choices: dict[str, dict]) -> str:
@@ -332,12 +341,14 @@ def rounds(report: dict) -> str:
     sizes = [row["frontier_vertices"] for row in kept]
     every = f", one round in {series['every']}" if series["every"] > 1 else ""
     scale = f"frontier vertices of rounds 1 to {last:,}{every}: {min(sizes):,} to {max(sizes):,}, log scale"
+    if min(sizes) == max(sizes):  # a line of equal bars says nothing
+        return "\n".join(_rounds(shown, marks))
     return "\n".join([*_rounds(shown, marks), "", scale, sparkline(sizes)])
 
 
 def _rounds(rows: Sequence[dict], marks: dict[int, list[str]]) -> list[str]:
     columns = [(field, [read(field, row) for row in rows]) for field in shown_in("text", ROUND)]
-    columns = [(field, values) for field, values in columns if field.always or any(v is not None for v in values)]
+    columns = [(field, values) for field, values in columns if any(values) or (field.always and field.name != "edges")]
     lines: list[list[str] | None] = [[field.name for field, _ in columns], None]
     lines += map(list, zip(*(texts(field, values) for field, values in columns), strict=True))
     marked = ["", "", *("  " + ", ".join(marks.get(row["round"], ())) for row in rows)]

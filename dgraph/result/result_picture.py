@@ -78,5 +78,5 @@ def _drawn(kind: str, column: str, figures: tuple, kept: list[Mapping], algorith
     elif figures[0].size > figures[1].size:
         draw_bins(axes, *figures)
     else:
-        draw_counts(axes, *figures, logarithmic=kind == "sizes")
+        draw_counts(axes, figures[0], figures[1], logarithmic=kind == "sizes")
     return axes

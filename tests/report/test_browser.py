@@ -125,6 +125,10 @@ def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
     assert "Strong scaling" in document
     assert document.count("<circle") == 3
     assert "1: 1 ranks" in document
+    document, _ = browser(tmp_path / "runs.html", width=390)
+    sizes = re.findall(r'<svg viewBox="0 0 ([\d.]+) [\d.]+" width="([\d.]+)"', document)
+    assert sizes
+    assert all(drawn == shown and float(shown) < 450 for drawn, shown in sizes), "text is not scaled down"
     write_page([run_report(64, 1000)], tmp_path / "many.html")
     document, _ = browser(tmp_path / "many.html")
     assert 'data-drawn="yes"' in document

@@ -243,6 +243,23 @@ def test_speedup_is_against_the_fewest_ranks_on_the_same_problem():
     assert "letter" not in comparison(runs[:3])
 
 
+def test_a_comparison_names_what_differs():
+    runs = [timed(2, 3.0, 2.0), timed(2, 4.0, 2.0)]
+    for run, policy in zip(runs, ("oec", "cvc"), strict=True):
+        run["choices"] = [{"what": "policy", "taken": policy, "reason": ""}]
+    text = comparison(runs)
+    assert "speed-up" not in text, "both have one number of ranks"
+    lines = [line.split() for line in text.splitlines()]
+    assert ["differs", "run", "1", "run", "2"] in lines
+    assert lines[-1] == ["policy", "oec", "cvc"]
+
+
+def test_time_in_rounds_has_two_terms():
+    spent = dict(facts(timed(2, 3.0, 2.0)))["in rounds"]
+    assert spent.startswith("computation 2")
+    assert "communication" in spent
+
+
 def test_other_parameters_are_another_problem():
     runs = [run_report(), run_report()]
     runs[1]["algorithm"] = runs[1]["algorithm"] | {"parameters": {"source": 4}}

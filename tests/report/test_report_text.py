@@ -153,7 +153,7 @@ def long_run(rounds, most=None):
     """Return a series whose heaviest round is 50 and whose frontier peaks in round 51."""
     series = round_series.RoundSeries(most=most)
     for i in range(1, rounds + 1):
-        series.extend(np.array([[500 if i == 51 else 5, 1000 if i in (50, 90) else 10, i % 2]]), 0.001)
+        series.extend(np.array([[500 if i == 51 else 5 + i % 3, 1000 if i in (50, 90) else 10, i % 2]]), 0.001)
     return series.summary()
 
 
@@ -174,6 +174,15 @@ def test_of_many_rounds_the_first_the_heaviest_and_the_last_are_shown(most, ever
     assert 10 < len(spark) <= 60
     if every == 1:
         assert [column for column, block in enumerate(spark) if block == "█"] == [50 * 60 // 100]
+
+
+def test_rows_that_say_nothing_are_left_out():
+    series = round_series.RoundSeries()
+    for _ in range(20):
+        series.extend(np.array([[7, 0, 1]]), 0.001)
+    text = rounds({"rounds": series.summary()})
+    assert "edges" not in text
+    assert "log scale" not in text
 
 
 def test_a_report_without_the_heaviest_round_shows_that_of_the_rounds_kept():

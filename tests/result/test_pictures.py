@@ -66,6 +66,13 @@ def test_histogram_of_floats(graph, ax):
         assert axes.patches[0].get_data().values.sum() == graph.n
 
 
+def test_many_distances_have_bins(ax):
+    grid = dgraph.Graph.load("grid:40x40", weights="1..100000", seed=1, comm=world())
+    axes = dgraph.sssp(grid, source=0).plot(ax=ax)
+    if world().rank == 0:
+        assert axes.patches[0].get_data().values.sum() == grid.n
+
+
 def test_rounds(graph, ax):
     result = dgraph.bfs(graph, source=graph.hub())
     axes, kept = result.plot("rounds", ax=ax), result.report["rounds"]["kept"]

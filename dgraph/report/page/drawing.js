@@ -2,6 +2,9 @@
 export const PARTS = ["compute", "pack", "exchange", "unpack", "idle"];
 const SVG = new Set(["svg", "g", "rect", "line", "path", "text", "circle", "title"]);
 
+// Width of a figure: at most most, and what a narrow screen leaves; text is then as large as on a wide one
+export const wide = (most = 1040) => Math.min(most, Math.max(260, document.documentElement.clientWidth - 62));
+
 // Creates an element; text is never parsed as markup. An attribute such as onclick is a function; null is left out.
 export function make(name, attributes = {}, ...children) {
   const node = SVG.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -72,10 +75,10 @@ export function ticks(most) {
 
 // Stacked bars, one a rank; columns: part → numbers by rank. A narrow figure has no axis.
 // full: number of a full bar, by default the largest; marks: numbers by rank that a stroke shows; of: part → colour
-export function bars(columns, write, { width = 1040, full = 0, marks = [], of = null } = {}) {
+export function bars(columns, write, { width = wide(), full = 0, marks = [], of = null } = {}) {
   const names = Object.keys(columns), ranks = columns[names[0]].length;
   const height = ranks > 256 ? 2 : ranks > 64 ? 6 : ranks > 24 ? 12 : 18, every = Math.ceil(12 / height);
-  const left = 62, top = width < 400 ? 0 : 20;
+  const left = 62, top = width < 250 ? 0 : 20;
   const totals = Array.from({ length: ranks }, (_, r) => names.reduce((sum, name) => sum + columns[name][r], 0));
   const parts = r => names.filter(name => columns[name][r] > 0).map(name => `${name} ${write(columns[name][r])}`);
   const most = Math.max(...totals, ...marks.filter(Boolean), full, 1e-12), x = value => left + (width - left - 90) * value / most;

@@ -1,5 +1,5 @@
 // Figures of a report: SVG and canvas drawn from columns of numbers
-import { colour, count, figure, hint, make, seconds, short, ticks } from "./drawing.js";
+import { colour, count, figure, hint, make, seconds, short, ticks, wide } from "./drawing.js";
 
 const HUES = ["compute", "pull", "load", "exchange", "compile", "unpack", "pack", "build", "validate", "output"];
 export const hues = names => Object.fromEntries(names.map((name, i) => [name, colour(HUES[i % HUES.length])]));
@@ -9,7 +9,7 @@ export function section(title, note, ...children) {
 }
 
 // stacked bars: edges of every thread block, by kernel; columns: kernel → edges, of equal length
-export function profile(columns, group, most, of, width = 1040, high = 110) {
+export function profile(columns, group, most, of, width = wide(), high = 110) {
   const names = Object.keys(columns),
     n = columns[names[0]].length,
     left = 62,
@@ -33,7 +33,7 @@ export function profile(columns, group, most, of, width = 1040, high = 110) {
   }
   svg.append(make("line", { x1: left, x2: width - 10, y1: y(mean), y2: y(mean), stroke: "var(--ink)",
     "stroke-dasharray": "4 4", opacity: 0.7 }));
-  for (let i = 0; i < n; i += Math.ceil(n / 8)) svg.append(make("text", { x: left + (i + 0.5) * w, y: top + high +
+  for (let i = 0; i < n; i += Math.ceil(n * 90 / width)) svg.append(make("text", { x: left + (i + 0.5) * w, y: top + high +
       14, "text-anchor": "middle" }, count(i * group)));
   return hint(svg, event => {
     const box = svg.getBoundingClientRect(),
@@ -47,11 +47,11 @@ export function profile(columns, group, most, of, width = 1040, high = 110) {
 // heat map of a matrix, dark is large, log scale; hint(row, column): text at the pointer
 export function map(rows, text, width = 0, write = null) {
   const high = rows.length,
-    wide = rows[0].length;
-  const cell = width ? 0 : Math.max(3, Math.min(58, Math.floor(460 / Math.max(high, wide))));
-  const w = width ? Math.max(1, Math.floor(width / wide)) : cell,
+    cells = rows[0].length;
+  const cell = width ? 0 : Math.max(3, Math.min(58, Math.floor(wide(460) / Math.max(high, cells))));
+  const w = width ? Math.max(1, Math.floor(width / cells)) : cell,
     h = width ? Math.max(3, Math.min(18, Math.floor(320 / high))) : cell;
-  const canvas = make("canvas", { width: w * wide, height: h * high }),
+  const canvas = make("canvas", { width: w * cells, height: h * high }),
     draw = canvas.getContext("2d");
   Object.assign(draw, { font: "11px system-ui, DejaVu Sans, sans-serif", textAlign: "center",
     textBaseline: "middle" });
@@ -63,7 +63,7 @@ export function map(rows, text, width = 0, write = null) {
         most = Math.max(most, value); }
   const span = Math.log(most / least) || 1;
   for (let i = 0; i < high; i += 1)
-    for (let j = 0; j < wide; j += 1) {
+    for (let j = 0; j < cells; j += 1) {
       const value = rows[i][j],
         share = value > 0 ? 0.12 + 0.88 * (most === least ? 1 : Math.log(value / least) / span) : 0;
       draw.fillStyle = value > 0 ? `hsl(${205 + 20 * share}, ${55 - 5 * share}%, ${92 - 66 * share}%)` :
@@ -77,7 +77,7 @@ export function map(rows, text, width = 0, write = null) {
   return hint(canvas, event => {
     const box = canvas.getBoundingClientRect();
     const i = Math.floor((event.clientY - box.top) / box.height * high),
-      j = Math.floor((event.clientX - box.left) / box.width * wide);
+      j = Math.floor((event.clientX - box.left) / box.width * cells);
     return rows[i] && rows[i][j] !== undefined ? text(i, j) : "";
   });
 }
@@ -91,7 +91,7 @@ export function rounds(series) {
   const n = series.round.length,
     left = 62,
     right = 62,
-    width = 1040,
+    width = wide(),
     top = 12,
     high = 170,
     w = (width - left - right) / n;
@@ -120,7 +120,7 @@ export function rounds(series) {
   const line = series.vertices.map((value, i) =>
     `${i ? "L" : "M"}${(left + (i + 0.5) * w).toFixed(1)} ${level(value).toFixed(1)}`).join("");
   svg.append(make("path", { d: line, fill: "none", stroke: "var(--ink)", "stroke-width": 1.3, opacity: 0.75 }));
-  for (let i = 0; i < n; i += Math.ceil(n / 12)) svg.append(make("text", { x: left + (i + 0.5) * w, y: top + high +
+  for (let i = 0; i < n; i += Math.ceil(n * 70 / width)) svg.append(make("text", { x: left + (i + 0.5) * w, y: top + high +
       16, "text-anchor": "middle" }, count(series.round[i])));
   return hint(svg, event => {
     const box = svg.getBoundingClientRect(),
@@ -133,13 +133,13 @@ export function rounds(series) {
 
 export function table(head, rows) {
   return make("table", {}, make("tr", {}, ...head.map(text => make("th", {}, text))),
-    ...rows.map(row => make("tr", {}, ...row.map(text => make("td", {}, text)))));
+    ...rows.map(row => make("tr", {}, ...row.map((text, i) => make("td", { "data-name": head[i] }, text)))));
 }
 
 // strong scaling: time against ranks, both on log scales, one line a group
 export function scaling(rows) {
   const left = 70,
-    width = 1040,
+    width = wide(),
     top = 14,
     high = 300,
     right = 30,

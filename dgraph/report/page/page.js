@@ -1,5 +1,5 @@
 // The page: sections of one run, and the comparison of several
-import { PARTS, bars, bytes, count, figure, legend, make, seconds } from "./drawing.js";
+import { PARTS, bars, bytes, count, figure, legend, make, seconds, wide } from "./drawing.js";
 import { hues, map, profile, ranksOf, rounds, scaling, section, table } from "./figures.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -48,7 +48,7 @@ function show(run) {
       "Row: rank. Column: round. Dark is more, on a log scale. A dark row is a rank with too much work, a dark column a costly round.",
       map(m.microseconds, (i, j) =>
         `${ranksOf(i, m.ranks, ranks)}, round ${count(m.first[j])}\ncompute ${seconds(m.microseconds[i][j] / 1e6)}`,
-        1040)));
+        wide())));
   }
   if (run.load) nodes.push(loads(run.load, ranks));
   if (run.kernels) nodes.push(section("GPU kernels, by rank",
@@ -70,10 +70,10 @@ function show(run) {
   }
   pair.append(section("Peak memory, by rank", run.planned.some(Boolean) ?
     "Peak of each process; the stroke is the plan." : "Peak of each process.",
-  bars({ memory: run.memory }, bytes, { width: 480, marks: run.planned })));
+  bars({ memory: run.memory }, bytes, { width: wide(480), marks: run.planned })));
   if (run.gpu) pair.append(section("GPU peak memory, by rank",
     "Peak of the arrays; the stroke is the plan made before the first allocation.",
-    bars({ memory: run.gpu.peak }, bytes, { width: 480, marks: run.gpu.planned })));
+    bars({ memory: run.gpu.peak }, bytes, { width: wide(480), marks: run.gpu.planned })));
   nodes.push(pair);
   nodes.push(section("Figures", "", table(["rank", "host", ...run.columns.map(column => column.name)],
     run.hosts.slice(0, 256).map((host, r) => [String(r), host, ...cells(run.columns, r)]))));
@@ -98,21 +98,29 @@ function loads(load, ranks) {
     table(["edges by", "min", "mean", "max", "deviation", "max/mean"], rows));
 }
 
-function compared(rows, columns) {
+function compared(rows, columns, phases, differences) {
+  const names = rows.map((row, i) => `${i + 1}  ${row.label}`),
+    scales = new Set(rows.map(row => row.ranks)).size > 1;
   const several = new Set(rows.map(row => row.group)).size > 1;
   const note =
     "Time from a graph in memory to the answer, without compilation, on the slowest rank. Dashed: ideal scaling. " +
     (several ? "Lines of different colours differ in graph, algorithm or parameters: compare within a line." :
       "All runs solved the same problem.");
-  return [make("h1", {}, `${rows.length} runs`), section("Strong scaling", note, scaling(rows)),
-    section("Figures",
-      "Speed-up and efficiency are relative to the run of fewest ranks on the same problem. Rest is time − max compute: communication that nothing overlaps.",
-      table(["run", ...columns.map(column => column.name)],
-        rows.map((row, i) => [`${i + 1}  ${row.label}`, ...cells(columns, i)])))
-  ];
+  const all = list => table(["run", ...list.map(column => column.name)], names.map((name, i) => [name, ...cells(list, i)]));
+  return [make("h1", {}, `${rows.length} runs`),
+    differences.length ? section("What differs", "All other choices, the version and the machine are the same.",
+      table(["run", ...differences.map(([name]) => name)], names.map((name, i) => [name, ...differences.map(([,
+        values]) => values[i])]))) : null,
+    scales ? section("Strong scaling", note, scaling(rows)) : null,
+    section("Figures", (scales ?
+      "Speed-up and efficiency are relative to the run of fewest ranks on the same problem. " : "") +
+      "Compute is of the slowest rank, rest is time − compute: communication that nothing overlaps.", all(columns)),
+    section("Phases", "Seconds of the whole run, mean of ranks.", all(phases)),
+  ].filter(Boolean);
 }
 
-function open(chosen) {
+function open(run) {
+  chosen = run;
   main.replaceChildren();
   if (data.runs.length > 1) {
     const button = (text, at) => {
@@ -123,7 +131,13 @@ function open(chosen) {
     main.append(make("nav", {}, button("compare", -1), ...data.runs.map((run, i) => button(
       `${i + 1}: ${run.walls.length} ranks`, i))));
   }
-  main.append(...(chosen < 0 ? compared(data.rows, data.columns) : show(data.runs[chosen])));
+  main.append(...(chosen < 0 ? compared(data.rows, data.columns, data.phases, data.differences) : show(data.runs[chosen])));
 }
-open(data.runs.length > 1 ? -1 : 0);
+let chosen = data.runs.length > 1 ? -1 : 0, width = wide();
+open(chosen);
+addEventListener("resize", () => {
+  if (wide() === width) return;
+  width = wide();
+  open(chosen);
+});
 document.documentElement.dataset.drawn = "yes";

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from html import escape
 from importlib.resources import files
 
-from dgraph.report.comparison import columns, compare
+from dgraph.report.comparison import columns, compare, differences, phases
 from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, ReportField, read, shown_in, texts
 from dgraph.report.report_file import replacing
 from dgraph.report.tables import facts, headline
@@ -51,8 +51,10 @@ def write_page(reports: Sequence[dict], path: str | os.PathLike) -> None:
 def page(reports: Sequence[dict]) -> str:
     """Return the HTML of the page."""
     rows = compare(reports)
-    data = {"runs": [figures(report) for report in reports], "rows": [asdict(row) for row in rows]}
+    data: dict = {"runs": [figures(report) for report in reports], "rows": [asdict(row) for row in rows]}
     data["columns"] = [column._asdict() for column in columns(rows)]
+    data["phases"] = [column._asdict() for column in phases(rows)]
+    data["differences"] = differences(rows)
     title = data["runs"][0]["title"] if len(reports) == 1 else f"{len(reports)} runs"
     return filled(title, data, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
 
