@@ -66,6 +66,7 @@ __all__ = [
     "algorithm",
     "apsp",
     "ari",
+    "average_neighbor_degree",
     "bc",
     "betweenness_centrality",
     "bfs",
@@ -115,6 +116,7 @@ __all__ = [
     "mst",
     "multi_source_bfs",
     "multi_source_sssp",
+    "neighbor_degree",
     "nmi",
     "pagerank",
     "reachability",
@@ -199,6 +201,16 @@ def closeness(
     k: int | None = None,
     random_state: int = 1,
     wf_improved: bool = True,
+    weighted: bool = False,
+    weight: str | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
+def clustering(
+    graph: GraphLike,
+    *,
+    count: Literal["arcs", "edges"] = "arcs",
     weighted: bool = False,
     weight: str | None = None,
     options: Options | None = None,
@@ -373,6 +385,16 @@ def multi_source_sssp(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+def neighbor_degree(
+    graph: GraphLike,
+    *,
+    neighbors: Literal["out", "in", "in+out"] = "out",
+    degree: Literal["out", "in", "in+out"] = "out",
+    weight: str | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
 def pagerank(
     graph: GraphLike,
     *,
@@ -440,9 +462,9 @@ def triangles(
     validate: bool = False,
     checkpoint: Checkpoint | str | None = None,
 ) -> Result: ...
+average_neighbor_degree = neighbor_degree
 betweenness_centrality = bc
 closeness_centrality = closeness
-clustering = lcc
 connected_components = cc
 core_number = kcore
 edge_betweenness_centrality = edge_bc
