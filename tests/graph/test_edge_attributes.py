@@ -162,6 +162,17 @@ def test_missing_values():
         dgraph.Graph.from_pandas(table if world().rank == 0 else None, keep="flag")
 
 
+def test_dictionaries_of_text():
+    """Dictionaries with nulls and repeated words are the text that they stand for."""
+    pyarrow = pytest.importorskip("pyarrow")
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, None, 2, 3]), pyarrow.array(["b", "a", None, "b"]))
+    table = pyarrow.table({"source": [0, 1, 2, 3, 4], "target": [1, 2, 3, 4, 5], "word": words})
+    graph = dgraph.Graph.from_arrow(table if world().rank == 0 else None, keep="word")
+    rows = graph.to_arrow()
+    if rows is not None:
+        assert rows["word"].to_pylist() == ["b", "a", None, None, "b"]
+
+
 def test_refusals_name_the_column():
     """What cannot be kept, used as a weight or changed is refused by name, on all ranks alike."""
     table = share(calls())

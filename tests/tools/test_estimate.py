@@ -52,6 +52,20 @@ def test_counts_and_files_tell_it_too(tmp_path):
         shape_of("0,5")
 
 
+def test_kept_columns_are_counted(tmp_path):
+    """Of a file with their types, of counts as 8 bytes each; they are part of the rows, and of the load."""
+    (tmp_path / "graph.csv").write_text("source,target,time,late\n0,1,2020-01-01,true\n1,2,2021-01-01,false\n")
+    path = str(tmp_path / "graph.csv")
+    assert shape_of(path, keep="time,late").attributes == (8, 1)
+    kept = shape_of("1e6,1e7", keep=["time", "amount:sum"])
+    assert kept.attributes == (8, 8)
+    plain, with_columns = plan("bfs", replace(kept, attributes=()), 2), plan("bfs", kept, 2)
+    assert with_columns.graph - plain.graph == 16 * plain.arcs
+    assert with_columns.load > plain.load
+    with pytest.raises(UsageError, match="columns are kept of tables"):
+        shape_of("grid:3x3", keep="time")
+
+
 PEOPLE = "who|whom|how\nAnna Smith|Ben|3\nBen|Anna Smith|4\nBen|Lee, Jo|5\nLee, Jo|Lee, Jo|1\n"
 READ = [
     {"ids": "string", "separator": "|", "columns": "who,whom,how"},

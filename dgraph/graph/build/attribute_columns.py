@@ -88,12 +88,11 @@ def of_arrow(values: Any, what: str) -> np.ndarray | CodedText:
         values = values.cast(kind.value_type)
         kind = values.type
     if types.is_dictionary(kind) or _is_string(kind):
-        # Strings are unified over chunks; a dictionary may hold nulls, or a word twice.
-        whole = values.cast(pyarrow.large_string()).combine_chunks().dictionary_encode()
-        return CodedText(
-            whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32),
-            whole.dictionary.to_numpy(zero_copy_only=False),
-        )
+        if not types.is_dictionary(kind):
+            values = values.cast(pyarrow.large_string()).dictionary_encode()
+        whole = values.unify_dictionaries().combine_chunks()
+        codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return CodedText(codes.astype(np.int32), whole.dictionary.to_numpy(zero_copy_only=False))
     if types.is_boolean(kind) and values.null_count:
         row = int(np.argmax(values.is_null().to_numpy()))
         raise DataError(f"{what}[{row}] is missing, and a boolean has no missing value; fill it in")
@@ -127,6 +126,7 @@ def _coded(values: np.ndarray | CodedText, what: str, comm: Comm) -> tuple[np.nd
             distinct, codes = np.unique(np.where(values == None, "", values).astype(str), return_inverse=True)  # noqa: E711
             values = CodedText(codes, distinct)
         texts = np.append(values.texts.astype(object), "")
+        texts = np.where(texts == None, "", texts)  # noqa: E711 - by element: a dictionary may hold null
         try:
             here = np.char.encode(texts.astype(str), *ENCODING)
         except UnicodeEncodeError as wrong:

@@ -137,7 +137,7 @@ class _Part:
         """Return a batch of values, of which the first is that of row ``first``, as ids, weights or words."""
         what = f"{self.path}: {self.name}"
         if self.kind == "kept":
-            return values
+            return values.dictionary_encode() if is_text(values.type) and "view" not in str(values.type) else values
         if values.null_count:
             row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
@@ -164,6 +164,7 @@ class _Part:
         import pyarrow
 
         pieces, self.pieces = self.pieces, []
+        kind = pieces[0].type if pieces else kind
         return of_arrow(pyarrow.chunked_array(pieces, kind), f"{self.path}: {self.name}")
 
     def whole(self, threads: int, comm: Comm) -> np.ndarray:

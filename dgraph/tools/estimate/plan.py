@@ -31,6 +31,8 @@ VERTEX = 24
 THREADS = 2
 """Threads of a rank on which solvers are planned."""
 
+NUMBER = 8
+"""Bytes of the number of a listed edge, which arcs carry where columns are kept."""
 BUCKETED = 2
 """Bytes of an arc in a bucket of rows, beside its target and weight."""
 
@@ -109,16 +111,20 @@ def estimate(
     mirrors = _mirrors(solved, ranks, policy)
     size = masters + mirrors
     gid = gid_type(shape.n).itemsize
-    rows = 8 * masters + arcs * (gid + solved.weight)
+    kept = sum(shape.attributes)
+    rows = 8 * masters + arcs * (gid + solved.weight + kept)
     part = size * (VERTEX + 8) + arcs * (4 + solved.weight) + 4 * mirrors
     if ranks == 1:
         part = VERTEX * masters
     counts, loaded = 8 * masters, math.ceil(shape.arcs / ranks)
-    listed = math.ceil(shape.edges / ranks) * (2 * gid + shape.listed_weight)
-    bucketed = BUCKETED + gid + shape.listed_weight
-    load, before = listed + 2 * counts + loaded * (gid + shape.listed_weight + bucketed), 0
+    listed = math.ceil(shape.edges / ranks) * (2 * gid + shape.listed_weight + kept)
+    carried = NUMBER if kept else shape.listed_weight
+    bucketed = BUCKETED + gid + carried
+    load, before = listed + 2 * counts + loaded * (gid + carried + bucketed), 0
+    if kept:  # the edges' numbers, and the columns that they bring
+        load = max(load, listed + counts + loaded * (gid + NUMBER + solved.weight + kept))
     if undirected and shape.directed:
-        before = counts + loaded * (gid + shape.weight)
+        before = counts + loaded * (gid + shape.weight + kept)
         load = max(load, before + 2 * loaded * (gid + shape.weight + bucketed) + counts + rows)
     if set(solved.kept) & set(ALGORITHMS[algorithm].edge_rule.stripped):
         before += rows  # of the graph with the edges that the algorithm leaves out

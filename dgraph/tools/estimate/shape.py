@@ -13,12 +13,16 @@ from dgraph.errors import UsageError
 from dgraph.graph.build.simplify import removable
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
-from dgraph.graph.load import refuse_names
+from dgraph.graph.kept_rules import kept_rules
+from dgraph.graph.load import refuse_keep, refuse_names
 from dgraph.graph.load_options import options_of
 from dgraph.graph.stored_graph import Graph
 
 HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
 """Generators of graphs with hubs (skewed degrees)."""
+
+COLUMN = 8
+"""Bytes per value of a kept column whose type is not known."""
 
 COUNTS = re.compile(r"(\d[\d_.]*(?:e\d+)?),(\d[\d_.]*(?:e\d+)?)", re.IGNORECASE)
 
@@ -37,6 +41,7 @@ class Shape:
         ones: from a generator's recipe: the probability of a one in the bits of sources and targets; None: uniform.
         span: from a generator's recipe: maximum distance between the ids of an edge's ends; None: unbounded.
         kept: "loops" and "parallel", where the graph keeps some.
+        attributes: bytes per value of each column that is kept with the edges.
     """
 
     n: int
@@ -48,6 +53,7 @@ class Shape:
     ones: tuple[float, float] | None = None
     span: int | None = None
     kept: tuple[str, ...] = ()
+    attributes: tuple[int, ...] = ()
 
     @property
     def arcs(self) -> int:
@@ -90,8 +96,10 @@ def shape_of(spec: str, *, progress: Progress | None = None, **options: Any) -> 
         if n < 1:
             raise UsageError(f"{spec}: a graph has at least one vertex")
         kept = kept_parts(chosen.keep_loops, chosen.keep_parallel)
-        return Shape(n, edges, True if directed is None else directed, width, kept=kept)
+        attributes = (COLUMN,) * len(kept_rules(chosen.keep))
+        return Shape(n, edges, True if directed is None else directed, width, kept=kept, attributes=attributes)
     refuse_names(spec, chosen)
+    refuse_keep(spec, chosen)
     generator, size, recipe_options = parse(spec, GENERATORS)
     try:
         recipe = generator.make(size, **recipe_options)
@@ -109,7 +117,8 @@ def _of_graph(graph: Graph) -> Shape:
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
     weight = 0 if weights is None else weights.itemsize
     kept = kept_parts(*removable(graph.facts))
-    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed, kept=kept)
+    attributes = tuple(column.values.itemsize for column in graph.block.attributes.values())
+    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed, kept=kept, attributes=attributes)
 
 
 def kept_parts(loops: bool, parallel: bool) -> tuple[str, ...]:
