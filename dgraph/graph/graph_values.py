@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -78,6 +79,10 @@ class GraphValues:
         ids = self.block.ids
         number = ids.to_original(hubs[np.argmax(hubs[:, 0]), 1:], self.comm)
         return int(number[0]) if ids.names is None else ids.names.of(number, self.comm)[0]
+
+    def degrees(self) -> Any:
+        """Return the degrees of all vertices: the result of ``dgraph.degrees`` on this graph; collective."""
+        return _solved(self, "degrees")
 
     @property
     def columns(self) -> VertexColumns:
@@ -317,3 +322,8 @@ class GraphValues:
         other = self._made(induced)
         other._columns = self._columns.moved(vertices, gids, induced, comm)
         return other
+
+
+def _solved(graph: GraphValues, algorithm: str, **parameters: Any) -> Any:
+    """Run an algorithm by ``dgraph.run``, which lies above graphs and imports the pipeline at first use."""
+    return sys.modules["dgraph"].run(algorithm, graph, **parameters)
