@@ -83,6 +83,10 @@ class GraphValues:
         number = ids.to_original(hubs[np.argmax(hubs[:, 0]), 1:], self.comm)
         return int(number[0]) if ids.names is None else ids.names.of(number, self.comm)[0]
 
+    def degrees(self) -> Any:
+        """Return the degrees of all vertices: the result of ``dgraph.degrees`` on this graph; collective."""
+        return _solved(self, "degrees")
+
     @property
     def columns(self) -> VertexColumns:
         """Columns of :meth:`with_columns`: name → this rank's array, in the order of :meth:`vertices`.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from battery import CASES
-from test_battery import combinations, solve
+from test_battery import combinations, graph_of, solve
 
 
 def dense(name):
@@ -31,6 +31,8 @@ def test_degrees(name):
             np.testing.assert_array_equal(result.columns[column], values[here], column)
         sums = matrix.sum(0) + directed * matrix.sum(1)
         np.testing.assert_allclose(result.columns["weighted_degree"], sums[here], rtol=1e-13)
+        whole = graph_of(name, "float64").degrees().columns
+        np.testing.assert_array_equal(whole["degree"], wanted["degree"][CASES[name].number(whole["vertex"])])
         assert result.summary["isolates"] == np.count_nonzero(wanted["degree"] == 0)
         assert result.summary["density"] == pytest.approx(arcs.sum() / max(len(arcs) * (len(arcs) - 1), 1))
 

@@ -1,6 +1,6 @@
 """Cases of clustering, see ``__init__.py``."""
 
-TINY = ({}, {"clustering": [3 / 6, 1 / 2, 3 / 6, 0.0, 0.0, 0.0]})
+TINY = ({}, {"clustering": [2 / 4, 2 / 2, 2 / 4, 0.0, 0.0, 0.0]})
 VALID = [
     {},
     {"weighted": True},
