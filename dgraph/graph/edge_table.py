@@ -30,10 +30,11 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
         columns["weight"] = block.weights[kept]
     if root is None or comm.size == 1:
         return columns
-    return {key: np.concatenate(_sent(column, root, comm)) for key, column in columns.items()}
+    return {key: np.concatenate(sent_to(column, root, comm)) for key, column in columns.items()}
 
 
-def _sent(values: np.ndarray, root: int, comm: Comm) -> list[np.ndarray]:
+def sent_to(values: np.ndarray, root: int, comm: Comm) -> list[np.ndarray]:
+    """Return on ``root`` the values of each rank, and elsewhere none of them; collective."""
     parts = [values if rank == root else values[:0] for rank in range(comm.size)]
     return exchange_bytes(parts, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(parts)
 

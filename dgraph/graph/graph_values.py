@@ -23,6 +23,7 @@ from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_between, rows_of, subgraph, within
+from dgraph.graph.whole_graph import WholeGraph, gathered, igraph_graph, networkx_graph, scipy_matrix
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""
@@ -118,6 +119,51 @@ class GraphValues:
     def to_pandas(self, root: int | None = 0) -> Any:
         """Return the table of :meth:`to_arrow` as a ``pandas.DataFrame``; collective."""
         return self._edges_as(pandas_edges, root)
+
+    @collective
+    def to_networkx(self, root: int = 0) -> Any:
+        """Return the graph as a ``networkx`` Graph or DiGraph on ``root``, None elsewhere; collective.
+
+        Nodes are original ids or names, with :attr:`columns` as attributes; edges have ``weight`` where the graph has
+        weights. A graph that keeps parallel edges becomes a MultiGraph or MultiDiGraph.
+
+        Raises:
+            UsageError: NetworkX is not installed.
+        """
+        return self._whole_as(networkx_graph, root)
+
+    @collective
+    def to_scipy(self, root: int = 0) -> Any:
+        """Return the adjacency matrix as a ``scipy.sparse.csr_array`` on ``root``, None elsewhere; collective.
+
+        Row and column i are of the i-th vertex of :meth:`vertices`, rank after rank: the i-th smallest id, unless the
+        graph was loaded with ``order="degree"``. Entries are weights, or 1 (int64). An undirected edge is two entries;
+        parallel edges are an entry each.
+
+        Raises:
+            UsageError: SciPy is not installed.
+        """
+        return self._whole_as(scipy_matrix, root)
+
+    @collective
+    def to_igraph(self, root: int = 0) -> Any:
+        """Return the graph as an ``igraph.Graph`` on ``root``, None elsewhere; collective.
+
+        Vertices are in the order of :meth:`to_scipy`; ``vs["name"]`` has their ids or names, other attributes are
+        :attr:`columns`. ``es["weight"]`` has the weights, where the graph has some.
+
+        Raises:
+            UsageError: igraph is not installed.
+        """
+        return self._whole_as(igraph_graph, root)
+
+    def _whole_as(self, make: Callable[[WholeGraph], Any], root: int) -> Any:
+        root, theirs = root_rank(root, self.comm.size), None
+        whole = gathered(self.block, self._columns, self.comm, root)
+        with self.comm.together():
+            if root == self.comm.rank:
+                theirs = make(whole)
+        return theirs
 
     def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
         root = None if root is None else root_rank(root, self.comm.size, ", or None")
