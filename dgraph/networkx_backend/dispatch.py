@@ -15,6 +15,7 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_components,
     nx_cores,
     nx_cycles,
+    nx_depth_first,
     nx_links,
     nx_measures,
     nx_pagerank,
