@@ -8,7 +8,7 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph
 
 
 class NotANode(Exception):
-    """What NetworkX's function answers itself, such as a node that the graph lacks, for which it raises its exception."""
+    """What NetworkX's function answers itself, such as a node that the graph lacks: it raises its own exception."""
 
 
 def position(graph: ConvertedGraph, node: Hashable) -> int:

@@ -191,7 +191,7 @@ def find_cycle(G: ConvertedGraph, source=None, orientation=None) -> list:
     """
     n = len(G)
     if G.is_directed():
-        cyclic = n > 0 and (G.loops > 0 or len(np.unique(strong_components(G))) < n)
+        cyclic = n > 0 and (len(np.unique(strong_components(G))) < n or G.loops > 0)
     else:
         cyclic = n > 0 and G.number_of_edges() > n - len(np.unique(components(G)))
     if cyclic:
