@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.opened_device import opened
 from dgraph.engine.placement import local_graph, with_whole_rows
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.progress import progress_of
 from dgraph.engine.run_options import Options
 from dgraph.errors import ConvergenceWarning, ValidationFailed
 from dgraph.graph.graph_like import as_graph, both_ways, name_of_input
@@ -35,7 +37,7 @@ from dgraph.result.result import Result
 def run(
     algorithm: str | Algorithm | Program, graph: Any, *, weight: str | None = None, options: Options | None = None,
     validate: bool = False, checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
-    record: Record | None = None, progress: Progress | None = None, **parameters: Any,
+    record: Record | None = None, progress: Progress | Callable | bool | None = None, **parameters: Any,
 ) -> Result:  # fmt: skip
     """Run an algorithm on a graph of this process, on every rank of the graph's communicator; collective.
 
@@ -54,12 +56,12 @@ def run(
         instance("options", options, Options, "a dgraph.Options")
         instance("previous", previous, Result, "the Result of an earlier call")
         instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
-        instance("progress", progress, Progress, "a dgraph.report.Progress")
+        run_progress = progress_of(progress, comm.rank)
         saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
     lazily = (
         record is None and comm.size == 1
     )  # the report is made when it is first read: nothing else reads the record
-    run_record, run_progress, run_options = record or Record(comm), progress or Progress(), options or Options()
+    run_record, run_options = record or Record(comm), options or Options()
     with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
         with run_record("init"):
             named = requested(algorithm, parameters, weight)

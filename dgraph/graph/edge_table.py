@@ -41,7 +41,8 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
 
 def sent_to(root: int, values: np.ndarray, comm: Comm) -> list[np.ndarray]:
     """Return the values of every rank on ``root``, and none elsewhere; collective."""
-    return exchange_bytes([values if rank == root else values[:0] for rank in range(comm.size)], values.dtype, comm)
+    parts = [values if rank == root else values[:0] for rank in range(comm.size)]
+    return exchange_bytes(parts, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(parts)
 
 
 def arrow_edges(columns: dict[str, np.ndarray]) -> Any:
@@ -76,22 +77,6 @@ def pandas_edges(columns: dict[str, np.ndarray]) -> Any:
     return pandas.DataFrame(
         {key: decode_names(column) if column.dtype.kind == "S" else column.copy() for key, column in columns.items()}
     )
-
-
-def networkx_edges(columns: dict[str, np.ndarray], vertices: list, directed: bool) -> Any:
-    """Return vertices and columns of :func:`edge_columns` as a NetworkX graph, with the attribute ``weight``.
-
-    Raises:
-        UsageError: NetworkX is not installed.
-        DataError: a name is not UTF-8.
-    """
-    networkx = extra("networkx", "a NetworkX graph")
-    _refuse_other_bytes(columns)
-    listed = [(decode_names(part) if part.dtype.kind == "S" else part).tolist() for part in columns.values()]
-    graph = networkx.DiGraph() if directed else networkx.Graph()
-    graph.add_nodes_from(vertices)
-    (graph.add_weighted_edges_from if "weight" in columns else graph.add_edges_from)(zip(*listed, strict=True))
-    return graph
 
 
 def _refuse_other_bytes(columns: dict[str, np.ndarray]) -> None:

@@ -19,12 +19,13 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.edge_table import arrow_edges, edge_columns, networkx_edges, pandas_edges, sent_to
+from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
 from dgraph.graph.graph_picture import plotted
 from dgraph.graph.inputs.edge_tables import vertex_table
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_between, rows_of, subgraph, within
+from dgraph.graph.whole_graph import WholeGraph, gathered, igraph_graph, networkx_graph, scipy_matrix
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""
@@ -134,18 +135,48 @@ class GraphValues:
 
     @collective
     def to_networkx(self, root: int = 0) -> Any:
-        """Return the graph as a NetworkX ``DiGraph`` or ``Graph`` on ``root``, and None elsewhere; collective.
+        """Return the graph as a ``networkx`` Graph or DiGraph on ``root``, None elsewhere; collective.
 
-        Parallel edges that were kept become one. ``networkx.write_gexf`` and ``write_graphml`` write it to a file.
+        Nodes are original ids or names, with :attr:`columns` as attributes; edges have ``weight`` where the graph has
+        weights. A graph that keeps parallel edges becomes a MultiGraph or MultiDiGraph.
 
         Raises:
             UsageError: NetworkX is not installed.
-            DataError: a name is not UTF-8.
         """
-        root = root_rank(root, self.comm.size)
-        rows = self.comm.allgather_json(self.vertices().tolist())
-        vertices = [vertex for part in rows for vertex in part]
-        return self._edges_as(lambda columns: networkx_edges(columns, vertices, self._known.directed), root)
+        return self._whole_as(networkx_graph, root)
+
+    @collective
+    def to_scipy(self, root: int = 0) -> Any:
+        """Return the adjacency matrix as a ``scipy.sparse.csr_array`` on ``root``, None elsewhere; collective.
+
+        Row and column i are of the i-th vertex of :meth:`vertices`, rank after rank: the i-th smallest id, unless the
+        graph was loaded with ``order="degree"``. Entries are weights, or 1 (int64). An undirected edge is two entries;
+        parallel edges are an entry each.
+
+        Raises:
+            UsageError: SciPy is not installed.
+        """
+        return self._whole_as(scipy_matrix, root)
+
+    @collective
+    def to_igraph(self, root: int = 0) -> Any:
+        """Return the graph as an ``igraph.Graph`` on ``root``, None elsewhere; collective.
+
+        Vertices are in the order of :meth:`to_scipy`; ``vs["name"]`` has their ids or names, other attributes are
+        :attr:`columns`. ``es["weight"]`` has the weights, where the graph has some.
+
+        Raises:
+            UsageError: igraph is not installed.
+        """
+        return self._whole_as(igraph_graph, root)
+
+    def _whole_as(self, make: Callable[[WholeGraph], Any], root: int) -> Any:
+        root, theirs = root_rank(root, self.comm.size), None
+        whole = gathered(self.block, self._columns, self.comm, root)
+        with self.comm.together():
+            if root == self.comm.rank:
+                theirs = make(whole)
+        return theirs
 
     def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
         root = None if root is None else root_rank(root, self.comm.size, ", or None")

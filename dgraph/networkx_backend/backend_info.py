@@ -81,6 +81,14 @@ ENGINE: dict[str, str] = {
         "runs mst: of equal weights the edge that Kruskal takes, for every algorithm",
     ),
     **dict.fromkeys(("is_directed_acyclic_graph", "has_cycle", "is_semiconnected", "flow_hierarchy"), "runs scc"),
+    **dict.fromkeys(
+        ("topological_sort", "topological_generations", "dfs_edges", "dfs_tree", "dfs_preorder_nodes",
+         "dfs_postorder_nodes", "dfs_predecessors", "dfs_successors", "articulation_points", "biconnected_components",
+         "is_biconnected", "bridges", "has_bridges", "greedy_color"),
+        "runs one thread on the arrays of the converted graph; sort_neighbors=, root= and multigraphs of bridges, and "
+        "strategies of greedy_color other than largest_first are declined",
+    ),
+    "find_cycle": "runs scc or cc, which decide if there is a cycle that NetworkX then finds; source= is declined",
     "k_truss": "runs ktruss",
     **dict.fromkeys(
         ("jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"),

@@ -16,6 +16,7 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_cores,
     nx_cycles,
     nx_degrees,
+    nx_depth_first,
     nx_eigenvector,
     nx_links,
     nx_measures,

@@ -8,7 +8,7 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph
 
 
 class NotANode(Exception):
-    """A node that the graph lacks, or a value that is no node: NetworkX's function then raises its own exception."""
+    """What NetworkX's function answers itself, such as a node that the graph lacks: it raises its own exception."""
 
 
 def position(graph: ConvertedGraph, node: Hashable) -> int:

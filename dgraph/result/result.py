@@ -224,6 +224,17 @@ class Result:
         name = self._column(column)
         return plotted(self, self._numbers[name], kind, name, ax, root_rank(root, self.comm.size))
 
+    def rounds_table(self) -> dict[str, np.ndarray]:
+        """Return a row for each round that the report keeps, as columns; not collective.
+
+        ``pandas.DataFrame(result.rounds_table())`` makes a table. Columns are the fields of ``rounds.kept`` in the
+        report: ``round`` (from 1), ``direction``, ``frontier_vertices``, ``frontier_edges``, ``seconds``, and those of
+        GPUs; a value that a round lacks is None (dtype object).
+        """
+        rows = self.report.get("rounds", {}).get("kept", [])
+        names = dict.fromkeys(name for row in rows for name in row)
+        return {name: np.array([row.get(name) for row in rows]) for name in names}
+
     def device_column(self, name: str) -> Any:
         """Return one of this rank's columns in the memory of the device that computed it; not collective.
 

@@ -168,3 +168,29 @@ def test_a_closed_graph_is_refused_by_name():
     for use in (lambda: other.induced([1]), lambda: other.columns, lambda: dgraph.cc(other)):
         with pytest.raises(UsageError, match="the graph path:9 was closed; load it again"):
             use()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("names", [False, True])
+def test_graphs_of_other_libraries(directed, names):
+    scipy_sparse, igraph = pytest.importorskip("scipy.sparse"), pytest.importorskip("igraph")
+    edges = [(i, i * i % 12) for i in range(12)] + [(i, (i + 1) % 9) for i in range(9)]
+    graph, G = both_graphs(12, edges, directed, names)
+    graph = graph.with_columns(label=np.array([f"n{i}" for i in range(12)], dtype=object) if world().rank == 0 else [])
+    root = world().size - 1
+    nx_graph, matrix, other = graph.to_networkx(root), graph.to_scipy(root), graph.to_igraph(root)
+    if world().rank != root:
+        assert (nx_graph, matrix, other) == (None, None, None)
+        return
+    nodes = sorted(G)
+    assert list(nx_graph) == nodes
+    assert type(nx_graph) is type(G)
+    assert {frozenset([u, v]) if not directed else (u, v): w for u, v, w in nx_graph.edges(data="weight")} == {
+        frozenset([u, v]) if not directed else (u, v): w for u, v, w in G.edges(data="weight")
+    }
+    assert nx.get_node_attributes(nx_graph, "label") == {node: f"n{i}" for i, node in enumerate(nodes)}
+    assert scipy_sparse.issparse(matrix)
+    np.testing.assert_array_equal(matrix.toarray(), nx.to_numpy_array(G, nodes))
+    assert isinstance(other, igraph.Graph)
+    assert (other.is_directed(), other.vs["name"], other.vs["label"]) == (directed, nodes, [f"n{i}" for i in range(12)])
+    np.testing.assert_array_equal(np.array(other.get_adjacency(attribute="weight").data), nx.to_numpy_array(G, nodes))

@@ -114,6 +114,16 @@ CASES = {
         ("jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"),
         (("Graph",), [{}, {"ebunch": [(A, B), (B, A)]}, {"ebunch": []}]),
     ),
+    "topological_sort": (ALL, [{}]),
+    "topological_generations": (ALL, [{}]),
+    **dict.fromkeys(
+        ("dfs_edges", "dfs_tree", "dfs_preorder_nodes", "dfs_postorder_nodes", "dfs_predecessors", "dfs_successors"),
+        (ALL, [{}, {"source": A}, {"source": B, "depth_limit": 2}, {"depth_limit": 1}]),
+    ),
+    **dict.fromkeys(("articulation_points", "biconnected_components", "is_biconnected"), (UNDIRECTED, [{}])),
+    **dict.fromkeys(("bridges", "has_bridges"), (("Graph",), [{}])),
+    "greedy_color": (ALL, [{}]),
+    "find_cycle": (ALL, [{}, {"orientation": "original"}]),
     "k_truss": (("Graph",), [{"k": k} for k in (0, 2, 2.5, 4)]),
     "ego_graph": (
         ALL,

@@ -306,3 +306,14 @@ def test_weighted_ego_graphs_without_directions():
                 nx.ego_graph(graph, **asked, backend="dgraph")
         else:
             assert plain(nx.ego_graph(graph, **asked, backend="dgraph")) == plain(nx.ego_graph(graph, **asked))
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_graphs_without_a_cycle(kind):
+    graph = kind(nx.balanced_tree(2, 3).edges)
+    graph.add_node("alone")
+    for call in (nx.find_cycle, lambda G, **more: list(nx.topological_sort(G, **more))):
+        assert outcome(lambda: call(graph, backend="dgraph")) == outcome(lambda: call(graph))  # noqa: B023
+    bridges = {} if graph.is_directed() else {"bridges": nx.bridges, "cuts": nx.articulation_points}
+    for call in bridges.values():
+        assert list(call(graph, backend="dgraph")) == list(call(graph))

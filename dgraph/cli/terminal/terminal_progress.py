@@ -8,6 +8,7 @@ import time
 from typing import TextIO
 
 from dgraph._support.compile_clock import listening
+from dgraph.engine.rounds.progress import round_text
 from dgraph.report import Progress
 
 EVERY = 30.0
@@ -113,9 +114,3 @@ class Live(Terminal):
     def close(self):
         """Stop the display."""
         self.bar.stop()
-
-
-def round_text(number: int, vertices: int, edges: int | None, direction: str) -> str:
-    """Return a line about a round and its frontier."""
-    where = f"round {number:,}" + (f" ({direction})" if direction else "")
-    return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges else "")

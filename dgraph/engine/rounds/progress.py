@@ -1,6 +1,16 @@
-"""Progress reports of a run. The class here prints nothing; the command line has two subclasses that do."""
+"""Progress reports of a run. The base class prints nothing; the command line has two subclasses that draw."""
 
 from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dgraph._support.arguments import refused
+
+EVERY = 1.0
+"""Seconds between two lines of rounds that are printed."""
 
 
 class Progress:
@@ -30,3 +40,70 @@ class Progress:
 
     def __exit__(self, *error) -> None:
         self.close()
+
+
+class CalledProgress(Progress):
+    """Progress that passes a dict to a function: ``phase`` and ``detail``, a round's figures, or a ``line``.
+
+    Args:
+        call: the function. An exception that it raises ends the run.
+    """
+
+    def __init__(self, call: Callable[[dict[str, Any]], Any]):
+        self.call = call
+
+    def phase(self, name, detail=""):
+        """Pass a phase."""
+        self.call({"phase": name, "detail": detail})
+
+    def round(self, number, vertices, edges=None, direction=""):
+        """Pass a round."""
+        self.call({"round": number, "vertices": vertices, "edges": edges, "direction": direction})
+
+    def line(self, text):
+        """Pass a line."""
+        self.call({"line": text})
+
+
+class PrintedProgress(Progress):
+    """Progress as lines on stderr, with the seconds since the start; of rounds, one line a second."""
+
+    def __init__(self) -> None:
+        self._began = self._printed = time.perf_counter()
+
+    def phase(self, name, detail=""):
+        """Print a phase."""
+        self.line(f"{name} {detail}".rstrip())
+
+    def round(self, number, vertices, edges=None, direction=""):
+        """Print a round, unless a line was printed within the last second."""
+        if time.perf_counter() - self._printed >= EVERY:
+            self.line(round_text(number, vertices, edges, direction))
+
+    def line(self, text):
+        """Print a line."""
+        self._printed = time.perf_counter()
+        print(f"[{self._printed - self._began:8.2f} s] {text}", file=sys.stderr, flush=True)
+
+
+def progress_of(value: Any, rank: int) -> Progress:
+    """Return the progress that a caller asks for: None, True, a function, or a :class:`Progress`.
+
+    Raises:
+        UsageError: another value.
+    """
+    if value is None or value is False or (value is True and rank):
+        return Progress()
+    if value is True:
+        return PrintedProgress()
+    if isinstance(value, Progress):
+        return value
+    if callable(value) and not isinstance(value, type):
+        return CalledProgress(value)
+    raise refused("progress", value, "", "True, a function of a dict, a dgraph.report.Progress, or None")
+
+
+def round_text(number: int, vertices: int, edges: int | None, direction: str) -> str:
+    """Return a line about a round and its frontier."""
+    where = f"round {number:,}" + (f" ({direction})" if direction else "")
+    return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges else "")

@@ -183,13 +183,14 @@ class RemoteGraph:
 
     def _followed(self, algorithm: str, progress: Any, settings: dict[str, Any]) -> RemoteResult:
         from dgraph._support import interrupts
+        from dgraph.engine.rounds.progress import progress_of
 
         until = time.monotonic() + self._link.patience
         with interrupts.deferred():  # an interrupt before the id is known would leave the job running
             job = self.submit(algorithm, wait=SHORT_S, **settings)
         while True:
             try:
-                result = job.wait(None if progress is None else _shown(progress)).result()
+                result = job.wait(None if progress is None else _shown(progress_of(progress, 0))).result()
                 break
             except OutputError:
                 if not job.interrupted or time.monotonic() >= until:

@@ -34,7 +34,7 @@ def run(
     checkpoint: Checkpoint | str | PathLike | None = None,
     previous: Result | None = None,
     record: Record | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Callable | bool | None = None,
     **parameters: Any,
 ) -> Result:
     """Run an algorithm on a graph, on every rank of the graph's communicator, or where a service keeps the graph.
@@ -57,7 +57,9 @@ def run(
             bfs, cc and sssp start from it if edges were only added since, pagerank always; ``summary["started"]`` says
             "previous answer" or "from scratch". Answers are those of a run from scratch (pagerank: within ``tol``).
         record: receiver of timings.
-        progress: receiver of phases and rounds while they happen.
+        progress: True prints phases and rounds on stderr while they happen, rounds once a second; or a function of a
+            dict, which every rank calls: ``phase`` and ``detail``; ``round``, ``vertices``, ``edges`` and
+            ``direction``; or ``line``.
         parameters: the algorithm's, by cuGraph's and NetworkX's names.
 
     Warns:

@@ -1,0 +1,108 @@
+"""A graph whole on one rank, as an object of another library: NetworkX, SciPy, igraph.
+
+Vertex i of it is the i-th of ``Graph.vertices()``, rank after rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+from dgraph.comm.base import Comm
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.edge_table import sent_to
+from dgraph.graph.kept_columns import VertexColumns
+from dgraph.graph.names import decode_names
+
+
+@dataclass(frozen=True)
+class WholeGraph:
+    """All arcs and vertices; arrays have no rows on other ranks.
+
+    Attributes:
+        directed: False: each edge stands in both directions.
+        parallel: True if edges may be parallel.
+        vertices: original ids, int64, or names as bytes.
+        offsets: int64 (vertices + 1,).
+        targets: positions of vertices (arcs,).
+        weights: of arcs; None: every edge weighs 1.
+        columns: name → values of vertices; text as bytes.
+    """
+
+    directed: bool
+    parallel: bool
+    vertices: np.ndarray
+    offsets: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None
+    columns: dict[str, np.ndarray]
+
+    def once(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return sources, targets and weights of edges; an undirected edge once."""
+        sources = np.repeat(np.arange(len(self.vertices)), np.diff(self.offsets))
+        kept = slice(None) if self.directed else np.flatnonzero(sources <= self.targets)
+        return sources[kept], self.targets[kept], None if self.weights is None else self.weights[kept]
+
+    def attributes(self) -> dict[str, list]:
+        """Return the columns as lists."""
+        return {name: _listed(values) for name, values in self.columns.items()}
+
+
+def gathered(block: EdgeBlock, columns: VertexColumns, comm: Comm, root: int) -> WholeGraph:
+    """Gather a graph on ``root``; collective."""
+
+    def on_root(values: np.ndarray) -> np.ndarray:
+        return np.concatenate(sent_to(root, values, comm))
+
+    ids = block.ids.to_original(np.arange(block.first, block.first + block.rows), comm)
+    names = block.ids.names
+    lengths = on_root(np.diff(block.offsets))
+    return WholeGraph(
+        block.directed, bool(block.facts.duplicates_kept and block.facts.duplicates),
+        on_root(ids if names is None else names.words(ids, comm)),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), on_root(block.targets.astype(np.int64)),
+        None if block.weights is None else on_root(block.weights),
+        {name: on_root(values) for name, values in columns.stored.items()},
+    )  # fmt: skip
+
+
+def networkx_graph(graph: WholeGraph) -> Any:
+    """Return a graph of ``networkx``, with the attribute ``weight`` where there are weights."""
+    networkx = extra("networkx", "a NetworkX graph")
+    kind = f"{'Multi' if graph.parallel else ''}{'Di' if graph.directed else ''}Graph"
+    nx_graph = getattr(networkx, kind)()
+    nodes, (sources, targets, weights) = _listed(graph.vertices), graph.once()
+    nx_graph.add_nodes_from(nodes)
+    ends = [list(map(nodes.__getitem__, numbers.tolist())) for numbers in (sources, targets)]
+    if weights is None:
+        nx_graph.add_edges_from(zip(*ends, strict=True))
+    else:
+        nx_graph.add_weighted_edges_from(zip(*ends, weights.tolist(), strict=True))
+    for name, values in graph.attributes().items():
+        networkx.set_node_attributes(nx_graph, dict(zip(nodes, values, strict=True)), name)
+    return nx_graph
+
+
+def scipy_matrix(graph: WholeGraph) -> Any:
+    """Return a ``scipy.sparse.csr_array``, with ones where the graph has no weights."""
+    sparse, n = extra("scipy.sparse", "a sparse matrix"), len(graph.vertices)
+    weights = np.ones(len(graph.targets), np.int64) if graph.weights is None else graph.weights
+    return sparse.csr_array((weights, graph.targets, graph.offsets), shape=(n, n))
+
+
+def igraph_graph(graph: WholeGraph) -> Any:
+    """Return an ``igraph.Graph``: ids or names as the vertex attribute ``name``, and ``weight`` of edges."""
+    igraph, (sources, targets, weights) = extra("igraph", "a graph of igraph"), graph.once()
+    attributes = {"name": _listed(graph.vertices), **graph.attributes()}
+    edges = list(zip(sources.tolist(), targets.tolist(), strict=True))
+    return igraph.Graph(
+        len(graph.vertices), edges, directed=graph.directed, vertex_attrs=attributes,
+        edge_attrs={} if weights is None else {"weight": weights.tolist()},
+    )  # fmt: skip
+
+
+def _listed(values: np.ndarray) -> list:
+    return (decode_names(values) if values.dtype.kind == "S" else values).tolist()

@@ -1,0 +1,36 @@
+"""Progress that a caller of ``dgraph.run`` asks for, and the table of rounds."""
+
+import pytest
+
+import dgraph
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+
+pytestmark = pytest.mark.mpi_skip
+
+
+def test_a_function_gets_phases_and_rounds():
+    events = []
+    graph = dgraph.Graph.load("rmat:7", comm=SerialComm())
+    result = dgraph.bfs(graph, source=graph.hub(), progress=events.append)
+    assert [event["detail"] for event in events if event.get("phase") == "solve"] == ["bfs"]
+    table = result.rounds_table()
+    assert table["round"].tolist() == list(range(1, result.rounds + 1))
+    assert table["frontier_vertices"].sum() == result.report["rounds"]["frontier_vertices"]
+    rounds = [event for event in events if "round" in event]
+    assert {event["round"] for event in rounds} <= set(table["round"].tolist())
+
+
+def test_true_prints_on_stderr(capsys, monkeypatch):
+    monkeypatch.setattr("dgraph.engine.rounds.progress.EVERY", 0.0)
+    dgraph.kcore(dgraph.Graph.load("rmat:7", comm=SerialComm()), progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert any("s] solve kcore" in line for line in lines)
+    assert any("round 1" in line for line in lines)
+
+
+def test_other_values_are_refused():
+    graph = dgraph.Graph.load("rmat:4", comm=SerialComm())
+    with pytest.raises(UsageError, match="progress = 3 is not valid: give True, a function of a dict"):
+        dgraph.cc(graph, progress=3)
+    assert dgraph.cc(graph, progress=False).rounds_table().keys() >= {"round", "seconds"}
