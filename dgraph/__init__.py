@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from dgraph._support.cache import keep_kernels
+from dgraph._support.clashes import clash
 from dgraph._support.function_names import ALIASES, FUNCTIONS
 from dgraph._support.public_names import HOMES
 from dgraph._support.version import __version__
@@ -17,6 +18,8 @@ from dgraph.errors import other_method
 
 __all__ = ["__version__", *HOMES, *FUNCTIONS, *ALIASES]
 
+if wrong := clash("partitioning"):
+    raise ImportError(wrong)
 keep_kernels(Path(__file__).parent)
 
 

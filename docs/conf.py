@@ -24,6 +24,7 @@ include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "benchmarks/results/*.md",
     "examples/*.ipynb",
 ]

@@ -48,7 +48,7 @@ MOST_OF_THE_TUTORIAL = 1_900
 MOST_OF_AN_ALGORITHM = 300
 """Limit of words in the page of an algorithm."""
 
-README_LINES = 120
+README_LINES = 110
 
 COMMAND = re.compile(r"python -m dgraph ([^`|>&;#\n]*)")
 PARTITIONING = re.compile(r"python -m partitioning ([^`|>&;#\n]*)")
@@ -261,6 +261,20 @@ def test_rules_of_loops_and_parallel_edges_are_documented():
     )
     functions = [function for *_, function in rows if function]
     assert all(hasattr(networkx, name) or hasattr(networkx.community, name) for name in functions)
+
+
+def test_measured_rows_are_those_of_the_results():
+    """Check the rows and commands of the comparison page against the tables that they link to."""
+    page = (DOCS / "comparison.md").read_text().partition("## Measured")[2].partition("\n## ")[0]
+    rows = 0
+    for block in re.split(r"\n(?=\[)", page):
+        link, command = re.search(r"\]\(\.\./([^)]+)\)", block), re.search(r"`(python -m benchmarks [^`]+)`", block)
+        if command:
+            table, lines = (ROOT / link[1]).read_text(), re.findall(r"^\|.+\|$", block, re.MULTILINE)
+            assert f"`{command[1]}`" in table
+            assert [line for line in lines if line not in table] == []
+            rows += len(lines) - 2
+    assert rows == 12
 
 
 def comments(path):
