@@ -47,13 +47,14 @@ def similarity(
     alone = Rule("a vertex without a pair has no value", "vertex {v} has {x}, and no pair")
     alone.test(~paired & ~np.isinf(columns["similarity"]), {"v": gids}, {"x": columns["similarity"]})
     distributed.judge(alone)
-    pairs, k = (gids[paired] - distributed.block.first, largest[paired]), 1
+    pairs: tuple[np.ndarray, np.ndarray] = (gids[paired] - distributed.block.first, largest[paired])
+    k = 1
     if distributed.edges is not None:
         ends, values = distributed.edge_ends(), distributed.edges.values
         again.check(*ends, values)
         order = np.argsort(ends[0], kind="stable")
         rows, values = distributed.send(ends[0][order], values[order])
-        pairs, k = (rows, values), parameters.get("k")
+        pairs, k = (rows, values), parameters["k"]
         most = np.full(len(largest), -np.inf)
         np.maximum.at(most, rows, values)
         equal = Rule("a vertex has its pair of largest value", "vertex {v} has {x}, and its pairs at most {y}")
