@@ -114,7 +114,7 @@ def write_attributes(draft: StoreDraft, attributes: Attributes, comm: Comm) -> t
             words = None if column.words is None else f"words-{number:05d}.bin"
             listed.append({"name": name, "rule": column.rule, "file": f"edges-{number:05d}.bin", "words": words})
             slices[listed[-1]["file"]] = draft.share(listed[-1]["file"], first, column.values)
-            if words is not None and comm.rank == 0:
+            if words is not None and column.words is not None and comm.rank == 0:
                 with draft.file(words) as file:
                     file.add("values", column.words)
                 files[words] = file.entry
