@@ -12,6 +12,7 @@ from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options
 from dgraph.comm import Comm
+from dgraph.errors import UsageError
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import load_options
 from dgraph.graph.stored.write import check_writable
@@ -50,6 +51,10 @@ def _convert(comm: Comm, args: dict[str, Any]) -> int:
             check_writable(file)
         else:
             writer_for(file, to)
+            if "keep" in args:
+                raise UsageError(
+                    f"{file}: a store alone holds kept columns; convert to one (--to store), or leave --keep out"
+                )
     graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
     show_warnings(graph)
     loaded = time.perf_counter()

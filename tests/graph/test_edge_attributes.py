@@ -318,3 +318,35 @@ def test_results_join_the_columns_of_vertices():
         dgraph.cc(dgraph.Graph.from_pandas(share(table))).to_pandas(attributes=True)
     with pytest.raises(UsageError, match="labels is also a column of the result"):
         dgraph.cc(graph.with_columns(labels=result)).to_pandas(attributes=True)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_kept_columns_change_nothing_else(directed):
+    """Arcs, weights and counts of a graph are those without kept columns, by every rule and option."""
+    table = calls(120, 9)
+    table.loc[60:, ["source", "target", "weight"]] = table.loc[:59, ["target", "source", "weight"]].to_numpy()
+    for options in (
+        *({"merge": rule} for rule in ("min", "max", "sum", "first", "count")),
+        {"keep_loops": True}, {"keep_parallel": True}, {"keep_loops": True, "keep_parallel": True}, {"n": 40},
+    ):  # fmt: skip
+        plain, kept = (
+            dgraph.Graph.from_pandas(share(table), directed=directed, keep=keep, **options) for keep in (None, "time")
+        )
+        assert kept.fingerprint() == plain.fingerprint(), options
+        facts = [vars(graph.facts) | {"notes": None} for graph in (plain, kept)]
+        assert facts[0] == facts[1], options
+        assert kept.block.attributes["time"].values.size == kept.block.targets.size
+        assert kept.undirected().fingerprint() == plain.undirected().fingerprint(), options
+
+
+def test_degree_order_and_simple_forms(folder):
+    """Numbering by degree moves attributes with their arcs; what runs without loops or parallel edges keeps them."""
+    table, path = calls(), folder / "calls.parquet"
+    if world().rank == 0:
+        table.to_parquet(path)
+    world().total(1)
+    same(dgraph.Graph.load(path, keep=RULES, order="degree"), grouped(table, True))
+    both = dgraph.Graph.load(path, keep="amount:sum,time:min", keep_loops=True, keep_parallel=True)
+    expected = grouped(table, True, {"amount": "sum", "time": "min"})
+    same(both.simplified(loops=True, parallel=True), expected)
+    assert both.simplified(loops=True, parallel=True).filter_vertices(lambda v: v.vertex > 3).edge_attributes

@@ -370,5 +370,5 @@ def test_unknown_options_of_constructors_are_named(tmp_path):
             call()
     with pytest.raises(UsageError, match="the vertices of table have names"):
         Graph.from_pandas(frame).save_store(tmp_path / "store")
-    with pytest.raises(UsageError, match="weight= is about the graph, which has its weights"):
+    with pytest.raises(UsageError, match="weight = 'km': the graph keeps no columns"):
         dgraph.pagerank(Graph.from_pandas(frame), weight="km")

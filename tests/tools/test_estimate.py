@@ -60,7 +60,7 @@ def test_kept_columns_are_counted(tmp_path):
     kept = shape_of("1e6,1e7", keep=["time", "amount:sum"])
     assert kept.attributes == (8, 8)
     plain, with_columns = plan("bfs", replace(kept, attributes=()), 2), plan("bfs", kept, 2)
-    assert with_columns.graph - plain.graph == 16 * plain.arcs
+    assert with_columns.graph - plain.graph == 16 * plain.edges
     assert with_columns.load > plain.load
     with pytest.raises(UsageError, match="columns are kept of tables"):
         shape_of("grid:3x3", keep="time")

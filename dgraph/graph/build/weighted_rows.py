@@ -39,6 +39,8 @@ def _weights_of(attributes: Attributes, name: str, comm: Comm) -> np.ndarray:
         UsageError: there is no such attribute, or it is not a number.
         DataError: a missing value.
     """
+    if not attributes:
+        raise UsageError(f"weight = {name!r}: the graph keeps no columns with its edges; make it with keep=[{name!r}]")
     if name not in attributes:
         raise unknown("attribute of the edges (keep= of the load keeps columns)", name, attributes)
     column = attributes[name]
