@@ -148,8 +148,8 @@ class Phases:
     def start(self, t, threads, F, P, G, W, c) -> None:
         """Run ``init`` on every master and collect the first frontier."""
         v = np.arange(c[slots.MASTERS])
-        awake, *sums = self.do.begin(F, P, G, v)
-        self._sum(v, *sums, W, c)
+        awake, sums, floats = self.do.begin(F, P, G, v)
+        self._sum(v, sums, floats, W, c)
         if self.lives:  # all of them: a pass over more vertices than it need visit changes nothing
             W.live[: v.size] = v
             W.live_counts[:] = np.bincount(v // slots.BLOCK, minlength=W.live_counts.size)
@@ -184,11 +184,11 @@ class Phases:
         folded[v if self.all else v[self._active(W, c)[u]]] = True
         s = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
         keys, *values = self._proposals(graph, F, P, G, s, e, v)
-        if self.reducer.waits:  # type: ignore[union-attr]
+        if self.reducer.waits:
             folded[v[keys < 0]] = False
         changed, kept = np.flatnonzero(folded), folded[v] & (keys != LEFT_OUT)
         rows = np.cumsum(folded)[v[kept]] - 1
-        fold = FOLDS[self.reducer.name]  # type: ignore[union-attr]
+        fold = FOLDS[self.reducer.name]
         results = fold(rows, keys[kept], *(one[kept] for one in values), changed.size)
         self.do.commit(F, changed, results)
         self._list(changed, F, W, c)
@@ -235,9 +235,9 @@ class Phases:
         if whole:
             v = np.arange(c[slots.MASTERS])
         if self.applies:
-            awake, dirty, *sums = self.do.apply(F, P, G, v)
+            awake, dirty, sums, floats = self.do.apply(F, P, G, v)
             self.do.reset(F, v)
-            self._sum(v, *sums, W, c)
+            self._sum(v, sums, floats, W, c)
             awake = np.broadcast_to(awake, v.shape)
             if self.do.DIRTY:
                 append(W.dirty, v[awake | dirty], W.shared, base + slots.DIRTY_TAIL)
