@@ -237,6 +237,21 @@ def test_warmup_is_of_all_algorithms_or_of_those_named(monkeypatch):
     assert {kind for name, kind, _ in planned if name == "bfs"} == {"no weights"}
 
 
+def test_warmup_knows_what_an_earlier_one_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(warmup, "folder", lambda: tmp_path)
+    every = [("cpu", name, "no weights", {}) for name in ("bfs", "cc")]
+    lines = []
+    for job in (None, *every):
+        if job:
+            warmup.publish(warmup._mark(job), b"")
+        lines.append(warmup._forecast(every, 1))
+    assert lines == [
+        f"tiny runs: 2; about {warmup.SHARED + 2 * warmup.SECONDS} s",
+        f"tiny runs: 2, 1 of them compiled by an earlier warmup; about {warmup.SHARED + warmup.SECONDS} s",
+        "tiny runs: 2, 2 of them compiled by an earlier warmup; about 1 s",
+    ]
+
+
 @pytest.mark.exhaustive
 @pytest.mark.starts_children
 def test_warmup_compiles_in_children_where_there_are_cores(monkeypatch):
