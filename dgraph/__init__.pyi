@@ -15,7 +15,7 @@ from dgraph.errors import Checkpointed, ConvergenceWarning, DataError, DgraphErr
 from dgraph.graph.devices import Auto, Cpu, Cuda
 from dgraph.program import ADD, ALL, CHANGED, Field, Global, INF, MAX, MIN, OR, Program, maximum, minimum, mixed, sqrt, where
 from dgraph.result.partitions.label_columns import agreement, ari, nmi
-from dgraph.result.partitions.quality import community_table, conductance, constant_potts_model, coverage, modularity
+from dgraph.result.partitions.partition_totals import community_table, conductance, constant_potts_model, coverage, modularity
 from dgraph.result.result import Result
 from dgraph.service.client.connection import connect
 from dgraph.service.client.run_dispatch import run

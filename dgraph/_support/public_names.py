@@ -15,7 +15,7 @@ HOMES = {
     **dict.fromkeys(("agreement", "ari", "nmi"), "dgraph.result.partitions.label_columns"),
     **dict.fromkeys(
         ("community_table", "conductance", "constant_potts_model", "coverage", "modularity"),
-        "dgraph.result.partitions.quality",
+        "dgraph.result.partitions.partition_totals",
     ),
     **dict.fromkeys(("Auto", "Cpu", "Cuda"), "dgraph.graph.devices"),
     **dict.fromkeys(("Comm", "communicator"), "dgraph.comm"),

@@ -176,9 +176,9 @@ class Algorithm(ABC):
         """Return a copy that counts edges, for an undirected graph, where arcs give the same answer."""
         if not self.arcs:
             return self
-        out = copy(self)
-        out.__dict__["count"] = "edges"
-        return out
+        by_edges = copy(self)
+        by_edges.__dict__["count"] = "edges"
+        return by_edges
 
     @property
     def traversal(self) -> Traversal | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "list": "List algorithms with their parameters, policies, schedules, generators, formats (--json).",
     "info": "Show a graph: file, degrees, components, a lower bound of the diameter, representations.",
-    "quality": "Measure communities: modularity, coverage, conductance, sizes; NMI and ARI with --truth (--json).",
+    "quality": "Measure communities: modularity, coverage, conductance; NMI and ARI with --truth (--json).",
     "convert": "Read a graph and write it in another format (.el .gr .mtx .npz .parquet .sg .wel …).",
     "fetch": "Download real graphs by name; without a name, list them.",
     "estimate": "Estimate the memory of each rank and GPU by algorithm, policy and number of ranks.",

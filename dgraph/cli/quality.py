@@ -18,7 +18,7 @@ from dgraph.errors import DataError, OutputError, UsageError, unknown
 from dgraph.graph.load_options import load_options
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.partitions.label_columns import agreement
-from dgraph.result.partitions.quality import community_table, constant_potts_model, coverage, modularity
+from dgraph.result.partitions.partition_totals import community_table, constant_potts_model, coverage, modularity
 
 EXAMPLES = """\
 examples:

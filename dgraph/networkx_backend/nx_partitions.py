@@ -14,7 +14,7 @@ from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, engine_graph
 from dgraph.result.partitions.label_columns import label_column
-from dgraph.result.partitions.quality import CommunityTotals
+from dgraph.result.partitions.partition_totals import CommunityTotals
 
 
 def _without_edges(args) -> str | None:

@@ -99,7 +99,7 @@ def labels(groups):
 def propagated(graph: Kept, rounds: int = 10, arcs: bool = False, weighted: bool = False):
     """Labels by LDBC's rounds, on NetworkX's neighbours: a vertex with a loop is one of its own."""
     least: dict = {}
-    for u, v, weight in graph.multigraph.edges(data="weight", default=1):
+    for (u, v, _), weight in nx.get_edge_attributes(graph.multigraph, "weight", default=1).items():
         for pair in {(u, v), (v, u)}:
             least[pair] = min(weight, least.get(pair, weight))
     around: dict = {v: Counter() for v in range(graph.n)}

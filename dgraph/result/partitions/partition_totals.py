@@ -192,7 +192,7 @@ class CommunityTotals:
         if self.directed:
             cut = cut + self.entering - self.inner
         volume = np.minimum(self.leaving, self.leaving.sum() - self.leaving).astype(np.float64)
-        return np.divide(cut, volume, out=np.zeros(len(cut)), where=(volume > 0) & (cut > 0))
+        return np.where((volume > 0) & (cut > 0), cut / np.where(volume > 0, volume, 1.0), 0.0)
 
 
 def _kind(weights: np.ndarray | None, comm: Comm) -> np.dtype:
@@ -212,7 +212,7 @@ def _kind(weights: np.ndarray | None, comm: Comm) -> np.dtype:
 
 
 def _sum(values: np.ndarray) -> Fraction:
-    return Fraction(values.sum().item())
+    return Fraction(values.sum().tolist())
 
 
 def _ratio(part: Fraction, whole: Fraction, empty: float) -> float:
