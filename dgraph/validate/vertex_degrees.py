@@ -57,7 +57,7 @@ def neighbor_degree(
     numbers = np.asarray(sum(sides[side][0] for side in parameters["degree"].split("+")), np.float64)
     chosen = parameters["neighbors"].split("+")
     sums = sum((departing if side == "out" else arriving)(distributed, numbers) for side in chosen)
-    number, weight, bound = sum(sides[side] for side in chosen)
+    number, weight, bound = np.sum([sides[side] for side in chosen], axis=0)
     divisor = np.where(weight != 0, weight, 1.0)
     wanted = np.where(weight != 0, sums / divisor, 0.0)
     claimed = columns["neighbor_degree"]
