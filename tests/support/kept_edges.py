@@ -184,6 +184,14 @@ def powers(graph: Kept):
     return {"hubs": dict(enumerate(hubs)), "authorities": dict(enumerate(authorities))}
 
 
+def unit(graph: Kept):
+    """Hubs and authorities as singular vectors: authorities of norm 1, hubs the sums of theirs."""
+    authorities = np.array(list(powers(graph)["authorities"].values()))
+    authorities /= np.linalg.norm(authorities)
+    hubs = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n)) @ authorities
+    return {"hubs": dict(enumerate(hubs)), "authorities": dict(enumerate(authorities))}
+
+
 def distances(graph: Kept, sources, weight=None):
     """Distances by NetworkX in columns of the sources."""
     lengths = {s: nx.single_source_dijkstra_path_length(graph.multigraph, s, weight=weight) for s in sources}
@@ -221,6 +229,7 @@ def column(name: str, oracle: Callable) -> Callable:
 
 
 SOURCES = [0, 3]
+SINKS = {0: 1.0, 3: 2.0}
 (COMMUNITIES,) = ALGORITHMS["cdlp"].columns
 BY_WEIGHT = {"weighted": True}
 
@@ -240,6 +249,7 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("degrees", {}, counted),
     ("eigenvector", {"tol": 1e-12, "max_iter": 20000}, column("eigenvector", dominant)),
     ("hits", {"tol": 1e-13, "max_iter": 3000}, powers),
+    ("hits", {"tol": 1e-13, "max_iter": 3000, "normalized": False, "nstart": {v: 1.0 + v for v in range(22)}}, unit),
     ("katz", {"alpha": 0.02, "tol": 1e-13}, column("katz", lambda g: walks(g, 0.02))),
     ("kcore", {}, column("core_number", cores)),
     ("kcore", {"variant": "shells"}, column("core_number", cores)),
@@ -254,6 +264,8 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("neighbor_degree", {}, column("neighbor_degree", around)),
     ("pagerank", {"tol": 1e-13, "max_iter": 500},
      column("pagerank", lambda g: nx.pagerank(g.multigraph, tol=1e-15, max_iter=2000))),
+    ("pagerank", {"tol": 1e-13, "max_iter": 500, "dangling": SINKS},
+     column("pagerank", lambda g: nx.pagerank(g.multigraph, tol=1e-15, max_iter=2000, dangling=SINKS))),
     ("reachability", {"sources": SOURCES}, lambda g: {
         f"reached_{s}": {v: int(v == s or v in nx.descendants(g.multigraph, s)) for v in range(g.n)} for s in SOURCES}),
     ("scc", {}, column("labels", lambda g: labels(nx.strongly_connected_components(

@@ -13,6 +13,8 @@ VALID = [
     {},
     {"precision": "single"},
     {"precision": "single", "tol": 0, "max_iter": 5},
+    {"dangling": {3: 1.0}, "nstart": {0: 1.0, 1: 3.0}},
+    {"tol": 0, "max_iter": 3, "dangling": {3: 1.0}, "nstart": {0: 1.0, 1: 3.0}},
 ]
 WRONG = [
     ({}, {"pagerank": {3: -0.1}}, "ranks are shares", "vertex 3 has pagerank -0.1"),
@@ -23,6 +25,11 @@ WRONG = [
     (SINGLE, {"pagerank": {5: 0.10786}}, "ranks sum to 1", "which is off 1"),
     (SINGLE, {"pagerank": dict.fromkeys(range(6), 1 / 6)}, "the residual", "most at 3: it has 0.1666"),
     (SINGLE | {"tol": 0, "max_iter": 3}, {"pagerank": MOVED}, "3 iterations", "most at"),
+]
+BEGUN = {"tol": 0, "max_iter": 3, "nstart": (0,)}
+WRONG += [
+    (BEGUN, {"pagerank": dict.fromkeys(range(6), 1 / 6)}, "3 iterations", "most at"),
+    ({"dangling": (3,)}, {"pagerank": dict.fromkeys(range(6), 1 / 6)}, "the residual", "most at"),
 ]
 NUDGED = [
     ({}, "pagerank", 1e-3),
