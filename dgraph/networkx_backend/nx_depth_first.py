@@ -1,6 +1,6 @@
 """Depth-first search, topological order, bridges, biconnected components and greedy colours, in NetworkX's order.
 
-One thread searches the arrays of the converted graph (``depth_first.py``); no distributed graph is made.
+One thread searches the arrays of the converted graph (``visit_order.py``); no distributed graph is made.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.depth_first import biconnected, depth_first, first_fit, topological_order
 from dgraph.networkx_backend.engine_runs import components, strong_components
 from dgraph.networkx_backend.nodes_given import NotANode, position
+from dgraph.networkx_backend.visit_order import biconnected, depth_first, first_fit, topological_order
 
 
 def _searched(kernel, G: ConvertedGraph, *arguments) -> Any:

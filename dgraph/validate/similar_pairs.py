@@ -123,7 +123,8 @@ class _Similarities:
             rows = np.concatenate(comm.allgatherv(mine)) - first
             rows = rows[(rows >= 0) & (rows < len(self.degrees))]
             shares = np.repeat(self.shares[rows], self.degrees[rows])
-            totals = comm.allreduce(np.bincount(self.targets[places_of(self.offsets, rows)], shares, n), "sum")
+            part = np.bincount(self.targets[places_of(self.offsets, rows)], shares, n).astype(np.float64)
+            totals = comm.allreduce(part)  # without targets NumPy counts integers
             totals[v] = 0
             near = np.flatnonzero(totals)
             wanted = np.sort(self._scaled(totals[near], degrees[near], np.full(len(near), degrees[v])))[::-1][:k]
