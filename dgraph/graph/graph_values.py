@@ -367,8 +367,8 @@ class GraphValues:
             UsageError: the k-truss is empty, or k is below 2.
         """
         edges, block, comm = _solved(self, "ktruss", k=k).edges, self.block, self.comm
-        ends = [block.ids.to_gid(ids, comm) for ids in (edges.source, edges.target)]
-        arcs = rows_between(block, *ends, comm)
+        source, target = (block.ids.to_gid(ids, comm) for ids in (edges.source, edges.target))
+        arcs = rows_between(block, source, target, comm)
         vertices = np.zeros(block.rows, bool)
         vertices[(block.sources()[arcs] - block.first).astype(np.int64)] = True
         vertices |= rows_of(block, block.targets[arcs].astype(np.int64), comm)

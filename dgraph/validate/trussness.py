@@ -35,7 +35,8 @@ def ktruss(
         UsageError: the graph is directed.
         ValidationFailed: a value is wrong, or an edge is missing or one too many.
     """
-    (wanted, *peeled), k = _peeled(distributed), parameters.get("k")
+    wanted, lower, higher, truss = _peeled(distributed)
+    k = parameters.get("k")
     name = "truss" if k is None else "in_truss"
     if k is not None:
         wanted = (wanted >= k).astype(np.int64)
@@ -43,7 +44,7 @@ def ktruss(
     equal.test(columns[name] != wanted, {"v": distributed.gids}, {"x": columns[name], "y": wanted})
     distributed.judge(equal)
     if distributed.edges is not None:
-        _compare(distributed, *peeled, k)
+        _compare(distributed, lower, higher, truss, k)
     return ["edges were peeled again by their triangles"]
 
 
