@@ -88,7 +88,7 @@ ENGINE: dict[str, str] = {
         "runs one thread on the arrays of the converted graph; sort_neighbors=, root= and multigraphs of bridges, and "
         "strategies of greedy_color other than largest_first are declined",
     ),
-    "find_cycle": "runs scc or cc, which decide if there is a cycle that NetworkX then finds; source= is declined",
+    "find_cycle": "runs scc or cc, which decide if there is a cycle that NetworkX then finds",
     "k_truss": "runs ktruss",
     **dict.fromkeys(
         ("jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"),

@@ -1,6 +1,6 @@
 """Depth-first search, topological order, bridges, biconnected components and greedy colours, in NetworkX's order.
 
-One thread searches the arrays of the converted graph (``depth_first.py``); no distributed graph is made.
+One thread searches the arrays of the converted graph (``visit_order.py``); no distributed graph is made.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.depth_first import biconnected, depth_first, first_fit, topological_order
 from dgraph.networkx_backend.engine_runs import components, strong_components
 from dgraph.networkx_backend.nodes_given import NotANode, position
+from dgraph.networkx_backend.visit_order import biconnected, depth_first, first_fit, topological_order
 
 
 def _searched(kernel, G: ConvertedGraph, *arguments) -> Any:
@@ -66,9 +66,9 @@ def dfs_edges(G: ConvertedGraph, source=None, depth_limit=None, *, sort_neighbor
 @answers(declines=_unlimited)
 def dfs_tree(G: ConvertedGraph, source=None, depth_limit=None, *, sort_neighbors=None) -> nx.DiGraph:
     """Return the search tree."""
-    tree = nx.DiGraph()
+    edges, tree = dfs_edges(G, source, depth_limit), nx.DiGraph()
     tree.add_nodes_from(G.nodes if source is None else [source])
-    tree.add_edges_from(dfs_edges(G, source, depth_limit))
+    tree.add_edges_from(edges)
     return tree
 
 
@@ -176,19 +176,15 @@ def greedy_color(G: ConvertedGraph, strategy="largest_first", interchange=False)
     return dict(zip(G.names(order), colors[order].tolist(), strict=True))
 
 
-def _part_or_both_ways(args) -> str | None:
-    if args["source"] is not None or args["orientation"] == "ignore":
-        return "source=, and orientation='ignore'"
-    return None
-
-
-@answers(declines=_part_or_both_ways)
+@answers
 def find_cycle(G: ConvertedGraph, source=None, orientation=None) -> list:
-    """Return the edges of a cycle: the engine decides if there is one, and NetworkX then finds it.
+    """Return the edges of a cycle: the engine decides if there is one, and NetworkX then finds it, or from a source.
 
     Raises:
         nx.NetworkXNoCycle: the graph has no cycle.
     """
+    if source is not None or orientation == "ignore":
+        raise NotANode
     n = len(G)
     if G.is_directed():
         cyclic = n > 0 and (len(np.unique(strong_components(G))) < n or G.loops > 0)

@@ -47,14 +47,13 @@ def similarity(
     alone = Rule("a vertex without a pair has no value", "vertex {v} has {x}, and no pair")
     alone.test(~paired & ~np.isinf(columns["similarity"]), {"v": gids}, {"x": columns["similarity"]})
     distributed.judge(alone)
-    pairs: tuple[np.ndarray, np.ndarray] = (gids[paired] - distributed.block.first, largest[paired])
-    k = 1
+    pairs, k = (gids[paired] - distributed.block.first, largest[paired]), 1  # without edges, the best pair of each
     if distributed.edges is not None:
         ends, values = distributed.edge_ends(), distributed.edges.values
         again.check(*ends, values)
         order = np.argsort(ends[0], kind="stable")
         rows, values = distributed.send(ends[0][order], values[order])
-        pairs, k = (rows, values), parameters["k"]
+        pairs, k = (rows, values), int(parameters["k"])
         most = np.full(len(largest), -np.inf)
         np.maximum.at(most, rows, values)
         equal = Rule("a vertex has its pair of largest value", "vertex {v} has {x}, and its pairs at most {y}")
@@ -112,7 +111,7 @@ class _Similarities:
         }.get(self.measure, np.ones(len(total)))  # fmt: skip
         if self.measure == "preferential_attachment":
             return one.astype(float) * two
-        return np.divide(total, scale, out=np.zeros(len(total)), where=total != 0)
+        return total / np.where(total == 0, 1, scale)
 
     def complete(self, pair_rows: np.ndarray, pair_values: np.ndarray, k: int) -> None:
         """Check that no vertex at two hops of some vertices is more similar than their ``k`` pairs; collective."""
@@ -124,7 +123,8 @@ class _Similarities:
             rows = np.concatenate(comm.allgatherv(mine)) - first
             rows = rows[(rows >= 0) & (rows < len(self.degrees))]
             shares = np.repeat(self.shares[rows], self.degrees[rows])
-            totals = comm.allreduce(np.bincount(self.targets[places_of(self.offsets, rows)], shares, n), "sum")
+            part = np.bincount(self.targets[places_of(self.offsets, rows)], shares, n).astype(np.float64)
+            totals = comm.allreduce(part)  # without targets NumPy counts integers
             totals[v] = 0
             near = np.flatnonzero(totals)
             wanted = np.sort(self._scaled(totals[near], degrees[near], np.full(len(near), degrees[v])))[::-1][:k]

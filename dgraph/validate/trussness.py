@@ -35,7 +35,8 @@ def ktruss(
         UsageError: the graph is directed.
         ValidationFailed: a value is wrong, or an edge is missing or one too many.
     """
-    (wanted, lower, higher, truss), k = _peeled(distributed), parameters.get("k")
+    wanted, lower, higher, truss = _peeled(distributed)
+    k = parameters.get("k")
     name = "truss" if k is None else "in_truss"
     if k is not None:
         wanted = (wanted >= k).astype(np.int64)
