@@ -13,7 +13,7 @@ from dgraph.cli.commands import command_parser
 
 MORE = {
     "policies": " (their options are described in docs/guide/write-a-policy.md)",
-    "schedules": " (000 to 004 are papers, named in docs/internals/gpu-backend.md)",
+    "schedules": " (000 to 004 are papers, named in docs/internals/papers.md)",
 }
 """Remarks behind titles, in the text for people."""
 

@@ -16,6 +16,7 @@ import dgraph
 from dgraph._support.function_names import ALIASES, FUNCTIONS
 from dgraph._support.public_names import HOMES
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.validate import CERTIFICATES
 
 HERE = Path(__file__).parent.parent
@@ -28,6 +29,7 @@ EXAMPLE = 'dgraph.Graph.load("rmat:7", weights="1..255", seed=1)'
 ROLE = re.compile(r":\w+:`~?\.?([^`<]+)`")
 TABLE = "<!-- algorithms -->"
 CALLS = "<!-- functions -->"
+PAPERS = "<!-- schedules -->"
 
 
 def algorithms_of(text):
@@ -145,6 +147,12 @@ def listing():
     return table(["algorithm", "answer"], rows)
 
 
+def schedules():
+    """Return the table of the GPU schedules."""
+    rows = [[f"`{name}`", cell(row.help), cell(row.source)] for name, row in SCHEDULES.items()]
+    return table(["schedule", "method", "paper"], rows)
+
+
 def calls():
     """Return the reference of the functions of algorithms."""
     other = {name: [alias for alias in ALIASES if ALIASES[alias] == name] for name in FUNCTIONS}
@@ -164,8 +172,9 @@ def on_source(app, page, source):
             raise ExtensionError(f"{page} has {words} words with its reference, above {MOST_WORDS}")
     if page.startswith("benchmarks/results/") and not source[0].startswith("# "):
         source[0] = f"# {page.rpartition('/')[2]}\n\n{source[0]}"
-    source[0] = source[0].replace(TABLE, listing()) if TABLE in source[0] else source[0]
-    source[0] = source[0].replace(CALLS, calls()) if CALLS in source[0] else source[0]
+    for mark, text in ((TABLE, listing), (PAPERS, schedules), (CALLS, calls)):
+        if mark in source[0]:
+            source[0] = source[0].replace(mark, text())
 
 
 def check_reference(app):
