@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config, items):
         ranks = world().size
     mark_exhaustive(items, ranks, exhaustive_only(config))
     if exhaustive_only(config):
-        leave_out(config, items, partial(of_the_other_half, Counter(item.function for item in items)))
+        leave_out(config, items, partial(of_the_other_half, Counter(test.function for test in items)))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
     if config.getoption("--with-mpi") and ranks in TURNS:
@@ -112,9 +112,9 @@ def leave_out(config, items, unwanted: Callable) -> None:
     items[:] = [item for item in items if not unwanted(item)]
 
 
-def least_ranks(item) -> int:
+def least_ranks(test) -> int:
     """Return the number of ranks that a test needs at least."""
-    return max((mark.kwargs.get("min_size", 1) for mark in item.iter_markers("mpi")), default=1)
+    return max((mark.kwargs.get("min_size", 1) for mark in test.iter_markers("mpi")), default=1)
 
 
 def exhaustive_only(config) -> bool:
@@ -161,22 +161,22 @@ def names_in(code: CodeType) -> Iterator[str]:
         yield from (name for name in keywords if isinstance(name, str) and name.isidentifier())
 
 
-def has_turn(item, ranks: int) -> bool:
+def has_turn(test, ranks: int) -> bool:
     """Return True if the ranks run a test: the eighths in ``TURNS`` of the exhaustive parameters, and all others."""
     from battery import EVERYTHING
 
-    if EVERYTHING or not hasattr(item, "callspec") or {"by_turns", "exhaustive"} & set(item.keywords) != {"exhaustive"}:
+    if EVERYTHING or not hasattr(test, "callspec") or {"by_turns", "exhaustive"} & set(test.keywords) != {"exhaustive"}:
         return True
-    return zlib.crc32(item.nodeid.encode()) % 8 in TURNS[ranks]
+    return zlib.crc32(test.nodeid.encode()) % 8 in TURNS[ranks]
 
 
-def of_the_other_half(parameters: Counter, item) -> bool:
+def of_the_other_half(parameters: Counter, test) -> bool:
     """Return True if an exhaustive session leaves a test out: it has many parameters, of which every other one runs."""
     from battery import EVERYTHING
 
-    if EVERYTHING or parameters[item.function] <= MANY or applies_mutants(item.function):
+    if EVERYTHING or parameters[test.function] <= MANY or applies_mutants(test.function):
         return False
-    return "exhaustive" in item.keywords and zlib.crc32(item.nodeid.encode()) // 8 % 2 == 1
+    return "exhaustive" in test.keywords and zlib.crc32(test.nodeid.encode()) // 8 % 2 == 1
 
 
 class Ahead:

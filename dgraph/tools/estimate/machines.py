@@ -170,7 +170,7 @@ def _measure(work: Algorithm, shape: Shape, direction: str) -> Work:
         answer = work.run(Context(local, comm, recording, Record(comm, []), Progress(), direction))
         result = sum(values.itemsize for values in Columns(answer.columns).values())
     solvers = [solver.load("cpu") for solver in recording.rows if solver.cpu]
-    weight = local.out.weight_type
+    weight = None if dtype is None else np.dtype(dtype)
     recording.programs += [(trace(program, weight), direction) for solver in solvers for program in solver.programs]
     measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
     return Work(measured, recording.programs, result, recording.rows)

@@ -65,8 +65,8 @@ class StrongSearch(RowSolver):
         local = ctx.local
         with ctx.record("compute"):
             if ctx.comm.size == 1:
-                rows = local.out.offsets, local.out.neighbours.view(np.uint32)
-                return search(*rows, part, local.original[: local.masters])
+                csr = local.out
+                return search(csr.offsets, csr.neighbours.view(np.uint32), part, local.original[: local.masters])
             return _gathered(ctx, part) if undecided <= MOST else None
 
 
@@ -157,10 +157,11 @@ def _arcs(local: LocalGraph, gids: np.ndarray, parts: np.ndarray) -> tuple[Any, 
     """Return both ends of this rank's arcs inside a part, positions in ``gids``, uint32."""
     place = np.minimum(np.searchsorted(gids, local.gids), max(len(gids) - 1, 0))
     place[(gids[place] != local.gids) if len(gids) else slice(None)] = -1
-    offsets = local.out.offsets
+    csr = local.out
+    offsets, neighbours = csr.offsets, csr.neighbours.view(np.uint32)
     rows = np.flatnonzero((place >= 0) & (np.diff(offsets) > 0))
     lengths = offsets[rows + 1] - offsets[rows]
     positions = np.arange(int(lengths.sum())) + np.repeat(offsets[rows] - np.cumsum(lengths) + lengths, lengths)
-    sources, targets = np.repeat(place[rows], lengths), place[local.out.neighbours.view(np.uint32)[positions]]
+    sources, targets = np.repeat(place[rows], lengths), place[neighbours[positions]]
     inside = (targets >= 0) & (parts[sources] == parts[targets])
     return sources[inside].astype(np.uint32), targets[inside].astype(np.uint32)
