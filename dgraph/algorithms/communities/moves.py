@@ -98,6 +98,9 @@ def _round(
                 if old == new:
                     continue
                 if new == ALONE:
+                    if sizes[old] == 1:  # the others left in this sub-round: no label may be empty
+                        proposed[v] = old
+                        continue
                     new = np.int32(empty_label(v, sizes))
                 elif counts_of[new] + counts[v] > most:
                     proposed[v] = old
