@@ -95,9 +95,9 @@ class KCore(Algorithm):
         if self.k is None and self._chosen(ctx, largest) == "shells":
             return self._all(ctx, by_shells(ctx, dtype, self.traversal))
         if self.variant == "estimates":
-            program: Program = Estimates() if self.k is None else Estimates(most=self.k)
+            program: Program = Estimates() if self.k is None else Estimates(most=min(self.k, largest + 1))
         else:
-            program = Peel(first=max((self.k or 0) - 1, 0), single=self.k is not None)
+            program = Peel(first=max(min(self.k or 0, largest + 1) - 1, 0), single=self.k is not None)
         state = ctx.run(program.retype(core=dtype).with_traversal(self.traversal))
         if self.k is None:
             return self._all(ctx, state)
