@@ -72,8 +72,7 @@ def run(
         with run_record("load"):
             if not isinstance(graph, Graph):
                 run_progress.phase("load", name_of_input(graph))
-            loaded = as_graph(graph, comm)
-            loaded = loaded if weight is None else loaded.with_weight(weight)
+            loaded = as_graph(graph, comm) if weight is None else as_graph(graph, comm).with_weight(weight)
         with run_record("init"):
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)

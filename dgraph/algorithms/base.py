@@ -155,8 +155,8 @@ class Algorithm(ABC):
         """
         labelled = copy(self)
         for parameter in self.parameters.values():
-            source = getattr(self, parameter.name)
-            if parameter.labels and source is not None:
+            source = getattr(self, parameter.name) if parameter.labels else None
+            if source is not None:
                 if isinstance(source, list):
                     raise UsageError(
                         f"{parameter.name} is a list; give labels by vertex: a dict, on the command line id=label, or "

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.kernels.common.common_neighbours import MEASURES
+from dgraph.algorithms.kernels.common import MEASURES
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.graph.halo import NumberedRows

@@ -3,3 +3,8 @@
 from dgraph.backend.kernel_register import Solver
 
 KERNELS = (Solver("common neighbours", cpu="common_neighbours:CommonNeighbours"),)
+
+MEASURES = (
+    "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment",
+)  # fmt: skip
+"""Measures, in the order of their numbers in the kernels."""

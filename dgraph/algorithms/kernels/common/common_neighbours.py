@@ -13,16 +13,12 @@ import math
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.kernels.common import MEASURES
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import NumberedRows
-
-MEASURES = (
-    "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment",
-)  # fmt: skip
-"""Measures, in the order of their numbers in the kernels."""
 
 JACCARD, OVERLAP, SORENSEN, COSINE, ADAMIC_ADAR, RESOURCE_ALLOCATION = range(6)
 

@@ -4,5 +4,5 @@ from dgraph.backend.kernel_register import Solver
 
 KERNELS = (
     Solver("strong", gpu="strong_cuda:GpuStrong"),
-    Solver("strong search", cpu="strong_search:StrongSearch"),
+    Solver("strong search", cpu="strong_search:StrongSearch", beside_gpu=False),
 )
