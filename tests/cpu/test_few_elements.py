@@ -1,7 +1,10 @@
 """NumPy versions of compiled functions for small arrays do what the compiled ones do."""
 
+import ast
+
 import numpy as np
 import pytest
+from children import ROOT
 
 from dgraph._support import compiled
 from dgraph.algorithms.kernels.components import union_find
@@ -184,3 +187,20 @@ def test_few_elements_are_not_compiled(monkeypatch):
     assert called == [4]
     assert total(np.arange(3), 1) == 4  # compiled by now
     assert called == [4]
+
+
+def test_a_version_for_few_elements_takes_the_arguments_of_the_compiled_function():
+    wrong, compared = [], 0
+    for path in [path for package in ("dgraph", "partitioning") for path in (ROOT / package).rglob("*.py")]:
+        functions = {
+            node.name: node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)
+        }
+        for function in functions.values():
+            calls = [call for call in function.decorator_list if isinstance(call, ast.Call)]
+            names = [word.value.id for call in calls for word in call.keywords if word.arg == "few"]
+            for few in [functions[name] for name in names if name in functions]:
+                compared += 1
+                if few.args.vararg is None and len(few.args.args) != len(function.args.args):
+                    wrong.append(f"{path.name}: {few.name} and {function.name}")
+    assert wrong == []
+    assert compared > 20

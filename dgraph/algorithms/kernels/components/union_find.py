@@ -304,7 +304,7 @@ def _lower_few_masters(lids, positions, values, parent, lowest, marks, roots):
     return _lower_few(parent[lids[positions]], values[: len(positions)], lowest, marks, roots)
 
 
-@njit(few=_lower_few, **OPTIONS)
+@njit(few=_lower_few_masters, **OPTIONS)
 def lower_masters(lids, positions, values, parent, lowest, marks, roots):
     """Lower the roots of masters ``lids[positions]`` to ``values``; list the lowered roots; return their number."""
     count = 0
