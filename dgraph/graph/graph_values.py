@@ -19,13 +19,13 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
-from dgraph.graph.graph_picture import plotted
+from dgraph.graph.exports.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
+from dgraph.graph.exports.graph_picture import plotted
+from dgraph.graph.exports.whole_graph import WholeGraph, gathered, igraph_graph, networkx_graph, scipy_matrix
 from dgraph.graph.inputs.edge_tables import vertex_table
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_between, rows_of, subgraph, within
-from dgraph.graph.whole_graph import WholeGraph, gathered, igraph_graph, networkx_graph, scipy_matrix
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""

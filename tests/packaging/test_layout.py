@@ -14,8 +14,8 @@ ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.
 PRODUCT = ("dgraph", "partitioning", "launch")
 MOST_AT_THE_TOP, MOST_SOURCES, FEW_FILES, README_LINES = 20, 25, 10, 15
 REGISTERS = {
-    "dgraph/algorithms", "dgraph/backend/cuda/schedules", "dgraph/graph/formats", "dgraph/result/files",
-    "dgraph/validate", "partitioning/policies",
+    "dgraph/algorithms", "dgraph/backend/cuda/schedules", "dgraph/graph/formats", "dgraph/networkx_backend",
+    "dgraph/result/files", "dgraph/validate", "partitioning/policies",
 }  # fmt: skip
 """Folders that an extension adds its file to."""
 FOUND_BY_FOLDER = {"__init__.py", "__main__.py", "base.py", "register.py"}

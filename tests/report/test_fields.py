@@ -128,7 +128,8 @@ print(json.dumps({"report": two, "text": file.getvalue(), "page": page([two]), "
 def outputs(tmp_path_factory):
     """Return the outputs of a copy of dgraph to whose table rows were added."""
     home = tmp_path_factory.mktemp("copy")
-    shutil.copytree(PACKAGE, home / "dgraph", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in (PACKAGE, PACKAGE.with_name("partitioning")):
+        shutil.copytree(package, home / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(
         ROOT / "tests" / "support", home / "tests" / "support", ignore=shutil.ignore_patterns("__pycache__")
     )

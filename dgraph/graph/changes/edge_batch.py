@@ -119,7 +119,7 @@ def _columns(what: str, edges: Any, weights: Any) -> tuple[list[VertexColumn], n
             raise UsageError("weights without edges; give the edges with add=")
         return [VertexColumn(what, 0)] * 2, None
     if is_table(edges):
-        table = table_columns(edges, None, f"{what}: the table")
+        table = table_columns(edges, None, what=f"{what}: the table")
         name = "weights" if weights is not None else f"{what}: {table.titles[2]}"
         weights = table.weights if weights is None else weights
         columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(table[:2], table.titles, strict=False)]

@@ -13,7 +13,7 @@ import numpy as np
 from dgraph._support.extras import extra
 from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.edge_table import sent_to
+from dgraph.graph.exports.edge_table import sent_to
 from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.names import decode_names
 
