@@ -26,6 +26,9 @@ MOST_WORDS = 1_200
 EXAMPLE = 'dgraph.Graph.load("rmat:7", weights="1..255", seed=1)'
 """Graph of the examples."""
 
+SETTINGS = {"katz": "alpha=1e-5"}
+"""Parameters of the examples: the default alpha is for graphs without weights."""
+
 ROLE = re.compile(r":\w+:`~?\.?([^`<]+)`")
 TABLE = "<!-- algorithms -->"
 CALLS = "<!-- functions -->"
@@ -95,7 +98,7 @@ def traits(algorithm):
 def example(name):
     """Run an algorithm on a small graph; return its call and its output."""
     source = "source=1" if ALGORITHMS[name].needs_source else ""
-    call = f"dgraph.{name}({', '.join(filter(None, ['graph', source]))})"
+    call = f"dgraph.{name}({', '.join(filter(None, ['graph', source, SETTINGS.get(name)]))})"
     result = eval(call, {"dgraph": dgraph, "graph": eval(EXAMPLE)})
     return f"```python\ngraph = {EXAMPLE}\n{call}\n```\n\n```text\n{result!r}\n```\n\n{drawing(result)}"
 

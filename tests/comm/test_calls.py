@@ -76,7 +76,7 @@ ALL_CALLS = [*SOME_CALLS, "bfs", "kcore", "color"]
 def test_threads_of_one_process_get_right_answers(backend, threads, graphs, calls, tmp_path):
     turns = 4 if graphs == 1 else 2
     argv = [sys.executable, "-c", THREADS, backend, threads, graphs, turns, *calls]
-    ended = run(argv, tmp_path, timeout=120)
+    ended = run(argv, tmp_path, timeout=280)
     assert ended.code == 0, ended.story()
     assert "0 of " in ended.text, ended.text
 
