@@ -34,12 +34,20 @@ def trusses(n, src, dst):
     return largest, left
 
 
-def check_edges(edges, left, text, least=2):
-    """Check that edges are in order, and have the number of the last set of ``left`` that they are in; collective."""
+def check_edges(edges, left, text, least=2, number=np.array):
+    """Check that edges are in order, and have the number of the last set of ``left`` that they are in; collective.
+
+    Args:
+        edges: of the result.
+        left: edges by the positions of their ends, of the trusses from ``least`` on.
+        text: of a failure.
+        least: the first truss.
+        number: original ids → positions.
+    """
     rows = edges.gather()
     if rows is None:
         return
-    pairs = list(zip(rows["source"].tolist(), rows["target"].tolist(), strict=True))
+    pairs = list(zip(*(number(rows[name]).tolist() for name in ("source", "target")), strict=True))
     wanted = {pair: k for k, pairs_left in enumerate(left, least) for pair in pairs_left}
     assert pairs == sorted(wanted), text
     assert rows["truss"].tolist() == [wanted[pair] for pair in pairs], text
@@ -54,11 +62,11 @@ def test_values(name):
         result, here = solve("ktruss", name, combination=chosen)
         equal(result.columns["truss"], wanted, here, f"truss {chosen}")
         assert result.summary == {"k": len(left) + 1 if left else 0, "edges": len(left[-1]) if left else 0}
-        check_edges(result.edges, left, f"{chosen}")
+        check_edges(result.edges, left, f"{chosen}", number=CASES[name].number)
         result, here = solve("ktruss", name, combination=chosen, k=3)
         equal(result.columns["in_truss"], wanted >= 3, here, f"in_truss {chosen}")
         assert result.summary == {"members": (wanted >= 3).sum(), "edges": len(left[1]) if len(left) > 1 else 0}
-        check_edges(result.edges, left[1:2], f"3-truss {chosen}", 3)
+        check_edges(result.edges, left[1:2], f"3-truss {chosen}", 3, CASES[name].number)
 
 
 @pytest.mark.mpi
