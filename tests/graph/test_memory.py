@@ -92,7 +92,7 @@ def folder(tmp_path_factory):
 
 def test_a_rank_holds_its_share(folder, tmp_path):
     """Loading, compaction of sparse ids, rounds and output stay within the limit."""
-    ran = run([sys.executable, "-c", JOB], tmp_path, 100, ranks=RANKS, cwd=folder, extra=COMPILED)
+    ran = run([sys.executable, "-c", JOB], tmp_path, 250, ranks=RANKS, cwd=folder, extra=COMPILED)
     assert ran.code == 0, ran.story()
     with (folder / "big-answer.txt").open() as lines:
         assert sum(1 for _ in lines) == int((folder / "vertices").read_text())
@@ -111,6 +111,6 @@ def test_loading_needs_little_more_than_what_it_leaves(policy, folder, tmp_path)
 
 def test_the_limit_bites(folder, tmp_path):
     """Check that one rank exceeds the limit with the same job, reports it, and does not hang."""
-    ran = run([sys.executable, "-c", JOB], tmp_path, 100, ranks=1, cwd=folder, extra=GIVES_BACK)
+    ran = run([sys.executable, "-c", JOB], tmp_path, 250, ranks=1, cwd=folder, extra=GIVES_BACK)
     assert ran.code, ran.story()
     assert "MemoryError" in ran.text or "allocate" in ran.text, ran.story()
