@@ -59,8 +59,11 @@ def _figures(kind: str, values: np.ndarray, column: str, result: Any) -> tuple[n
     values = values.astype(np.int64)
     if kind == "sizes":
         return class_sizes(values, comm)
-    distinct = comm.largest(np.unique(values).size)
-    return counted(values, comm) if kind == "profile" or distinct <= FEW else histogram(values, comm)
+    if kind == "profile" or comm.largest(np.unique(values).size) <= FEW:
+        distinct, counts = counted(values, comm)
+        if kind == "profile" or distinct.size <= FEW:
+            return distinct, counts
+    return histogram(values, comm)
 
 
 def _drawn(kind: str, column: str, figures: tuple, kept: list[Mapping], algorithm: str, ax: Any) -> Any:

@@ -98,6 +98,9 @@ def test_right_answers_pass(name, chunk, monkeypatch):
     case = CASES[name]
     graph, source = of(case), case.source
     runs = [(name, parameters) for name, module in KNOWN.items() for parameters in module.VALID]
+    if case.directed:
+        more = {name: getattr(module, "VALID_DIRECTED", []) for name, module in KNOWN.items()}
+        runs += [(name, parameters) for name, listed in more.items() for parameters in listed]
     runs.append(("pagerank", {"tol": 0, "max_iter": 5, "personalization": {source: 2.0}}))
     for algorithm, parameters in runs:
         options = {"source": source} if ALGORITHMS[algorithm].needs_source else {}

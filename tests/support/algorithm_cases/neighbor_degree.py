@@ -6,6 +6,8 @@ TINY = (
 )
 VALID = [
     {},
+]
+VALID_DIRECTED = [
     {"neighbors": "in+out", "degree": "in"},
 ]
 WRONG = [
