@@ -24,6 +24,10 @@ from dgraph.service.client.problems import class_of, error_of, error_of_job
 pytestmark = pytest.mark.starts_children
 
 CALLS = {"who": ["ann", "bob", "ann", "zoë"], "whom": ["bob", "ann", "cy, jr", "yan"], "minutes": [3, 4, 5, 6]}
+SETTINGS = {
+    "hits": {"tol": 1e-3}, "bc": {"k": 40}, "edge_bc": {"k": 40}, "eigenvector": {"tol": 0.1}, "katz": {"alpha": 1e-6},
+}  # fmt: skip
+"""Parameters with which an algorithm converges, or ends soon."""
 RUNS = [
     ("bfs", {"source": 1}),
     ("bfs", {"source": np.int64(1), "depth_limit": 5, "return_predecessors": False}),
@@ -31,7 +35,7 @@ RUNS = [
     ("cc", {}),
     ("pagerank", {"personalization": {5: 1.0, np.int64(9): 3}}),
     *(
-        (name, {"hits": {"tol": 1e-3}, "bc": {"k": 40}, "edge_bc": {"k": 40}}.get(name, {}))
+        (name, SETTINGS.get(name, {}))
         for name, algorithm in ALGORITHMS.items()
         if not algorithm.needs_source and name not in ("cc", "pagerank")
     ),
