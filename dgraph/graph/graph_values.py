@@ -237,7 +237,7 @@ class GraphValues:
     @collective
     def gathered_columns(self, root: int) -> dict[str, np.ndarray]:
         """Return :attr:`columns` of all vertices, by ascending id, on ``root``, text as bytes; elsewhere no rows."""
-        block, comm = self.block, self.comm
+        block, comm, root = self.block, self.comm, root_rank(root, self.comm.size)
         rows = {"": block.ids.to_original(np.arange(block.first, block.first + block.rows), comm)}
         gathered = {name: np.concatenate(sent_to(root, c, comm)) for name, c in (rows | self._columns.stored).items()}
         order = np.argsort(gathered.pop(""), kind="stable")

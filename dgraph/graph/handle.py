@@ -503,7 +503,7 @@ class Graph(Constructors, GraphValues):
             UsageError: the edges have no such attribute, or it is not a number.
             DataError: an edge lacks a value.
         """
-        name = arguments.text("weight", name)
+        name = arguments.text("name", name)
         if name not in self._weighted:
             self._weighted[name] = self._of_rows(weighted_rows(self.block, name, self.comm))
         other = self._weighted[name].on(self.policy, self.device)

@@ -82,8 +82,6 @@ def test_a_converted_graph_takes_several_calls():
     [
         ("single_source_dijkstra", {"source": 0, "weight": lambda u, v, d: 1}, "is a function"),
         ("bfs_edges", {"source": 0, "sort_neighbors": sorted}, "is a function"),
-        ("pagerank", {"nstart": {0: 1}}, "nstart"),
-        ("pagerank", {"dangling": {0: 1}}, "dangling"),
         ("all_shortest_paths", {"source": 0, "target": 1, "weight": "weight", "method": "bellman-ford"}, "Bellman"),
         ("average_shortest_path_length", {"method": "floyd-warshall"}, "Floyd"),
         ("diameter", {"e": {0: 1}}, "nothing to compute"),

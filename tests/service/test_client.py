@@ -93,7 +93,9 @@ def same(answer, wanted, tmp_path):
     for name, result in (("there.csv", answer), ("here.csv", wanted)):
         result.save(tmp_path / name, column if wanted.edges else None)  # services return no values of edges
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
-    assert (answer.summary, answer.rounds, answer.converged) == (wanted.summary, wanted.rounds, wanted.converged)
+    assert (answer.summary, answer.converged) == (wanted.summary, wanted.converged)
+    if wanted.report["algorithm"]["name"] != "sssp":  # compiled rounds may see values of the same round
+        assert answer.rounds == wanted.rounds
     assert answer.report["graph"]["fingerprint"] == wanted.report["graph"]["fingerprint"]
 
 

@@ -40,7 +40,7 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
                 "graph.ego(vertex, radius=1)"
             )
         if color is not None:
-            choice("color", color, graph.columns, "column of the graph; add it by graph.with_columns")
+            choice("color", color, graph.columns, "column of the graph, by graph.with_columns, for color")
     if kind == "degrees":
         figures = counted(np.diff(graph.block.offsets), comm)
     else:
