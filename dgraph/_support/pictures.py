@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.arguments import instance
 from dgraph._support.extras import extra
 
 COLOURS = ("#4477aa", "#ee8866", "#228833", "#aa3377", "#ccbb44", "#66ccee", "#ee6677", "#777777")
@@ -17,9 +18,11 @@ def axes_of(ax: Any, title: str, x: str, y: str) -> Any:
     """Return ``ax``, or the axes of a new figure, with a title and labels.
 
     Raises:
-        UsageError: matplotlib is not installed.
+        UsageError: matplotlib is not installed, or ``ax`` is something else.
     """
-    if ax is None:
+    if ax is not None:
+        instance("ax", ax, extra("matplotlib.axes", "plot()").Axes, "matplotlib axes, or None")
+    else:
         _, ax = extra("matplotlib.pyplot", "plot()").subplots(layout="constrained")
     ax.set(title=title, xlabel=x, ylabel=y)
     return ax

@@ -402,7 +402,7 @@ class GraphValues:
             UsageError: the k-core is empty.
         """
         members = _solved(self, "kcore", k=k)
-        return self._subgraph(read_column("in_core", members, self.block, self.comm) > 0, None, f"{k}-core")
+        return self._left(read_column("in_core", members, self.block, self.comm) > 0, None, k, "core")
 
     @collective
     def k_truss(self, k: int) -> Self:
@@ -423,7 +423,7 @@ class GraphValues:
         vertices = np.zeros(block.rows, bool)
         vertices[(block.sources()[arcs] - block.first).astype(np.int64)] = True
         vertices |= rows_of(block, block.targets[arcs].astype(np.int64), comm)
-        return self._subgraph(vertices, arcs, f"{k}-truss")
+        return self._left(vertices, arcs, k, "truss")
 
     @collective
     def plot(self, kind: str | None = None, *, color: str | None = None, ax: Any = None, root: int = 0) -> Any:
@@ -461,6 +461,12 @@ class GraphValues:
             columns[VERTEX] = self.vertices()
         with self.comm.together():
             return chosen(predicate, rows_with(columns, block.rows, kinds, "vertices"), "vertices")
+
+    def _left(self, vertices: np.ndarray, arcs: np.ndarray | None, k: int, kind: str) -> Self:
+        """Return the graph of what a peeling left, if it left something; collective."""
+        if not self.comm.total(int(np.count_nonzero(vertices))):
+            raise UsageError(f"k = {k}: the {k}-{kind} is empty; give less")
+        return self._subgraph(vertices, arcs, f"{k}-{kind}")
 
     def _subgraph(self, vertices: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
         block, comm = self.block, self.comm

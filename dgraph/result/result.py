@@ -174,7 +174,7 @@ class Result:
             self._check_attributes(root)
         if root is None and not attributes:
             return make(self._here(), self.nullable, *more)
-        root = root_rank(root or 0, self.comm.size, ", or None")
+        root = root_rank(0 if root is None else root, self.comm.size, ", or None")
         return self._made_on(root, make, attributes, *more)
 
     def _check_attributes(self, root: int | None) -> None:

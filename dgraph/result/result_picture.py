@@ -38,7 +38,8 @@ def plotted(result: Any, values: np.ndarray, kind: str | None, column: str, ax: 
         UsageError: no such kind, no recorded rounds, or matplotlib is not installed.
     """
     with result.comm.together():
-        kind = choice("kind", kind or BY_COLUMN.get(column, "values"), KINDS, "kind of picture")
+        chosen = BY_COLUMN.get(column, "values") if kind is None else kind
+        kind = choice("kind", chosen, KINDS, "kind of picture")
         kept = result.report.get("rounds", {}).get("kept", []) if kind == "rounds" else []
         if kind == "rounds" and not kept:
             raise UsageError(f"{result.algorithm} ran no rounds that were recorded; plot a column")

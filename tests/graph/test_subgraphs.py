@@ -146,7 +146,7 @@ def test_any_number_of_ranks_makes_the_same_graph():
     (lambda g: g.induced(np.zeros(0, np.int64)), "none of the 9 vertices was chosen"),
     (lambda g: g.k_core(8), "none of the 9 vertices was chosen"),
     (lambda g: g.k_truss(9), "none of the 9 vertices was chosen"),
-    (lambda g: g.k_truss(1), "k = 1 of ktruss"),
+    (lambda g: g.k_truss(1), "k = 1 is not valid for ktruss"),
     (lambda g: g.filter_vertices(lambda v: v.rank > 1), "unknown column of vertexs 'rank'|unknown column of vertices"),
     (lambda g: g.filter_vertices(lambda v: v.vertex), "returned int64"),
     (lambda g: g.filter_edges(3), "is not a predicate"),

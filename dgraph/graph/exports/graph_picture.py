@@ -33,7 +33,8 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
     """
     comm = graph.comm
     with comm.together():
-        kind = choice("kind", kind or ("degrees" if color is None else "network"), KINDS, "kind of picture")
+        chosen = ("degrees" if color is None else "network") if kind is None else kind
+        kind = choice("kind", chosen, KINDS, "kind of picture")
         if kind == "network" and graph.n > MOST_VERTICES:
             raise UsageError(
                 f"the graph has {graph.n:,} vertices, and a picture shows at most {MOST_VERTICES}; take a part, as by "
