@@ -101,8 +101,8 @@ def test_right_answers_pass(name, chunk, monkeypatch):
     if case.directed:
         more = {name: getattr(module, "VALID_DIRECTED", []) for name, module in KNOWN.items()}
         runs += [(name, parameters) for name, listed in more.items() for parameters in listed]
-    if not set(range(4)) <= set(case.vertices.tolist()):
-        runs = [run for run in runs if not run[1].keys() & {"betas", "dangling", "first", "nstart"}]  # they name vertices
+    naming = set() if set(range(4)) <= set(case.vertices.tolist()) else {"betas", "dangling", "first", "nstart"}
+    runs = [(name, parameters) for name, parameters in runs if not parameters.keys() & naming]
     runs.append(("pagerank", {"tol": 0, "max_iter": 5, "personalization": {source: 2.0}}))
     for algorithm, parameters in runs:
         options = {"source": source} if ALGORITHMS[algorithm].needs_source else {}
