@@ -307,3 +307,10 @@ def _order_parallel(offsets, targets, weights, first):
                 weights[begin:i].sort()
             begin = i
     return equal, loops
+
+
+def edges_of(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges of these rows: the position of their row in ``rows``, and their index."""
+    degree = offsets[rows + 1] - offsets[rows]
+    place = np.repeat(np.arange(rows.size), degree)
+    return place, np.arange(place.size) + np.repeat(offsets[rows] - (np.cumsum(degree) - degree), degree)

@@ -17,6 +17,7 @@ from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.rows import edges_of
 
 SMALL = 1 << 20
 """Arcs of graphs that are solved by the search alone."""
@@ -160,8 +161,7 @@ def _arcs(local: LocalGraph, gids: np.ndarray, parts: np.ndarray) -> tuple[Any, 
     csr = local.out
     offsets, neighbours = csr.offsets, csr.neighbours.view(np.uint32)
     rows = np.flatnonzero((place >= 0) & (np.diff(offsets) > 0))
-    lengths = offsets[rows + 1] - offsets[rows]
-    positions = np.arange(int(lengths.sum())) + np.repeat(offsets[rows] - np.cumsum(lengths) + lengths, lengths)
-    sources, targets = np.repeat(place[rows], lengths), place[neighbours[positions]]
+    row, arcs = edges_of(offsets, rows)
+    sources, targets = place[rows[row]], place[neighbours[arcs]]
     inside = (targets >= 0) & (parts[sources] == parts[targets])
     return sources[inside].astype(np.uint32), targets[inside].astype(np.uint32)

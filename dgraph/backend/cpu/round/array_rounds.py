@@ -27,6 +27,7 @@ from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.rows import edges_of
 from dgraph.program import Traced
 from dgraph.program.row_reducers import LEFT_OUT
 
@@ -326,13 +327,6 @@ class Phases:
         """Append masters to the frontier."""
         append(lists_of(W, c).queue, masters, W.shared, self.do.slot(c) + slots.FRONT_TAIL)
         W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
-
-
-def edges_of(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edges of these rows: the position of their row in ``rows``, and their index."""
-    degree = offsets[rows + 1] - offsets[rows]
-    place = np.repeat(np.arange(rows.size), degree)
-    return place, np.arange(place.size) + np.repeat(offsets[rows] - (np.cumsum(degree) - degree), degree)
 
 
 def _nothing(*_: Any) -> None:
