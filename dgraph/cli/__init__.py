@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dgraph._support.clashes import clash
+
 __all__ = ["console", "main"]
+
+if wrong := clash("launch"):
+    raise ImportError(wrong)
 
 
 def console() -> int:

@@ -13,7 +13,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from dgraph._support import affinity, cache
-from dgraph._support.clashes import clash
 from dgraph._support.version import __version__
 from dgraph.comm.memory import free_memory
 from dgraph.errors import OutputError
@@ -36,7 +35,6 @@ LEAST_DISK = 256 << 20
 def host_findings(ranks_here: int) -> Iterator[Finding]:
     """Yield the findings about this host, on which ``ranks_here`` ranks of the job run."""
     yield from _versions()
-    yield from _clashes()
     yield from _cores(ranks_here)
     yield from _memory(ranks_here)
     yield from _shared_memory(ranks_here)
@@ -56,12 +54,6 @@ def _versions() -> Iterator[Finding]:
                 yield fail("versions", f"{name} is not installed", again)
     python = f"Python {platform.python_version()}"
     yield ok("versions", f"dgraph {__version__}, {python}, {', '.join(versions)}")
-
-
-def _clashes() -> Iterator[Finding]:
-    """Yield a finding if ``python -m launch`` would start another distribution's package."""
-    if wrong := clash("launch"):
-        yield warn("packages", wrong, "python -m launch starts the other package until then")
 
 
 def _cores(ranks_here: int) -> Iterator[Finding]:
