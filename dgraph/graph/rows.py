@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.threads import shares
 
 SHORT = 48
 """Longest row that is sorted by insertion; longer ones are radix sorted."""
@@ -66,12 +67,17 @@ def place_rows(
     _place(*arcs, first, cursor, targets, weights)
 
 
-def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:
+def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, threads: int = 1) -> None:
     """Sort the targets of every row in ascending order, in place; weights are permuted along."""
-    longest = int(np.diff(offsets).max(initial=0))
-    spare = np.empty(longest if longest > SHORT else 0, targets.dtype)
-    spare_weights = None if weights is None else np.empty(spare.size, weights.dtype)
-    _sort(offsets, targets, weights, spare, spare_weights, np.empty(257, np.int64))
+
+    def sort(rows: slice) -> None:
+        here = offsets[rows.start : rows.stop + 1]
+        longest = int(np.diff(here).max(initial=0))
+        spare = np.empty(longest if longest > SHORT else 0, targets.dtype)
+        spare_weights = None if weights is None else np.empty(spare.size, weights.dtype)
+        _sort(here, targets, weights, spare, spare_weights, np.empty(257, np.int64))
+
+    shares(sort, offsets.size - 1, threads)
 
 
 def merge_parallel(
@@ -190,7 +196,7 @@ def _sort_few(offsets, targets, weights, *_):
         weights[here] = weights[here][order]
 
 
-@njit(cache=True, few=_sort_few)
+@njit(cache=True, nogil=True, few=_sort_few)
 def _sort(offsets, targets, weights, spare, spare_weights, starts):
     for row in range(offsets.size - 1):
         lo, hi = offsets[row], offsets[row + 1]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.threads import shares
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
@@ -62,9 +64,9 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
         DataError: a target that is not a vertex, a weight that is NaN, an undirected graph in which some arc lacks its
             reverse.
     """
-    name, before = raw.facts.name, comm.before(raw.targets.size)
+    name, before, threads = raw.facts.name, comm.before(raw.targets.size), rank_threads(comm)
     with comm.together():
-        check_range(raw.targets, 0, raw.n - 1, f"{name}: target", before)
+        check_range(raw.targets, 0, raw.n - 1, f"{name}: target", before, threads)
         if raw.weights is not None:
             check_weights(raw.weights, f"{name}: weight", before)
     directed = raw.directed if options.directed is None else options.directed
@@ -79,12 +81,20 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
     offsets, weights = raw.offsets, raw.weights
     targets = raw.targets.astype(gid_type(raw.n), copy=False)
-    sort_rows(offsets, targets, weights)
-    loops = count_loops(offsets, targets, raw.first)
+    sort_rows(offsets, targets, weights, threads)
+    rows, loops_of, distinct = offsets.size - 1, [], []  # appending is atomic
+
+    def check(part: slice) -> None:
+        here = offsets[part.start : part.stop + 1]
+        loops_of.append(count_loops(here, targets, raw.first + part.start))
+        distinct.append(_distinct(here, targets))
+
+    shares(check, rows, threads)
+    loops = sum(loops_of)
     if loops and not options.keep_loops:
         targets, weights = _without_loops(offsets, targets, weights, raw.first)
     equal = equal_loops = 0
-    if not _distinct(offsets, targets):
+    if not all(distinct):
         targets, weights, equal, equal_loops = merge_parallel(
             offsets, targets, weights, raw.first, options.keep_parallel
         )
@@ -149,7 +159,7 @@ def _drop_loops(offsets, targets, weights, first):
         offsets[row + 1] = end
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _distinct(offsets, targets):
     """Return True if no target repeats in its sorted row."""
     for row in range(offsets.size - 1):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 
@@ -22,15 +23,19 @@ def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.nd
     return values.astype(dtype.newbyteorder("="), copy=False)
 
 
-def columns_of(path: str, record: np.dtype, count: int, offset: int) -> list[np.ndarray]:
+def columns_of(path: str, record: np.dtype, count: int, offset: int, threads: int) -> list[np.ndarray]:
     """Read the fields of ``count`` records from byte ``offset`` on, each into an array of its own."""
     columns = [np.empty(count, record[name].newbyteorder("=")) for name in record.names or ()]
-    for start in range(0, count, STEP):
+
+    def read(start: int) -> None:
         part = np.fromfile(path, record, min(STEP, count - start), offset=offset + start * record.itemsize)
         if part.size != min(STEP, count - start):
             raise DataError(f"{path}: ends at record {start + part.size} of {count}; was it cut short?")
         for name, column in zip(record.names or (), columns, strict=True):
             column[start : start + part.size] = part[name]
+
+    for _ in in_order(read, range(0, count, STEP), threads):
+        pass
     return columns
 
 

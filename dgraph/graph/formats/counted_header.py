@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dgraph.errors import DataError
 from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.formats.sniff import name_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def check_size(path: str, n: int, edges: int, options: LoadOptions) -> None:
         )
 
 
-def set_direction(raw: RawEdges, path: str, directed: bool, why: str) -> None:
+def set_direction(raw: RawEdges | RawRows, path: str, directed: bool, why: str) -> None:
     """Set the name, and the direction with its reason; mark the reader's arrays as disposable."""
-    raw.directed, raw.why, raw.disposable = directed, why, True
+    raw.directed, raw.why = directed, why
+    if isinstance(raw, RawEdges):
+        raw.disposable = True
     raw.facts.name = name_of(path)

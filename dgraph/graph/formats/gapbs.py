@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import check_range
 from dgraph.graph.build.rows_from_file import RawRows
@@ -37,6 +38,7 @@ def read_wsg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
 
 
 def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawRows:
+    threads = rank_threads(comm)
     with comm.together():
         directed, m, n = _header(path, file_size(path), record.itemsize)
         check_size(path, n, m, options)
@@ -47,8 +49,9 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawR
             lambda low, high: slice_of(path, "<i8", high - low + 1, HEADER + 8 * low),
             comm,
         )  # fmt: skip
-        targets, *weights = columns_of(path, record, int(ends[-1] - ends[0]), arcs_at + int(ends[0]) * record.itemsize)
-        check_range(targets, 0, n - 1, f"{path}: target", int(ends[0]))
+        begin, arcs = arcs_at + int(ends[0]) * record.itemsize, int(ends[-1] - ends[0])
+        targets, *weights = columns_of(path, record, arcs, begin, threads)
+        check_range(targets, 0, n - 1, f"{path}: target", int(ends[0]), threads)
     raw = RawRows(n, first, ends - ends[0], targets.view(np.uint32), weights[0] if weights else None, directed)
     raw.why, raw.facts.name = f"its header says directed = {int(directed)}", name_of(path)
     return raw

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import check_range
 from dgraph.graph.build.clean import RawEdges
@@ -37,6 +38,7 @@ def read_wide(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawEdges:
+    threads = rank_threads(comm)
     with comm.together():
         size, weights_at = file_size(path), f"{path}.weights"
         edges, rest = divmod(size, record.itemsize)
@@ -45,10 +47,10 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawE
                 f"{path}: {size} bytes are not a whole number of edges of {record.itemsize} bytes; was it cut short?"
             )
         low, high = (edges * rank // comm.size for rank in (comm.rank, comm.rank + 1))
-        columns = columns_of(path, record, high - low, low * record.itemsize)
+        columns = columns_of(path, record, high - low, low * record.itemsize, threads)
         src, dst = columns if record is WIDE else _join_halves(columns)
         for name, ids in (("source", src), ("target", dst)):
-            check_range(ids, 0, np.iinfo(np.int64).max - 1, f"{path}: {name}", low)
+            check_range(ids, 0, np.iinfo(np.int64).max - 1, f"{path}: {name}", low, threads)
         weights = None
         if os.path.exists(weights_at):
             if (stored := file_size(weights_at)) != 4 * edges:

@@ -23,6 +23,7 @@ from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.array_input import ROUNDED, as_weights, check_range, rounds_weights
 from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.rows_from_file import Listed, RawRows
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.sniff import file_size
 
@@ -43,8 +44,11 @@ DAMAGED: tuple[type[Exception], ...] = (
 """Exceptions of ``zipfile`` and NumPy's header reader on invalid bytes; headers are parsed as Python."""
 
 
-def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """Read a matrix: entry (i, j) is the arc i → j and its value the weight; a matrix of booleans has no weights."""
+def read_npz(path: str, comm: Comm, options: LoadOptions) -> Listed:
+    """Read a matrix: entry (i, j) is the arc i → j and its value the weight; a matrix of booleans has no weights.
+
+    One rank takes the rows of a csr matrix as they are; several take equal shares of the entries.
+    """
     with comm.together():
         file_size(path)
         try:
@@ -64,7 +68,7 @@ def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 def _read(
     path: str, archive: zipfile.ZipFile, members: ExitStack, weighs: bool, comm: Comm
-) -> tuple[RawEdges, int, int, bool]:
+) -> tuple[Listed, int, int, bool]:
     """Read this rank's edges; return them, n, the number of entries, and True if weights here were rounded."""
 
     def column(name: str) -> _Column:
@@ -95,8 +99,10 @@ def _read(
         if start.size != entries:
             raise DataError(f"{path}: {start.size} rows for {entries} entries; write it again with save_npz")
         src = _ids(start, lo, hi, n, f"{path}: row")
-    else:
+    elif comm.size > 1 or kind == "csc":
         src = _expand_rows(start, lo, hi, n, entries, path)
+    else:
+        starts = np.concatenate(list(_row_ends(start, n, entries, path)))
     if data.dtype.kind not in "biuf":
         raise DataError(f"{path}: got values of {data.dtype}; a weight is a real number; convert the matrix")
     weights, rounded = None, False
@@ -104,6 +110,8 @@ def _read(
         values = data.part(lo, hi)
         weights = as_weights(values, f"{path}: data", lo)
         rounded = rounds_weights(values, weights)
+    if kind == "csr" and comm.size == 1:
+        return RawRows(n, 0, starts, dst, weights), n, entries, rounded
     return RawEdges(*((dst, src) if kind == "csc" else (src, dst)), weights, n=n), n, entries, rounded
 
 
@@ -168,16 +176,25 @@ def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
 
 def _expand_rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
     """Return the rows of entries ``lo .. hi - 1``."""
+    rows, row, last = [np.empty(0, gid_type(n))], -1, 0
+    for piece in _row_ends(offsets, n, entries, path):
+        lengths: np.ndarray = np.diff(np.clip(piece, lo, hi), prepend=min(max(last, lo), hi))
+        rows.append(np.repeat(np.arange(row, row + piece.size), lengths).astype(gid_type(n)))
+        row, last = row + piece.size, int(piece[-1])
+    return np.concatenate(rows)
+
+
+def _row_ends(offsets: _Column, n: int, entries: int, path: str) -> Iterator[np.ndarray]:
+    """Yield the offsets of all rows, int64, in pieces; refuse those that do not ascend from 0 to ``entries``."""
     if offsets.size != n + 1:
         raise DataError(f"{path}: {offsets.size} offsets for {n} rows; write it again with save_npz")
-    rows, row, last = [np.empty(0, gid_type(n))], -1, 0
+    last: int | None = None
     for piece in offsets.pieces(0, n + 1):
-        ends = np.concatenate([[last], piece]).astype(np.int64)
-        if (row < 0 and piece[0] != 0) or (np.diff(ends) < 0).any() or ends[-1] > entries:
+        ends = piece.astype(np.int64)
+        first = ends[0] != 0 if last is None else ends[0] < last
+        if first or (np.diff(ends) < 0).any() or ends[-1] > entries:
             raise DataError(f"{path}: indptr does not ascend from 0 to {entries}; write it again with save_npz")
-        lengths: np.ndarray = np.diff(np.clip(ends, lo, hi))
-        rows.append(np.repeat(np.arange(row, row + piece.size), lengths).astype(gid_type(n)))
-        row, last = row + piece.size, int(ends[-1])
+        last = int(ends[-1])
+        yield ends
     if last != entries:
         raise DataError(f"{path}: indptr ends at {last}, not at {entries}; write it again with save_npz")
-    return np.concatenate(rows)

@@ -23,13 +23,13 @@ from dgraph.backend.cuda.device import nvrtc, pools
 from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
-from dgraph.backend.cuda.device.uploads import Reader, Uploads
+from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Reader, Uploads
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
 from dgraph.graph.devices import memory_limit
 
-LARGE = 2 << 30
-"""Bytes from which on an upload bypasses CuPy's pinned copy, so that the host does not hold an array twice."""
+LARGE = SLOTS * PIECE
+"""Bytes from which on threads upload an array; below, the driver is done before their pinned memory exists."""
 
 
 NOT_INITIALIZED = 3
@@ -229,13 +229,17 @@ class CudaDevice:
     def put(self, array):
         """Return an array on this GPU; an array that is there already is returned itself.
 
-        CuPy copies an array to pinned memory first; a large one is uploaded without that, in the driver's pieces.
+        CuPy copies an array to pinned memory first; threads copy a large one through a little of it.
         """
-        if isinstance(array, np.ndarray) and array.nbytes >= LARGE:
-            up = self.xp.empty(array.shape, array.dtype)
-            up.set(array)
-            return up
-        return self.xp.asarray(array)
+        if not isinstance(array, np.ndarray) or array.nbytes < LARGE:
+            return self.xp.asarray(array)
+        up, host = self.xp.empty(array.shape, array.dtype), np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+        def read(place: np.ndarray, first: int) -> None:
+            place[:] = host[first : first + place.size]
+
+        self.fill(up, read)
+        return up
 
     def get(self, array) -> np.ndarray:
         """Return a copy of an array on the host."""

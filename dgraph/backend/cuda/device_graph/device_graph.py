@@ -99,7 +99,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         built, vertices = local.built, local.vertices
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
         self.out = DeviceCsr(built.offsets, built.neighbours, built.weights)
-        self.original, self.degree = vertices.original, local.degree
+        self.original, self.degree = local.original_ids, local.degree
         self.lids, self.replicas = vertices.lids, local.replicas
         if local.in_edges is not None:
             self.incoming = local.in_edges

@@ -185,7 +185,8 @@ class BuiltGraph(Graph):
         return EdgeCertificate(self, first, stop - first)
 
     def _symmetrised(self, rule: str) -> Graph:
-        if self.weight_type is not None or rule not in ("min", ""):  # merged weights: both arcs must meet on one rank
+        apart = self.draws and self.weight_type is not None  # of merged weights, both arcs must meet on one rank
+        if apart or rule not in ("min", ""):
             return super()._symmetrised(rule)
         facts = replace(self.draft.facts, notes=[*self.facts.notes, SYMMETRISED])
         plan = replace(self.draft, directed=False, both=True, keep_parallel=not rule, facts=facts)
@@ -204,9 +205,11 @@ class BuiltGraph(Graph):
         plan = replace(
             draft, keep_loops=facts.loops_kept, keep_parallel=draft.keep_parallel and not parallel, facts=facts
         )
-        return self._built_anew(plan, partial(simplified, loops=loops, parallel=parallel))
+        simple = self._built_anew(plan, partial(simplified, loops=loops, parallel=parallel))
+        simple._known.facts = replace(simple.facts, loops=self.facts.loops, duplicates=self.facts.duplicates)
+        return simple
 
-    def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> BuiltGraph:
+    def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:
         """Return the graph of another plan and drop this one's partitions.
 
         Args:

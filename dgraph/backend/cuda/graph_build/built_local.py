@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.device_graph.device_graph import SOME, DeviceCsr
-from dgraph.backend.cuda.device_graph.graph_size import GraphSize, sharing
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize, fits_32, sharing
 from dgraph.backend.cuda.device_graph.row_sums import row_sums
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.degrees import degrees
@@ -127,9 +127,12 @@ class BuiltLocal(LocalGraph):
         degree: out-degrees in the whole graph, by position, on the device.
         extent: its sizes; ``planned``: bytes that building was estimated to take at most.
         in_edges: rows of the in-edges on the device, of a reversed partition; None: not made.
+        ids: original ids by gid, int64 (n,), ascending, of a graph on one rank; None: they are the gids.
+        original_ids: original ids by position, on the device.
         replicas: GPUs that hold the same whole graph; None: there are none.
     """
 
+    ids: np.ndarray | None = None
     in_edges: DeviceCsr | None = None
     replicas: Any = None
     _asked: tuple[int, int] | None = None
@@ -144,7 +147,7 @@ class BuiltLocal(LocalGraph):
             vertices.peer_mirrors,
         )
         self.built, self.vertices, self.degree, self.device = built, vertices, degree, device
-        self.planned = planned
+        self.planned, self.original_ids = planned, vertices.original
         self.out = BuiltRows(built, vertices, device)
         self.extent = GraphSize(
             vertices.size, self.out.arcs,
@@ -158,6 +161,13 @@ class BuiltLocal(LocalGraph):
             spare=built.spare,
             **sharing(self),
         )  # fmt: skip
+
+    def take_ids(self, ids: np.ndarray) -> None:
+        """Give vertices original ids that are not their gids; on one rank."""
+        self.ids = ids
+        width = np.uint32 if fits_32(ids) else np.int64
+        self.original_ids = self.device.put(ids.astype(width))[self.vertices.original]
+        self.extent = replace(self.extent, ids=self.original_ids.itemsize)
 
     def make_reversed(self, incoming: DeviceCsr, comm: Comm) -> None:
         """Make ``turned``, the reversed partition, which shares all arrays but degrees; collective.
@@ -178,6 +188,7 @@ class BuiltLocal(LocalGraph):
         vertices = replace(self.vertices, own_mirrors=own, peer_mirrors=peers)
         degree = degrees(built, vertices, False, comm, self.device)
         turned = BuiltLocal(self, built, vertices, degree, self.device, self.planned)
+        turned.ids, turned.original_ids = self.ids, self.original_ids
         turned.in_edges = DeviceCsr(self.built.offsets, self.built.neighbours, self.built.weights)
         self.turned = turned
 
@@ -202,6 +213,8 @@ class BuiltLocal(LocalGraph):
     @cached_property
     def largest_id(self) -> int:
         """Largest original id of this rank's vertices; -1 if it has none."""
+        if self.ids is not None:
+            return int(self.ids[-1])
         return self.n - 1 if self.masters == self.n else int(self.vertices.original.max()) if self.size else -1
 
     @property
@@ -216,6 +229,9 @@ class BuiltLocal(LocalGraph):
 
     def lid(self, vertex: int) -> int | None:
         """Return the lid of one of this rank's masters, or None; found on the GPU without copying all gids."""
+        if self.ids is not None:
+            position = int(np.searchsorted(self.ids, vertex))
+            return position if position < self.n and self.ids[position] == vertex else None
         if self.masters == self.n:  # lids are original ids
             return vertex if 0 <= vertex < self.n else None
         own, order = self.vertices.original[: self.masters], self.vertices.order
@@ -240,8 +256,8 @@ class BuiltLocal(LocalGraph):
 
     @property
     def original(self) -> np.ndarray:  # type: ignore[override]
-        """Original ids: the gids, as in all generated graphs."""
-        return self.gids
+        """Original ids: int64 by lid."""
+        return self.gids if self.ids is None else self.ids
 
     @cached_property
     def out_degree(self) -> np.ndarray:  # type: ignore[override]

@@ -1,7 +1,8 @@
 """Edges of a file or of a user's arrays in GPU memory, and the plan of the graph that they make.
 
 :func:`plan_of` says whether a GPU can build it; :func:`listed_edges` uploads and checks. Input that the host would
-refuse, or that needs its numbering of ids or its rules of merging, is left to the host, whose errors name the place.
+refuse, or that needs its rules of merging, is left to the host, whose errors name the place. :func:`numbered` numbers
+ids that are nearly dense, as ``graph/build/id_bitmap.py`` does on the host.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ import numpy as np
 from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
 from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.id_bitmap import SMALL
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.build.weights import read_rule
 from dgraph.graph.generators.recipe import Formula
+from dgraph.graph.ids import SparseIds
 from dgraph.graph.load_options import LoadOptions
+
+SPAN = 4
+"""Largest id, as a multiple of the listed edges, up to which a GPU numbers the ids that occur."""
 
 SHARE = 2
 """Part of the free memory that building may take, 1 / SHARE: a graph that was built on a GPU is not evicted."""
@@ -30,13 +36,36 @@ class UploadedEdges:
     Attributes:
         sources, targets: uint32 (edges,), from 0.
         weights: (edges,), or None.
-        offsets: of rows, uint64 (n + 1,), if ``sources`` are still to be made of them; else None.
+        offsets: of rows, uint64 (n + 1,); then ``sources`` are the vertex of each row, None for 0 … n - 1. Else None.
     """
 
     sources: Any
     targets: Any
     weights: Any
     offsets: Any = None
+
+
+def numbered(raw: RawEdges | RawRows, options: LoadOptions, device) -> RawEdges | RawRows | None:
+    """Return edges whose ids are consecutive, on the GPU if they were not; None if the host is to number them."""
+    if isinstance(raw, RawRows) or raw.ids is not None or not (raw.n is None or options.sparse_ids):
+        return raw
+    xp, edges = device.xp, raw.src.size
+    need = 5 * max(SMALL, SPAN * edges) + 24 * edges
+    if raw.vertices is not None or not edges or need > device.free(need * SHARE) // SHARE:
+        return None
+    columns = [raw.src, raw.dst] if raw.extra is None or not raw.extra.size else [raw.src, raw.dst, raw.extra]
+    src, dst, *_ = columns = [device.put(column) for column in columns]
+    largest = max(int(column.max()) for column in columns)
+    if min(int(column.min()) for column in columns) < 0 or largest >= max(SMALL, SPAN * edges):
+        return None
+    occurs = xp.zeros(largest + 1, np.bool_)
+    for column in columns:
+        occurs[column] = True
+    ids = device.get(xp.flatnonzero(occurs)).astype(np.int64)
+    gids = xp.cumsum(occurs, dtype=np.uint32) - np.uint32(1)
+    starts = np.array([0, ids.size], np.int64)
+    sparse = SparseIds(ids, starts, np.zeros(1, np.int64))
+    return replace(raw, src=gids[src], dst=gids[dst], n=ids.size, base=0, ids=sparse)
 
 
 def plan_of(raw: RawEdges | RawRows, options: LoadOptions) -> BuildPlan | None:
@@ -75,39 +104,22 @@ def fits(plan: BuildPlan, device) -> bool:
 
 def listed_edges(raw: RawEdges | RawRows, plan: BuildPlan, device) -> UploadedEdges | None:
     """Upload edges; None if an id or a weight is one that the host refuses."""
-    base = raw.base
-    weights = None if plan.listed is None or raw.weights is None else uploaded(raw.weights, device)
+    weights = None if plan.listed is None or raw.weights is None else device.put(raw.weights)
     if weights is not None and weights.dtype.kind == "f" and bool(device.xp.isnan(weights).any()):
         return None
     if isinstance(raw, RawRows):
-        offsets, sources = uploaded(raw.offsets.view(np.uint64), device), None
-        targets = _numbers(raw.targets, 0, plan.n, device)
+        offsets, sources = device.put(raw.offsets.view(np.uint64)), None
+        targets = _numbers(raw.targets, plan.n, device)
     else:
-        offsets, sources, targets = None, *(_numbers(ends, base, plan.n, device) for ends in (raw.src, raw.dst))
+        offsets, sources, targets = None, *(_numbers(ends, plan.n, device) for ends in (raw.src, raw.dst))
         if sources is None:
             return None
     return None if targets is None else UploadedEdges(sources, targets, weights, offsets)
 
 
-def uploaded(array: np.ndarray, device) -> Any:
-    """Return a copy of an array on the GPU; an array that is there already is returned itself."""
-    if not isinstance(array, np.ndarray):
-        return array
-    array = np.ascontiguousarray(array)
-    copy, host = device.xp.empty(array.shape, array.dtype), array.view(np.uint8)
-
-    def read(place: np.ndarray, first: int) -> None:
-        place[:] = host[first : first + place.size]
-
-    device.fill(copy, read)
-    return copy
-
-
-def _numbers(ids: np.ndarray, base: int, n: int, device) -> Any:
-    """Return ids on the GPU as uint32 from 0; None if one is outside ``base .. base + n - 1``."""
-    numbers = uploaded(ids, device)
-    if numbers.size and not (base <= int(numbers.min()) and int(numbers.max()) < base + n):
+def _numbers(ids: np.ndarray, n: int, device) -> Any:
+    """Return ids on the GPU as uint32; None if one is outside ``0 .. n - 1``."""
+    numbers = device.put(ids)
+    if numbers.size and not (int(numbers.min()) >= 0 and int(numbers.max()) < n):
         return None
-    if base:
-        numbers -= numbers.dtype.type(base)
     return numbers.astype(np.uint32, copy=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
-from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, listed_edges, plan_of
+from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, listed_edges, numbered, plan_of
 from dgraph.backend.cuda.graph_build.ownership import place
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
@@ -18,7 +20,7 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.handle import Graph, Partitioned
-from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 
 
@@ -41,16 +43,21 @@ class LoadedGraph(BuiltGraph):
         self._edges: list[UploadedEdges] = [edges]
         super().__init__(plan, comm, device, policy, options, renumber)
         self._known.ids = ids
+        if isinstance(ids, SparseIds):
+            for part in self.partitions.values():
+                part.local.take_ids(ids.here)
 
     @classmethod
     def from_raw(
         cls, raw: RawEdges | RawRows, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None
     ) -> LoadedGraph | None:
         """Build the graph of listed edges on the one rank's GPU; None where the host is to build it, or refuse it."""
-        plan = plan_of(raw, options)
-        if plan is None:
-            return None
         device.use()
+        consecutive = numbered(raw, options, device)
+        plan = None if consecutive is None else plan_of(consecutive, options)
+        if consecutive is None or plan is None:
+            return None
+        raw = consecutive
         edges = listed_edges(raw, plan, device) if fits(plan, device) else None
         if edges is None:
             return None
@@ -70,12 +77,13 @@ class LoadedGraph(BuiltGraph):
         """Return the kernels, with the edges, which they drop when rows are filled."""
         kernels, edges = super()._kernels(), self._edges.pop()
         if edges.offsets is not None:
-            edges.sources = self.built_on.xp.empty(max(edges.targets.size, 1), np.uint32)
+            gids, edges.sources = edges.sources, self.built_on.xp.empty(max(edges.targets.size, 1), np.uint32)
             kernels.take(starts=edges.offsets, targets=edges.sources)
             kernels.set(row_end=self.draft.n, end=edges.targets.size)
             kernels.launch("list_rows")
             self.built_on.wait()
             kernels.take(starts=None, targets=None)
+            edges.sources = edges.sources if gids is None else gids[edges.sources]
         kernels.take(sources=edges.sources, entered=edges.targets, listed=edges.weights)
         return kernels
 
@@ -89,8 +97,18 @@ class LoadedGraph(BuiltGraph):
         """Input of certificates: the rows."""
         return self.block
 
-    def _symmetrised(self, rule: str) -> Graph:
-        return Graph._symmetrised(self, rule)
-
-    def _simplified(self, loops: bool, parallel: bool) -> Graph:
-        return Graph._simplified(self, loops, parallel)
+    def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:
+        """Return the graph of another plan, built of this one's rows; on the host if the GPU lacks the memory."""
+        local = next(iter(self.partitions.values())).local
+        rows, vertices = local.built, local.vertices
+        listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
+        plan = replace(plan, items=self.arcs, both=self.directed and not plan.directed, listed=listed)
+        if not fits(plan, self.built_on):
+            return Graph(change(self.block, self.comm), self.comm)
+        with self.built_on.using():
+            gids = None if vertices.place is None else vertices.original
+            targets = rows.neighbours if gids is None else gids[rows.neighbours]
+            edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64))
+            return LoadedGraph(
+                plan, edges, self.ids, self.comm, self.built_on, self.policy, self._options, self._renumber
+            )
