@@ -88,6 +88,11 @@ ENGINE: dict[str, str] = {
         "runs one thread on the arrays of the converted graph; sort_neighbors=, root= and multigraphs of bridges, and "
         "strategies of greedy_color other than largest_first are declined",
     ),
+    **dict.fromkeys(
+        ("all_simple_paths", "all_simple_edge_paths"),
+        "runs bfs from the targets; NetworkX's search then turns back where none is near enough; edges of multigraphs "
+        "are declined",
+    ),
     "find_cycle": "runs scc or cc, which decide if there is a cycle that NetworkX then finds",
     "k_truss": "runs ktruss",
     **dict.fromkeys(

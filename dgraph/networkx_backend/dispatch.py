@@ -22,6 +22,7 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_measures,
     nx_pagerank,
     nx_partitions,
+    nx_simple_paths,
     nx_traversal,
     nx_trees,
     nx_triangles,

@@ -120,6 +120,8 @@ CASES = {
         ("dfs_edges", "dfs_tree", "dfs_preorder_nodes", "dfs_postorder_nodes", "dfs_predecessors", "dfs_successors"),
         (ALL, [{}, {"source": A}, {"source": B, "depth_limit": 2}, {"depth_limit": 1}]),
     ),
+    "all_simple_paths": (ALL, [{**PAIR[0], "cutoff": cutoff} for cutoff in (0, 1, 3, 4.5)]),
+    "all_simple_edge_paths": (SIMPLE, [{**PAIR[0], "cutoff": 3}]),
     **dict.fromkeys(("articulation_points", "biconnected_components", "is_biconnected"), (UNDIRECTED, [{}])),
     **dict.fromkeys(("bridges", "has_bridges"), (("Graph",), [{}])),
     "greedy_color": (ALL, [{}]),
