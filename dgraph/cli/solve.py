@@ -12,7 +12,6 @@ from dgraph.backend import refuse_early
 from dgraph.backend.build import Graph, is_large
 from dgraph.backend.schedule_options import HOST
 from dgraph.cli.commands import show_warnings
-from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import RunRequest
 from dgraph.cli.sources import Vertices, in_file, name_of
@@ -186,9 +185,6 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
         record.choose("graph", spec, "the default graph")
         progress.line(f"no graph was named: taking {spec}")
     placing = {"policy": request.run.get("policy", "auto"), "device": device_of(request.run)}
-    if comm.size > 1:
-        with record("compile"):
-            compile_in_parallel(comm, spec, options.get("weights"))
     build = request.run.get("build", "auto")
     phase = "build" if is_large(spec, placing["device"], build) else "load"
     progress.phase(phase, spec)

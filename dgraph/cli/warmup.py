@@ -26,7 +26,6 @@ from dgraph._support.version import __version__
 from dgraph.algorithms import ALGORITHMS
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
-from dgraph.cli.first_compile import compile_in_parallel
 from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm, SerialComm
 from dgraph.engine.rounds.context import RARELY_SHARED
@@ -97,8 +96,6 @@ def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Com
     began = time.perf_counter()
     os.environ["DGRAPH_COMPILE"] = "always"  # also in child processes
     hosts = comm.allgather_json(socket.gethostname())
-    if comm.size > 1:
-        compile_in_parallel(comm, "rmat:4", "hash")
     leads = hosts.index(hosts[comm.rank]) == comm.rank
     with progress_for(comm.rank, quiet, began) as progress:
         with comm.together():
