@@ -1,8 +1,4 @@
-"""End of a search: single moves, splits and joins in one serial order, until none raises the quality.
-
-Afterwards no vertex gains by a move, every community is connected, and no two communities gain by joining. Each step
-raises the exact quality, so it ends.
-"""
+"""Moves of single vertices in one serial order, and connected pieces of communities."""
 
 from __future__ import annotations
 
@@ -16,36 +12,22 @@ from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.team import Team
 
 
-def polish(level: GraphLevel, labels: np.ndarray, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
-    """Return labels that no step improves, and the number of moves of single vertices."""
-    moved = 0
-    while True:
-        moved += settle(level, labels, units, most, team)
-        pieces = connected(level, labels)
-        parts, groups = level.coarse(pieces, team)
-        split = parts.n > len(np.unique(labels))
-        joined = np.arange(parts.n, dtype=np.int32)
-        if not settle(parts, joined, units, most, team) and not split:
-            return pieces, moved
-        firsts = np.empty(parts.n, np.int32)
-        firsts[groups[::-1]] = np.arange(level.n - 1, -1, -1, dtype=np.int32)
-        labels = firsts[joined[groups]]
-
-
-def settle(level: GraphLevel, labels: np.ndarray, units: Units, most: int, team: Team) -> int:
-    """Move vertices, smallest first, until no move of one raises the quality; return the number of moves."""
-    partition = Partition(level, labels)
+def settle(partition: Partition, units: Units, most: int, team: Team) -> int:
+    """Move vertices in sweeps, smallest first, until no move of one raises the quality; return the number of moves."""
+    level = partition.level
     threads, n, moves = level.threads(team), level.n, 0
-    flags, queue = np.zeros(n, np.uint8), np.empty(n + 1, np.int32)
+    flags, following = np.zeros(n, np.uint8), np.empty(n, np.int32)
     sums, touched = np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
     arguments = units.scale, units.price, most, level.rows, partition.totals, flags
     while True:
         team.run(_find, threads, np.zeros(1, np.int64), *arguments, sums, touched)
-        gaining = np.flatnonzero(flags)
-        if not gaining.size:
+        swept = np.flatnonzero(flags).astype(np.int32)
+        if not swept.size:
             return moves
-        queue[: gaining.size] = gaining
-        moves += _settle(gaining.size, *arguments, queue, sums[0], touched[0])
+        while swept.size:
+            moved, count = _sweep(swept, *arguments, following, sums[0], touched[0])
+            moves += moved
+            swept = np.sort(following[:count])
 
 
 @njit(**OPTIONS)
@@ -62,14 +44,15 @@ def _find(t, threads, taken, scale, price, most, rows, totals, flags, all_sums, 
 
 
 @njit(**OPTIONS)
-def _settle(tail, scale, price, most, rows, totals, flags, queue, sums, touched):
-    """Take vertices from a queue; one that moves puts its neighbours in other communities into it."""
+def _sweep(swept, scale, price, most, rows, totals, flags, following, sums, touched):
+    """Move vertices in turn; flag the neighbours in other communities of those that move, for the following sweep.
+
+    Returns the number of moves, and that of the flagged vertices.
+    """
     offsets, targets, _, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
-    head, moves, room = 0, 0, len(queue)
-    while head != tail:
-        v = queue[head]
-        head = head + 1 if head + 1 < room else 0
+    moves, count = 0, 0
+    for v in swept:
         flags[v] = 0
         old, new = labels[v], best_move(v, scale, price, most, rows, totals, sums, touched, 0, -1)
         if new == old:
@@ -83,9 +66,9 @@ def _settle(tail, scale, price, most, rows, totals, flags, queue, sums, touched)
             u = targets[i]
             if labels[u] != new and not flags[u]:
                 flags[u] = 1
-                queue[tail] = u
-                tail = tail + 1 if tail + 1 < room else 0
-    return moves
+                following[count] = u
+                count += 1
+    return moves, count
 
 
 @njit(**OPTIONS)
