@@ -110,14 +110,19 @@ class CommunitySearch(HostSolver):
 
 
 def _shared_labels(rows: NumberedRows, start: np.ndarray, most: int) -> np.ndarray:
-    """Return labels of masters, ≥ 0 or -1 if alone, as numbers of all vertices; collective.
-
-    Vertices of a community of more than ``most`` start alone.
-    """
+    """Return labels of masters, ≥ 0 or -1 if alone, as numbers of all vertices; collective."""
     labels = np.empty(rows.n, np.int64)
     for place, values in zip(rows.places, rows.comm.allgatherv(start), strict=True):
         labels[place] = values
+    return first_labels(labels, most)
+
+
+def first_labels(labels: np.ndarray, most: int) -> np.ndarray:
+    """Return labels ≥ 0, or -1 for vertices alone, as numbers below their number, int32.
+
+    Vertices of a community of more than ``most`` start alone.
+    """
     _, groups, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     alone = (labels < 0) | (sizes[groups] > most)
-    wanted = np.where(alone, rows.n + np.arange(rows.n), groups)
+    wanted = np.where(alone, len(labels) + np.arange(len(labels)), groups)
     return np.unique(wanted, return_inverse=True)[1].astype(np.int32)

@@ -55,7 +55,7 @@ class HostEngine:
     def connected(self, level: GraphLevel, labels: np.ndarray, parts: np.ndarray | None = None) -> np.ndarray:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         if parts is not None:
-            labels = self.within(labels.astype(np.int64) * level.n + parts)
+            labels = self.within(labels.astype(np.int64) * level.n + parts, level.n**2)
         return connected(level, labels)
 
     def alone(self, n: int) -> np.ndarray:
@@ -66,8 +66,8 @@ class HostEngine:
         """Return the number of communities."""
         return numbered(labels)[1]
 
-    def within(self, labels: np.ndarray) -> np.ndarray:
-        """Return labels as 0, 1, … in their order."""
+    def within(self, labels: np.ndarray, bound: int) -> np.ndarray:
+        """Return labels below a bound as 0, 1, … in their order."""
         return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
     def above(self, groups: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:

@@ -21,6 +21,14 @@ LEAST_GAIN = 100_000
 """A level ends with the first round that gains less than 1/LEAST_GAIN of the quality's scale."""
 
 
+LARGEST_SALT = (1 << 62) - 1
+
+
+def next_salt(salt: int) -> int:
+    """Return the salt of the round that follows."""
+    return salt + 2 & LARGEST_SALT
+
+
 class SearchSteps:
     """Steps of one search.
 
@@ -59,7 +67,7 @@ class SearchSteps:
 
     def _salt(self) -> int:
         self.rounds += 1
-        return (self.settings.seed * SEEDS + 2 * self.rounds) & (1 << 62) - 1
+        return (self.settings.seed * SEEDS + 2 * self.rounds) & LARGEST_SALT
 
     def _go_on(self, active: int) -> bool:
         """Begin a round; return False at the round limit; collective."""
@@ -99,7 +107,7 @@ class SearchSteps:
             if coarse.n == level.n or not self.finished:
                 break
             below.append(groups)
-            labels = engine.within(engine.above(groups, labels, coarse.n)) if refines else engine.alone(coarse.n)
+            labels = engine.within(engine.above(groups, labels, coarse.n), level.n) if refines else engine.alone(coarse.n)
             level = coarse
         if refines or not self.below:  # later searches of Louvain start from coarse communities
             self.below = below

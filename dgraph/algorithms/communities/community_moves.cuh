@@ -1,0 +1,276 @@
+// Local moves, the refinement, and serial moves; ``moves.py``, ``refinement.py`` and ``serial_moves.py`` say what they do.
+
+// Move of v to a neighbouring community; in sub-round ``group`` of a round, or alone (-1).
+struct Moving {
+    int group;
+    bool finds; // only flag v if it gains
+    u32 v, own, own_size;
+    i64 cost;
+    __device__ bool open(u32 vertex) {
+        v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
+        return true;
+    }
+    __device__ u32 label(u32 u) const { return FRESH(env.labels + u); }
+    __device__ void visit(u32 c, u64 sum, Score& best) const {
+        if (c == NONE) return;
+        if (group >= 0 && c > own && own_size == 1 && FRESH(env.sizes + c) == 1 &&
+            group_of(FRESH(env.sole + c), env.salt) == group)
+            return;
+        const Score score = gain(env.scale, sum, cost, FRESH(env.mass_of + c), c);
+        if (beats(score, best)) best = score;
+    }
+    __device__ void close(u64 own_sum, Score best) const {
+        const Score stays = gain(env.scale, own_sum, cost, FRESH(env.mass_of + own) - env.mass[v], own);
+        if (best.label == NONE || !exceeds(best, stays)) best = stays;
+        u32 chosen = best.label;
+        if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
+        if (finds) env.flags[v] = chosen != own;
+        else env.proposed[v] = chosen, env.active[v] = 0;
+    }
+};
+
+DEVICE void move_totals(u32 v, u32 old, u32 taken) {
+    const u64 mass = (u64)env.mass[v];
+    atomicAdd((u64*)env.mass_of + old, 0 - mass), atomicAdd((u64*)env.mass_of + taken, mass);
+    atomicAdd(env.sizes + old, 0xffffffffu), atomicAdd(env.sizes + taken, 1u);
+    atomicXor(env.sole + old, v), atomicXor(env.sole + taken, v);
+}
+
+// Take the proposals of a list as the new values of ``labels``. By threads.
+DEVICE void take_proposals(const Lists& lists, int group, u32* labels) {
+    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i < lists.start[group * CLASSES + CLASSES]; i += threads()) {
+        const u32 v = FRESH(env.listed + i);
+        labels[v] = FRESH(env.proposed + v);
+    }
+}
+
+DEVICE void add_squares() {
+    u64 limbs[4] = {0, 0, 0, 0};
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) {
+        const u64 mass = (u64)FRESH(env.mass_of + c), low = mass * mass, high = __umul64hi(mass, mass);
+        limbs[0] += low & 0xffffffffu, limbs[1] += low >> 32, limbs[2] += high & 0xffffffffu, limbs[3] += high >> 32;
+    }
+    for (int i = 0; i < 4; i++) {
+        const u64 sum = warp_sum(limbs[i]);
+        if (lane_id() == 0 && sum) atomicAdd(env.results + SQUARES + i, sum);
+    }
+}
+
+// A round: list active rows; in each sub-round choose, move totals and activate neighbours, take labels. Then count the next.
+// INNER: change of the weight of arcs within communities. Cooperative.
+KERNEL_OF(4) move_round(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    list_rows_of(room, env.salt, false);
+    grid_barrier(env.gate, due);
+    i64 change = 0;
+    for (int group = 0; group < GROUPS; group++) {
+        if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
+        const Moving moving = {group, false};
+        fold_rows(moving, room, group, due);
+        grid_barrier(env.gate, due);
+        walk_rows(room.lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
+            const u32 old = FRESH(env.labels + v), taken = FRESH(env.proposed + v);
+            if (old == taken) return;
+            if (begins && lane_id() == 0) move_totals(v, old, taken);
+            for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
+                u32 u[AT_ONCE], before[AT_ONCE], after[AT_ONCE];
+                for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : v;
+                for (int k = 0; k < AT_ONCE; k++) before[k] = FRESH(env.labels + u[k]), after[k] = FRESH(env.proposed + u[k]);
+                for (int k = 0; k < AT_ONCE; k++) {
+                    if (u[k] == v) continue;
+                    const i64 x = (i64)weight(e + 32 * k) * (before[k] == after[k] ? 2 : 1);
+                    change += (after[k] == taken ? x : 0) - (before[k] == old ? x : 0);
+                    if (after[k] != taken) env.active[u[k]] = 1;
+                }
+            }
+        });
+        grid_barrier(env.gate, due);
+        take_proposals(room.lists, group, env.labels);
+        grid_barrier(env.gate, due);
+    }
+    change = warp_sum(change);
+    if (lane_id() == 0 && change) atomicAdd(env.results + INNER, (u64)change);
+    add_squares();
+    tally_rows_of(room, env.next_salt, false);
+}
+
+KERNEL begin_moves(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        env.active[v] = env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1;
+        env.proposed[v] = env.labels[v];
+    }
+}
+
+// Totals of the communities, which are 0 before.
+KERNEL add_totals(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 c = env.labels[v];
+        atomicAdd((u64*)env.mass_of + c, (u64)env.mass[v]);
+        atomicAdd(env.sizes + c, 1u);
+        atomicXor(env.sole + c, (u32)v);
+    }
+}
+
+// Weight of arcs within communities, and squares of masses. Lists have all rows.
+KERNEL add_quality(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    u64 inner = 0;
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 own = env.labels[v];
+        for (i64 e = first + lane_id(); e < last; e += 32)
+            if (env.labels[env.targets[e]] == own) inner += weight(e);
+    });
+    inner = warp_sum(inner);
+    if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
+    add_squares();
+}
+
+// Flag vertices that gain by a move. Lists have all rows. Cooperative.
+KERNEL_OF(4) find_gaining(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) { // rows without arcs are in no list
+        const u32 own = env.labels[v];
+        if (env.offsets[v + 1] > env.offsets[v] || env.sizes[own] == 1) continue;
+        env.flags[v] = gain(env.scale, 0, env.price * env.mass[v], env.mass_of[own] - env.mass[v], own).high < 0;
+    }
+    for (int group = 0; group < GROUPS; group++) {
+        const Moving finding = {-1, true};
+        fold_rows(finding, room, group, due);
+        grid_barrier(env.gate, due);
+    }
+}
+
+KERNEL list_flagged(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        if (env.flags[v]) env.following[atomicAdd(env.results + FOLLOWING, (u64)1)] = (u32)v;
+}
+
+// Move the vertices of a list in turn. One block.
+KERNEL sweep(i64) {
+    SHARED(Room, room);
+    for (i64 i = 0; i < env.swept_count; i++) {
+        Moving m = {-1, false};
+        m.open(FRESH(env.swept + i));
+        const u32 v = m.v;
+        const i64 first = env.offsets[v], last = env.offsets[v + 1];
+        if (last - first <= BLOCK_MOST) fold_by_block(m, room);
+        else { // in a table in global memory
+            const u64 slots = slots_of(last - first);
+            for (u64 s = threadIdx.x; s < slots; s += BLOCK) env.keys[s] = NONE, env.sums[s] = 0;
+            __syncthreads();
+            u64 own = add_arcs(m, env.keys, env.sums, slots, first, last, threadIdx.x, BLOCK);
+            __syncthreads();
+            Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
+            block_best(room, best, own);
+            if (threadIdx.x == 0) m.close(own, best);
+            __syncthreads();
+        }
+        u32 taken = FRESH(env.proposed + v);
+        if (threadIdx.x == 0) {
+            env.flags[v] = 0;
+            if (taken == NONE) {
+                u32 c = v;
+                while (FRESH(env.sizes + c)) c = c + 1 < (u32)env.n ? c + 1 : 0;
+                env.proposed[v] = room.flag = c;
+            } else room.flag = taken;
+            if (room.flag != m.own) move_totals(v, m.own, room.flag), env.labels[v] = room.flag, env.results[MOVES]++;
+        }
+        __syncthreads();
+        taken = room.flag;
+        for (i64 e = first + threadIdx.x; taken != m.own && e < last; e += BLOCK) {
+            const u32 u = env.targets[e];
+            if (FRESH(env.labels + u) != taken && !atomicExch(env.flags + u, 1u))
+                env.following[atomicAdd(env.results + FOLLOWING, (u64)1)] = u;
+        }
+        __syncthreads();
+    }
+}
+
+DEVICE double noise(u32 v, u32 part) {
+    return env.draws[mixed(mixed((i64)v, env.salt) ^ (i64)part, env.salt + 1) & (DRAWS - 1)];
+}
+
+// Join of a lone vertex to a part.
+struct Refining {
+    int group;
+    u32 v, own, community;
+    i64 cost, whole;
+    __device__ bool open(u32 vertex) {
+        v = own = vertex;
+        if (FRESH(env.parts + v) != v || FRESH(env.part_sizes + v) != 1) return false;
+        community = env.labels[v], whole = env.mass_of[community], cost = env.price * env.mass[v];
+        return gain(env.scale, (u64)FRESH(env.inside + v), cost, whole - env.mass[v], v).high >= 0;
+    }
+    __device__ u32 label(u32 u) const { return env.labels[u] == community ? FRESH(env.parts + u) : NONE; }
+    __device__ Score scored(Score exact) const {
+        const double factor = value_of((u64)env.factor);
+        if (!(factor > 0)) return exact;
+        const double high = (double)exact.high, low = (double)exact.low;
+        const double value = (high * 18446744073709551616.0 + low) * factor + noise(v, exact.label) + 0.0;
+        const i64 bits = (i64)bits_of(value);
+        return {bits < 0 ? bits ^ 0x7fffffffffffffffll : bits, 0, exact.label};
+    }
+    __device__ void visit(u32 part, u64 sum, Score& best) const {
+        if (part == NONE) return;
+        const i64 mass = FRESH(env.part_mass + part);
+        const Score exact = gain(env.scale, sum, cost, mass, part);
+        if (exact.high < 0 || (FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)) return;
+        if (gain(env.scale, (u64)FRESH(env.inside + part), env.price * mass, whole - mass, part).high < 0) return;
+        const Score score = scored(exact);
+        if (beats(score, best)) best = score;
+    }
+    __device__ void close(u64, const Score& best) const {
+        const Score stays = scored({0, 0, v});
+        if (beats(best, stays)) env.proposed[v] = best.label;
+    }
+};
+
+// All sub-rounds of a refinement. The tally has all rows. Cooperative.
+KERNEL_OF(4) refine_rows(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    list_rows_of(room, env.salt, true);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        env.parts[v] = env.proposed[v] = (u32)v, env.part_mass[v] = env.mass[v], env.part_sizes[v] = 1, env.inside[v] = 0;
+    }
+    grid_barrier(env.gate, due);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 own = env.labels[v];
+        u64 inner = 0;
+        for (i64 e = first + lane_id(); e < last; e += 32)
+            if (env.labels[env.targets[e]] == own) inner += weight(e);
+        inner = warp_sum(inner);
+        if (lane_id() == 0 && inner) atomicAdd((u64*)env.inside + v, inner);
+    });
+    grid_barrier(env.gate, due);
+    for (int group = 0; group < GROUPS; group++) {
+        const Refining refining = {group};
+        fold_rows(refining, room, group, due);
+        grid_barrier(env.gate, due);
+        walk_rows(room.lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
+            const u32 part = FRESH(env.proposed + v);
+            if (part == FRESH(env.parts + v)) return;
+            u64 change = begins && lane_id() == 0 ? (u64)FRESH(env.inside + v) : 0;
+            for (i64 e = first + lane_id(); e < last; e += 32) {
+                const u32 u = env.targets[e];
+                if (FRESH(env.parts + u) == part) change -= 2 * weight(e);
+                else if (FRESH(env.proposed + u) == part) change -= weight(e);
+            }
+            change = warp_sum(change);
+            if (lane_id() != 0) return;
+            atomicAdd((u64*)env.inside + part, change);
+            if (!begins) return;
+            env.part_sizes[v] = 0, env.part_mass[v] = 0;
+            atomicAdd(env.part_sizes + part, 1u), atomicAdd((u64*)env.part_mass + part, (u64)env.mass[v]);
+        });
+        grid_barrier(env.gate, due);
+        take_proposals(room.lists, group, env.parts);
+        grid_barrier(env.gate, due);
+    }
+}
