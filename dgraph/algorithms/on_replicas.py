@@ -2,7 +2,8 @@
 
 Some answers depend on long chains of vertices: between GPUs they take thousands of short rounds. If the graph fits
 beside a part of it on every GPU, each finds the whole answer by the kernel for one GPU, and keeps the rows of its own
-vertices; some kernels share out their first passes. Weights are not gathered: none of these algorithms reads them.
+vertices; some kernels share out their first passes. Weights are not gathered: on a weighted graph, algorithms that
+read weights run on the parts.
 Entry: :func:`solved`.
 """
 
@@ -24,6 +25,8 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     kernel = work.one_gpu
     asked = ctx.direction != "auto" or ctx.sync != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
     if kernel is None or ctx.comm.size == 1 or asked or ctx.previous is not None or not ctx.local.n:
+        return work.run(ctx)
+    if work.weighted and ctx.local.out.weight_type is not None:
         return work.run(ctx)
     with ctx.record("prepare"), ctx.comm.watchdog.paused():
         found = ctx.backend.replica(ctx.local, ctx.comm, kernel)

@@ -81,6 +81,8 @@ def _column(graph: Any, device: Any, labels: Any) -> FieldColumn:
     """Return labels as original ids of this rank's vertices, which stay on the GPU."""
     place, vertex = graph.id_places
     ids = (graph.original if vertex is None else graph.original[vertex]).astype(np.int64)
-    values = ids[labels if place is None else labels[place]]
-    fields = LazyFields(device, {"labels": FieldView(device, values, graph.place)}, graph.degree, graph.original)
+    values, place = ids[labels if place is None else labels[place]], graph.place
+    if graph.replicas is not None:
+        values, place = values[graph.replicas.masters], graph.replicas.place
+    fields = LazyFields(device, {"labels": FieldView(device, values, place)}, graph.degree, graph.original)
     return FieldColumn(fields, "labels")

@@ -1,8 +1,8 @@
 """GpuEngine: steps of a search for communities on one GPU; ``search_steps.py`` takes them in turn.
 
 The kernels (``community_rows.cuh``, ``community_moves.cuh``, ``community_levels.cuh``) give the bits of
-``host_engine.py``. A launch of ``move_round`` runs all sub-rounds of a round; the host reads one array of counters after
-it, and takes the decisions in integers of any size.
+``host_engine.py``. A launch of ``move_round`` runs all sub-rounds of a round; the host reads one array of counters
+after it, and decides in integers of any size.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ MEMBERS = (
 
 
 @cache
-def text(narrow: bool) -> str:
-    """Return the kernels' text. ``narrow``: sums of weights take 32 bits."""
+def text(narrow: bool, slots: int) -> str:
+    """Return the kernels' text. ``narrow``: sums of weights take 32 bits; ``slots``: of a warp's table."""
     definitions = (
-        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {WARP_SLOTS[narrow]}\n"
-        f"#define DRAWS {1 << NOISE_BITS}"
+        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
     )
     return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
 
@@ -56,7 +55,7 @@ class GpuLevel:
     """Rows of a level, as :class:`GraphLevel`, on a GPU.
 
     Attributes:
-        rows: arrays ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` or None: each is 1, ``mass`` int64 (n,).
+        rows: ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` (None: each is 1), ``mass`` int64 (n,).
         loops: weight within the vertices, counted twice.
         lists: arrays of the lists of all rows, once they are there.
     """
@@ -96,7 +95,7 @@ class GpuEngine:
     def __init__(self, device: Any, narrow: bool, theta: float | None):
         self.device, self.xp, self.theta = device, device.xp, theta
         self.kind = np.uint32 if narrow else np.uint64
-        self.module = device.module(text(narrow), f"communities_{'narrow' if narrow else 'wide'}")
+        self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
         self.tables: dict[str, Any] = {"keys": None}
         self.draws = None if theta is None else device.put(noise())

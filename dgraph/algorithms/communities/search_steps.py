@@ -107,7 +107,9 @@ class SearchSteps:
             if coarse.n == level.n or not self.finished:
                 break
             below.append(groups)
-            labels = engine.within(engine.above(groups, labels, coarse.n), level.n) if refines else engine.alone(coarse.n)
+            labels = (
+                engine.within(engine.above(groups, labels, coarse.n), level.n) if refines else engine.alone(coarse.n)
+            )
             level = coarse
         if refines or not self.below:  # later searches of Louvain start from coarse communities
             self.below = below
