@@ -190,7 +190,8 @@ class GpuEngine:
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
         self._launch("begin_moves", arrays)
         salt = salts()
-        counts, lists = self._tallied(arrays, False, salt), {}
+        lists: dict[str, Any] = {}
+        counts = self._tallied(arrays, False, salt)
         while (active := int(counts[:CHUNKS].sum())) and go_on(active):
             lists, following = self._listing(counts, lists), next_salt(salt)
             self._clear()
@@ -215,7 +216,7 @@ class GpuEngine:
         """Move single vertices until none gains; return the number of moves."""
         xp, n, moves = self.xp, partition.level.n, 0
         lists = self.lists_of(partition.level)
-        units = {"scale": self.units.scale, "price": self.units.price}
+        units: dict[str, Any] = {"scale": self.units.scale, "price": self.units.price}
         arrays = partition.arrays | {"proposed": xp.empty(n, np.uint32), "active": xp.empty(n, np.uint8)}
         arrays |= {"flags": xp.zeros(n, np.uint32), "following": xp.empty(n, np.uint32)}
         while True:
@@ -236,7 +237,7 @@ class GpuEngine:
         """Return the part of each vertex; see ``refinement.py``."""
         xp, n, theta = self.xp, partition.level.n, self.theta or 0.0
         factor = 0.0 if theta == 0 else inverse(theta, self.units)
-        names = {"parts": np.uint32, "proposed": np.uint32, "part_sizes": np.uint32}
+        names: dict[str, Any] = {"parts": np.uint32, "proposed": np.uint32, "part_sizes": np.uint32}
         names |= {"part_mass": np.int64, "inside": np.int64}
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
