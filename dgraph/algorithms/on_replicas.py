@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from dgraph.algorithms.base import Algorithm, Answer
+from dgraph.algorithms.weight_checks import has_weights
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.comm.serial import SerialComm
 from dgraph.engine.rounds.context import Context
@@ -26,7 +27,7 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     asked = ctx.direction != "auto" or ctx.sync != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
     if kernel is None or ctx.comm.size == 1 or asked or ctx.previous is not None or not ctx.local.n:
         return work.run(ctx)
-    if work.weighted and ctx.local.out.weight_type is not None:
+    if work.weighted and has_weights(ctx):
         return work.run(ctx)
     with ctx.record("prepare"), ctx.comm.watchdog.paused():
         found = ctx.backend.replica(ctx.local, ctx.comm, kernel)

@@ -42,7 +42,6 @@ class GpuCommunities(RowSolver):
         with ctx.record("prepare"):
             graph, device = self.backend.graph_of(ctx.local), self.backend.device
             require(device, self.bytes(RowSize.whole(ctx.local.n, graph.edges)), f"{name} on a GPU")
-            ctx.weighted |= graph.out.weights is not None
             engine, level = _begun(ctx, settings, graph, device)
             labels = engine.alone(level.n) if start is None else _placed(graph, device, start, settings.most)
         with ctx.record("compute"):
@@ -57,11 +56,12 @@ class GpuCommunities(RowSolver):
 
 def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> tuple[GpuEngine, Any]:
     """Return the engine with its units, and level 0."""
-    xp, costs, shift, weights = device.xp, graph.out.weights, 0, None
+    xp, costs, shift, weights = device.xp, graph.incoming.weights, 0, None
+    ctx.weighted |= costs is not None
     if costs is not None and graph.edges:
         costs = costs.astype(np.float64)
         integers = not bool(xp.not_equal(costs, xp.rint(costs)).any())
-        shift = shift_of(float(ctx.local.out.weight_range[1]), integers, graph.edges)
+        shift = shift_of(float(device.get(costs.max())), integers, graph.edges)
         halves = 2.0 ** (shift // 2), 2.0 ** (shift - shift // 2)  # either is finite
         weights = xp.rint(costs * halves[0] * halves[1]).astype(np.int64)
     engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta)

@@ -283,7 +283,7 @@ class GpuEngine:
     def _starts(self, lengths: Any) -> tuple[Any, int]:
         """Return the starts of adjacent ranges, and the end of the last."""
         starts = self.xp.zeros(len(lengths) + 1, np.int64)
-        self.xp.cumsum(lengths, out=starts[1:])
+        starts[1:] = self.xp.cumsum(lengths)
         return starts, int(self.device.get(starts[-1:])[0])
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
@@ -345,16 +345,17 @@ class GpuEngine:
             cpm: the mass of a vertex is 1, and not the weight of its arcs.
         """
         xp, n = self.xp, graph.local.size
-        rows = {"offsets": graph.out.offsets.astype(np.int64), "targets": graph.out.neighbours, "weights": weights}
+        arcs = graph.incoming  # as those that leave
+        rows = {"offsets": arcs.offsets.astype(np.int64), "targets": arcs.neighbours, "weights": weights}
         source = GpuLevel(rows["offsets"], rows["targets"], weights, None, 0)
         arrays = rows | self.lists_of(source) | {"place": graph.id_places[0], "degrees": xp.zeros(n, np.int64)}
         arrays["lengths"] = xp.zeros(n, np.int64)
         self._clear()
         self._launch("count_arcs", arrays)
         loops = int(self._counted()[LOOPS])
-        offsets, arcs = self._starts(arrays["lengths"])
-        arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(arcs, np.uint32)}
-        arrays["out_weights"] = None if weights is None else xp.empty(arcs, self.kind)
+        offsets, kept = self._starts(arrays["lengths"])
+        arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
+        arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
         self._launch("copy_arcs", arrays)
         degrees = arrays["degrees"]
         mass = xp.ones(n, np.int64) if cpm else degrees
