@@ -1,4 +1,6 @@
-// Level 0 from the graph's rows, and the contraction of a level: rows of each group side by side, then one fold of each.
+// Level 0 from the graph's rows, connected pieces, and the contraction of a level: rows of each group side by side, then one fold of each.
+
+#define FIRST_ARCS 4
 
 // Number the labels by their smallest vertices: ``flags`` is all NONE before, then has the smallest vertex of each label.
 KERNEL find_least(i64) {
@@ -114,19 +116,31 @@ KERNEL copy_arcs(i64) {
 }
 
 // Connected pieces of communities, and of their parts if ``groups`` are given. ``parts``: parents, each its own before.
+DEVICE bool is_one_piece(u32 u, u32 v) {
+    return env.labels[u] == env.labels[v] && (!env.groups || env.groups[u] == env.groups[v]);
+}
+// By the first arcs of each row, which unite most vertices.   [Sutton, Ben-Nun & Barak, IPDPS 2018: Afforest]
+KERNEL connect_some(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const i64 first = env.offsets[v], last = smaller(env.offsets[v + 1], first + FIRST_ARCS);
+        for (i64 e = first; e < last; e++)
+            if (is_one_piece(env.targets[e], (u32)v)) join_in(env.parts, env.targets[e], (u32)v);
+    }
+}
+// By all arcs between vertices that are not united yet.
 KERNEL connect_rows(i64) {
     SHARED(Room, room);
     load_lists(room);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const u32 own = env.labels[v];
+        const u32 piece = env.parts[v];
         for (i64 e = first + lane_id(); e < last; e += 32) {
             const u32 u = env.targets[e];
-            if (u < v && env.labels[u] == own && (!env.groups || env.groups[u] == env.groups[v])) join_in(env.parts, u, v);
+            if (u < v && env.parts[u] != piece && is_one_piece(u, v)) join_in(env.parts, u, v);
         }
     });
 }
 KERNEL flatten_pieces(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = root_now_in(env.parts, (u32)v);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.parts[v] = root_now_in(env.parts, (u32)v);
 }
 
 // Small steps on labels.

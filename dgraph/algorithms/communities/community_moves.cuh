@@ -10,7 +10,7 @@ struct Moving {
         v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
         return true;
     }
-    __device__ u32 label(u32 u) const { return FRESH(env.labels + u); }
+    __device__ u32 label(u32 u) const { return env.labels[u]; }
     __device__ void visit(u32 c, u64 sum, Score& best) const {
         if (c == NONE) return;
         if (group >= 0 && c > own && own_size == 1 && FRESH(env.sizes + c) == 1 &&
@@ -24,7 +24,8 @@ struct Moving {
         if (best.label == NONE || !exceeds(best, stays)) best = stays;
         u32 chosen = best.label;
         if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
-        if (finds) env.flags[v] = chosen != own;
+        if (finds && chosen == own) return;
+        if (finds) env.active[v] = 1, atomicAdd(env.results + MOVES, (u64)1);
         else env.proposed[v] = chosen, env.active[v] = 0;
     }
 };
@@ -77,12 +78,12 @@ KERNEL_OF(4) move_round(i64) {
             for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
                 u32 u[AT_ONCE], before[AT_ONCE], after[AT_ONCE];
                 for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : v;
-                for (int k = 0; k < AT_ONCE; k++) before[k] = FRESH(env.labels + u[k]), after[k] = FRESH(env.proposed + u[k]);
+                for (int k = 0; k < AT_ONCE; k++) before[k] = env.labels[u[k]], after[k] = env.proposed[u[k]];
                 for (int k = 0; k < AT_ONCE; k++) {
                     if (u[k] == v) continue;
                     const i64 x = (i64)weight(e + 32 * k) * (before[k] == after[k] ? 2 : 1);
                     change += (after[k] == taken ? x : 0) - (before[k] == old ? x : 0);
-                    if (after[k] != taken) env.active[u[k]] = 1;
+                    if (after[k] != taken && !FRESH(env.active + u[k])) env.active[u[k]] = 1;
                 }
             }
         });
@@ -96,9 +97,9 @@ KERNEL_OF(4) move_round(i64) {
     tally_rows_of(room, env.next_salt, false);
 }
 
-KERNEL begin_moves(i64) {
+KERNEL begin_moves(i64 all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        env.active[v] = env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1;
+        if (all) env.active[v] = env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1;
         env.proposed[v] = env.labels[v];
     }
 }
@@ -113,9 +114,11 @@ KERNEL add_totals(i64) {
     }
 }
 
-// Weight of arcs within communities, and squares of masses. Lists have all rows.
-KERNEL add_quality(i64) {
+// Squares of masses, and if ``whole`` the weight of arcs within communities, for which lists have all rows.
+KERNEL add_quality(i64 whole) {
     SHARED(Room, room);
+    add_squares();
+    if (!whole) return;
     load_lists(room);
     u64 inner = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
@@ -125,10 +128,9 @@ KERNEL add_quality(i64) {
     });
     inner = warp_sum(inner);
     if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
-    add_squares();
 }
 
-// Flag vertices that gain by a move. Lists have all rows. Cooperative.
+// Mark vertices that gain by a move as active, and count them. Lists have all rows. Cooperative.
 KERNEL_OF(4) find_gaining(i64) {
     SHARED(Room, room);
     u32 due = 0;
@@ -136,18 +138,14 @@ KERNEL_OF(4) find_gaining(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) { // rows without arcs are in no list
         const u32 own = env.labels[v];
         if (env.offsets[v + 1] > env.offsets[v] || env.sizes[own] == 1) continue;
-        env.flags[v] = gain(env.scale, 0, env.price * env.mass[v], env.mass_of[own] - env.mass[v], own).high < 0;
+        if (gain(env.scale, 0, env.price * env.mass[v], env.mass_of[own] - env.mass[v], own).high >= 0) continue;
+        env.active[v] = 1, atomicAdd(env.results + MOVES, (u64)1);
     }
     for (int group = 0; group < GROUPS; group++) {
         const Moving finding = {-1, true};
         fold_rows(finding, room, group, due);
-        grid_barrier(env.gate, due);
+        if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
     }
-}
-
-KERNEL list_flagged(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        if (env.flags[v]) env.following[atomicAdd(env.results + FOLLOWING, (u64)1)] = (u32)v;
 }
 
 // Move the vertices of a list in turn. One block.
@@ -155,9 +153,8 @@ KERNEL sweep(i64) {
     SHARED(Room, room);
     for (i64 i = 0; i < env.swept_count; i++) {
         Moving m = {-1, false};
-        m.open(FRESH(env.swept + i));
-        const u32 v = m.v;
-        const i64 first = env.offsets[v], last = env.offsets[v + 1];
+        m.open(env.swept[i]);
+        const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
         if (last - first <= BLOCK_MOST) fold_by_block(m, room);
         else { // in a table in global memory
             const u64 slots = slots_of(last - first);
@@ -168,24 +165,12 @@ KERNEL sweep(i64) {
             Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
             block_best(room, best, own);
             if (threadIdx.x == 0) m.close(own, best);
-            __syncthreads();
         }
-        u32 taken = FRESH(env.proposed + v);
         if (threadIdx.x == 0) {
-            env.flags[v] = 0;
-            if (taken == NONE) {
-                u32 c = v;
-                while (FRESH(env.sizes + c)) c = c + 1 < (u32)env.n ? c + 1 : 0;
-                env.proposed[v] = room.flag = c;
-            } else room.flag = taken;
-            if (room.flag != m.own) move_totals(v, m.own, room.flag), env.labels[v] = room.flag, env.results[MOVES]++;
-        }
-        __syncthreads();
-        taken = room.flag;
-        for (i64 e = first + threadIdx.x; taken != m.own && e < last; e += BLOCK) {
-            const u32 u = env.targets[e];
-            if (FRESH(env.labels + u) != taken && !atomicExch(env.flags + u, 1u))
-                env.following[atomicAdd(env.results + FOLLOWING, (u64)1)] = u;
+            u32 taken = FRESH(env.proposed + m.v);
+            if (taken == NONE)
+                for (taken = m.v; FRESH(env.sizes + taken);) taken = taken + 1 < (u32)env.n ? taken + 1 : 0;
+            if (taken != m.own) move_totals(m.v, m.own, taken), env.labels[m.v] = taken;
         }
         __syncthreads();
     }

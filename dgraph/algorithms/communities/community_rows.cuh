@@ -46,7 +46,7 @@ struct Env {
     u32* out_targets;
     weight_t* out_weights;
     i64 *lengths, *out_offsets;
-    u32 *flags, *swept, *following; // serial moves
+    u32 *flags, *swept; // marks of labels; prefix sums of marks, or vertices that move in turn
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;
@@ -58,8 +58,7 @@ CONSTANT Env env;
 #define INNER 0
 #define SQUARES 1
 #define MOVES 5
-#define FOLLOWING 6
-#define LOOPS 7
+#define LOOPS 6
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt) { return (int)(mixed((i64)v, salt) & (GROUPS - 1)); }
@@ -90,7 +89,6 @@ struct Room {
     u64 base[GROUPS * CLASSES];
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
-    u32 flag;
 };
 
 DEVICE void load_lists(Room& room) {
@@ -104,15 +102,15 @@ DEVICE void load_lists(Room& room) {
 }
 
 // True for a row that a list takes: of ``all``, those that have arcs, or else active ones.
-DEVICE bool is_listed(u64 v, i64 length, bool all) { return all ? length > 0 : FRESH(env.active + v) != 0; }
+DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : FRESH(env.active + v) != 0; }
 
 // Count rows into ``next_tally``. By all blocks.
 DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
     for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
     __syncthreads();
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        if (!is_listed(v, all)) continue;
         const i64 length = env.offsets[v + 1] - env.offsets[v];
-        if (!is_listed(v, length, all)) continue;
         const int group = group_of((u32)v, salt), kind = class_of(length);
         atomicAdd(room.counted + group * CLASSES + kind, 1u);
         if (kind < 3) continue;
@@ -128,11 +126,11 @@ DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
 DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     const Lists& lists = room.lists;
     for (u64 tile = (u64)blockIdx.x * BLOCK; tile < (u64)env.n; tile += threads()) {
-        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
-        __syncthreads();
         const u64 v = tile + threadIdx.x;
-        const i64 length = v < (u64)env.n ? env.offsets[v + 1] - env.offsets[v] : 0;
-        const bool wanted = v < (u64)env.n && is_listed(v, length, all);
+        const bool wanted = v < (u64)env.n && is_listed(v, all);
+        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+        if (!__syncthreads_or(wanted)) continue;
+        const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
         const int group = group_of((u32)v, salt), kind = class_of(length), list = group * CLASSES + kind;
         const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
         __syncthreads();

@@ -28,15 +28,18 @@ CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * GROUPS, 5 * GROUPS, 6 * GROUPS
 USED, RESULTS = COUNTS, 2 * COUNTS
 """First words of the cursors and of the results that follow a tally in an array of counters."""
 
-INNER, SQUARES, MOVES, FOLLOWING, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8, 9))
+INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8))
 """Words of the results; SQUARES has four limbs of 32 bits."""
+
+FEW = 1 << 15
+"""Active vertices below which a multiprocessor has one block, as grid barriers then take less time."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "flags", "swept", "following", "place", "degrees", "gate", "n", "scale", "price", "salt", "next_salt", "factor",
+    "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt", "next_salt", "factor",
     "swept_count",
 )  # fmt: skip
 """Members of ``Env``."""
@@ -167,36 +170,42 @@ class GpuEngine:
 
     def quality(self, partition: GpuPartition) -> int:
         """Return the exact quality."""
-        return self._quality(*self._inner(partition))
-
-    def _inner(self, partition: GpuPartition) -> tuple[int, np.ndarray]:
-        """Return the weight within communities, with loops twice, and the counters with the squares of masses."""
         lists = self.lists_of(partition.level)
         self._clear()
-        self._launch("add_quality", partition.arrays | lists)
+        self._launch("add_quality", partition.arrays | lists, 1)
         counts = self._counted()
-        return partition.level.loops + int(counts[INNER]), counts
+        return self._quality(partition.level.loops + int(counts[INNER]), counts)
 
     def _quality(self, inner: int, counts: np.ndarray) -> int:
         squares = sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
         return self.units.scale * inner - self.units.price * squares
 
-    def move(self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int) -> int:
-        """Move vertices in rounds; see ``moves.py``."""
+    def move(
+        self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
+        active: Any = None,
+    ) -> int:  # fmt: skip
+        """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
+
+        The quality is compared by its changes, so the weight within communities begins at 0.
+        """
         xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
-        inner, counts = self._inner(partition)
-        best, labels = self._quality(inner, counts), partition.labels
-        kept, quality = labels.copy(), best
-        arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
-        self._launch("begin_moves", arrays)
+        self._clear()
+        self._launch("add_quality", partition.arrays)
+        inner, labels = 0, partition.labels
+        start = best = quality = self._quality(inner, self._counted())
+        kept = labels.copy()
+        flags = xp.empty(n, np.uint8) if active is None else active.copy()
+        arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32)}
+        self._launch("begin_moves", arrays, int(active is None))
         salt = salts()
         lists: dict[str, Any] = {}
         counts = self._tallied(arrays, False, salt)
-        while (active := int(counts[:CHUNKS].sum())) and go_on(active):
+        while (count := int(counts[:CHUNKS].sum())) and go_on(count):
             lists, following = self._listing(counts, lists), next_salt(salt)
             self._clear()
+            blocks = self.device.blocks if count < FEW else 0
             self._launch(
-                "move_round", arrays | lists, cooperative=True, scale=scale, price=price, salt=salt, next_salt=following
+                "move_round", arrays | lists, 0, blocks, True, scale=scale, price=price, salt=salt, next_salt=following
             )
             counts = self._counted()
             inner += int(counts[INNER].view(np.int64))
@@ -210,28 +219,23 @@ class GpuEngine:
             salt = salts()
         if quality < best:
             partition.labels, partition.totals = kept, self.partition(partition.level, kept).totals
-        return best
+        return best - start
 
-    def settle(self, partition: GpuPartition) -> int:
-        """Move single vertices until none gains; return the number of moves."""
-        xp, n, moves = self.xp, partition.level.n, 0
-        lists = self.lists_of(partition.level)
-        units: dict[str, Any] = {"scale": self.units.scale, "price": self.units.price}
-        arrays = partition.arrays | {"proposed": xp.empty(n, np.uint32), "active": xp.empty(n, np.uint8)}
-        arrays |= {"flags": xp.zeros(n, np.uint32), "following": xp.empty(n, np.uint32)}
-        while True:
-            self._clear()
-            self._launch("find_gaining", arrays | lists, cooperative=True, **units)
-            self._launch("list_flagged", arrays)
-            count = int(self._counted()[FOLLOWING])
-            if not count:
-                return moves
-            while count:
-                swept = self.device.put(np.sort(self.device.get(arrays["following"][:count])))
-                self._clear()
-                self._launch("sweep", arrays | {"swept": swept}, blocks=1, swept_count=count, **units)
-                counts = self._counted()
-                moves, count = moves + int(counts[MOVES]), int(counts[FOLLOWING])
+    def gaining(self, partition: GpuPartition) -> Any:
+        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
+        arrays = partition.arrays | self.lists_of(partition.level)
+        arrays["active"] = self.xp.zeros(partition.level.n, np.uint8)
+        self._clear()
+        self._launch("find_gaining", arrays, cooperative=True, scale=self.units.scale, price=self.units.price)
+        return arrays["active"] if int(self._counted()[MOVES]) else None
+
+    def sweep(self, partition: GpuPartition, active: Any) -> None:
+        """Move vertices that gain, in turn."""
+        swept = self.xp.flatnonzero(active).astype(np.uint32)
+        arrays = partition.arrays | {"swept": swept, "proposed": self.xp.empty(partition.level.n, np.uint32)}
+        arrays["active"] = active
+        units = {"scale": self.units.scale, "price": self.units.price}
+        self._launch("sweep", arrays, blocks=1, swept_count=len(swept), **units)
 
     def refine(self, partition: GpuPartition, salt: int) -> Any:
         """Return the part of each vertex; see ``refinement.py``."""
@@ -289,10 +293,9 @@ class GpuEngine:
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)}
-        arrays["proposed"] = self.xp.empty(level.n, np.uint32)
-        self._launch("connect_rows", arrays | self.lists_of(level))
-        self._launch("flatten_pieces", arrays)
-        return arrays["proposed"]
+        for kernel in ("connect_some", "flatten_pieces", "connect_rows", "flatten_pieces"):
+            self._launch(kernel, arrays | self.lists_of(level))
+        return arrays["parts"]
 
     def alone(self, n: int) -> Any:
         """Return labels of single vertices."""

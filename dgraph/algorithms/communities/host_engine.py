@@ -10,7 +10,7 @@ from dgraph.algorithms.communities.community_totals import Partition
 from dgraph.algorithms.communities.graph_level import GraphLevel, numbered
 from dgraph.algorithms.communities.moves import move
 from dgraph.algorithms.communities.refinement import refine
-from dgraph.algorithms.communities.serial_moves import connected, settle
+from dgraph.algorithms.communities.serial_moves import connected, gaining, sweep
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.team import Team
 
@@ -36,13 +36,22 @@ class HostEngine:
         """Return the exact quality."""
         return partition.level.quality(partition.labels, self.units, self.team)
 
-    def move(self, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int) -> int:
-        """Move vertices in rounds; see ``moves.py``."""
-        return move(partition, self.units, self.most, salts, go_on, least, self.team)
+    def move(
+        self, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
+        active: np.ndarray | None = None,
+    ) -> int:  # fmt: skip
+        """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``."""
+        active = np.ones(partition.level.n, np.uint8) if active is None else active.copy()
+        return move(partition, self.units, self.most, salts, go_on, least, active, self.team)
 
-    def settle(self, partition: Partition) -> int:
-        """Move single vertices until none gains; return the number of moves."""
-        return settle(partition, self.units, self.most, self.team)
+    def gaining(self, partition: Partition) -> np.ndarray | None:
+        """Return 1 for vertices that gain by a move; None: none does."""
+        flags = gaining(partition, self.units, self.most, self.team)
+        return flags if flags.any() else None
+
+    def sweep(self, partition: Partition, active: np.ndarray) -> None:
+        """Move vertices that gain, in turn."""
+        sweep(partition, self.units, self.most, np.flatnonzero(active).astype(np.int32))
 
     def refine(self, partition: Partition, salt: int) -> np.ndarray:
         """Return the part of each vertex; see ``refinement.py``."""

@@ -20,9 +20,9 @@ from dgraph.backend.cpu.threads.team import Team
 
 def move(
     partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], least: int,
-    team: Team,
+    active: np.ndarray, team: Team,
 ) -> int:  # fmt: skip
-    """Move vertices until a round gains little; return the quality, which never falls.
+    """Move vertices until a round gains little; return by how much the quality rose, 0 or more.
 
     Args:
         partition: changed in place.
@@ -31,13 +31,13 @@ def move(
         salts: returns the seed of the next round.
         go_on: called with the number of active vertices before each round; False ends the moves; collective.
         least: gain of a round with which the moves end.
+        active: 1 for vertices that look first, uint8 (n,); changed.
         team: threads.
     """
     level = partition.level
     threads, n = level.threads(team), level.n
-    best = level.quality(partition.labels, units, team)
-    kept = partition.labels.copy()
-    proposed, active = partition.labels.copy(), np.ones(n, np.uint8)
+    start = best = level.quality(partition.labels, units, team)
+    kept, proposed = partition.labels.copy(), partition.labels.copy()
     sums, touched = np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
@@ -58,7 +58,7 @@ def move(
             break
     if level.quality(partition.labels, units, team) < best:
         partition.restore(kept)
-    return best
+    return best - start
 
 
 @njit(**OPTIONS)

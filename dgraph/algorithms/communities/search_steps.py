@@ -54,8 +54,11 @@ class SearchSteps:
 
         Every label is the smallest vertex of its community.
         """
-        labels, polished = self._polished(self._iterated(labels))
-        return labels, self.engine.quality(self.engine.partition(self.level, labels)), polished
+        number, gained = 0, 1
+        while number != self.settings.iterations and self.finished and gained > 0:
+            labels, gained = self._levels(labels)
+            number += 1
+        return self._polished(labels)
 
     def parts(self, labels: Any) -> Iterator[Any]:
         """Yield the connected pieces of communities within the vertices of coarse levels, the coarsest level first."""
@@ -79,27 +82,15 @@ class SearchSteps:
         boundary(ctx, f"the run was cancelled after round {ctx.rounds}; its answer is incomplete", ctx.rounds, active)
         return True
 
-    def _iterated(self, labels: Any) -> Any:
-        """Return the labels of the last iteration; collective."""
-        best = self.engine.quality(self.engine.partition(self.level, labels))
-        number = 0
-        while number != self.settings.iterations and self.finished:
-            labels, quality = self._levels(labels)
-            number += 1
-            if quality <= best:
-                break
-            best = quality
-        return labels
-
     def _levels(self, labels: Any) -> tuple[Any, int]:
-        """Move and contract until no level shrinks; return labels of level 0 and their quality; collective."""
+        """Move and contract until no level shrinks; return labels of level 0, and what was gained; collective."""
         engine, level, refines = self.engine, self.level, self.settings.theta is not None
         least = engine.units.scale * engine.units.whole // LEAST_GAIN
         below: list[Any] = []
-        self.sizes = []
+        self.sizes, gained = [], 0
         while True:
             partition = engine.partition(level, labels)
-            quality = engine.move(partition, self._salt, self._go_on, least)
+            gained += engine.move(partition, self._salt, self._go_on, least)
             labels = partition.labels
             self.sizes.append(engine.count(labels))
             parts = engine.refine(partition, self._salt()) if refines else labels
@@ -115,33 +106,36 @@ class SearchSteps:
             self.below = below
         for groups in reversed(below):
             labels = engine.through(labels, groups)
-        return labels, quality
+        return labels, gained
 
-    def _polished(self, labels: Any) -> tuple[Any, int]:
-        """Return labels that no move, split or join improves, and the number of moved vertices.
+    def _polished(self, labels: Any) -> tuple[Any, int, int]:
+        """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
         Each step raises the exact quality, so it ends.
         """
         engine, moved = self.engine, 0
         while True:
-            labels, count = self._settled(self.level, labels)
-            moved += count
+            labels, moves = self._settled(self.level, labels)
+            moved += moves
             pieces = engine.connected(self.level, labels)
+            if engine.count(pieces) > engine.count(labels):
+                labels = pieces
+                continue
             parts, groups = engine.coarse(self.level, pieces)
-            split = parts.n > engine.count(labels)
             joined, joins = self._settled(parts, engine.alone(parts.n))
-            if not joins and not split:
-                return pieces, moved
+            if not joins:
+                return pieces, engine.quality(engine.partition(parts, joined)), moved
             firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
             labels = engine.through(engine.through(firsts, joined), groups)
 
     def _settled(self, level: Any, labels: Any) -> tuple[Any, int]:
         """Return labels that no move of one vertex improves, and the number of vertices moved.
 
-        Rounds come first; the few vertices that still gain then move in one serial order.
+        Vertices that gain move in rounds; where a round does not raise the quality, they move one by one.
         """
         engine = self.engine
         partition = engine.partition(level, engine.copy(labels))
-        engine.move(partition, self._salt, lambda active: True, 0)
-        count = engine.changes(labels, partition.labels)
-        return partition.labels, count + engine.settle(partition)
+        while (active := engine.gaining(partition)) is not None:
+            if not engine.move(partition, self._salt, lambda active: True, active=active):
+                engine.sweep(partition, active)
+        return partition.labels, engine.changes(labels, partition.labels)

@@ -12,22 +12,23 @@ from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.team import Team
 
 
-def settle(partition: Partition, units: Units, most: int, team: Team) -> int:
-    """Move vertices in sweeps, smallest first, until no move of one raises the quality; return the number of moves."""
+def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.ndarray:
+    """Return 1 for vertices that gain by a move, uint8 (n,)."""
     level = partition.level
-    threads, n, moves = level.threads(team), level.n, 0
-    flags, following = np.zeros(n, np.uint8), np.empty(n, np.int32)
-    sums, touched = np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
-    arguments = units.scale, units.price, most, level.rows, partition.totals, flags
-    while True:
-        team.run(_find, threads, np.zeros(1, np.int64), *arguments, sums, touched)
-        swept = np.flatnonzero(flags).astype(np.int32)
-        if not swept.size:
-            return moves
-        while swept.size:
-            moved, count = _sweep(swept, *arguments, following, sums[0], touched[0])
-            moves += moved
-            swept = np.sort(following[:count])
+    threads, n = level.threads(team), level.n
+    flags, sums, touched = np.zeros(n, np.uint8), np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
+    team.run(
+        _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals, flags,
+        sums, touched,
+    )  # fmt: skip
+    return flags
+
+
+def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -> None:
+    """Move vertices in turn, int32 ascending; the first gains, and so the quality rises."""
+    level = partition.level
+    sums, touched = np.zeros(level.n, np.int64), np.empty(level.n, np.int32)
+    _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, sums, touched)
 
 
 @njit(**OPTIONS)
@@ -44,16 +45,10 @@ def _find(t, threads, taken, scale, price, most, rows, totals, flags, all_sums, 
 
 
 @njit(**OPTIONS)
-def _sweep(swept, scale, price, most, rows, totals, flags, following, sums, touched):
-    """Move vertices in turn; flag the neighbours in other communities of those that move, for the following sweep.
-
-    Returns the number of moves, and that of the flagged vertices.
-    """
-    offsets, targets, _, mass, counts = rows
+def _sweep(vertices, scale, price, most, rows, totals, sums, touched):
+    _, _, _, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
-    moves, count = 0, 0
-    for v in swept:
-        flags[v] = 0
+    for v in vertices:
         old, new = labels[v], best_move(v, scale, price, most, rows, totals, sums, touched, 0, -1)
         if new == old:
             continue
@@ -61,14 +56,6 @@ def _sweep(swept, scale, price, most, rows, totals, flags, following, sums, touc
             new = np.int32(empty_label(v, sizes))
         apply_move(v, old, new, mass, counts, mass_of, sizes, counts_of, sole)
         labels[v] = new
-        moves += 1
-        for i in range(offsets[v], offsets[v + 1]):
-            u = targets[i]
-            if labels[u] != new and not flags[u]:
-                flags[u] = 1
-                following[count] = u
-                count += 1
-    return moves, count
 
 
 @njit(**OPTIONS)
