@@ -39,6 +39,7 @@ KERNEL map_arcs(i64) {
 
 // One arc for each neighbouring group, in the place of the row's own arcs, all of which are read before.
 struct Merging {
+    static constexpr bool packed = false;
     u32 v, own;
     __device__ bool open(u32 group) {
         v = own = group;

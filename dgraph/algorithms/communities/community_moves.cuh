@@ -6,6 +6,10 @@ struct Moving {
     bool finds; // only flag v if it gains
     u32 v, own, own_size;
     i64 cost;
+    static constexpr bool packed = true;
+    __device__ Moving of_lane(u32 lane) const {
+        return {group, finds, shuffle(v, lane), shuffle(own, lane), shuffle(own_size, lane), shuffle(cost, lane)};
+    }
     __device__ bool open(u32 vertex) {
         v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
         return true;
@@ -30,18 +34,33 @@ struct Moving {
     }
 };
 
-DEVICE void move_totals(u32 v, u32 old, u32 taken) {
-    const u64 mass = (u64)env.mass[v];
-    atomicAdd((u64*)env.mass_of + old, 0 - mass), atomicAdd((u64*)env.mass_of + taken, mass);
-    atomicAdd(env.sizes + old, 0xffffffffu), atomicAdd(env.sizes + taken, 1u);
-    atomicXor(env.sole + old, v), atomicXor(env.sole + taken, v);
+// Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps.
+DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
+    const u32 same = alike(mine ? community : NONE), lanes = mine ? same : 0;
+    const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
+    u32 sole = 0;
+    for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
+        const u32 other = shuffle(v, left ? __ffs(left) - 1 : lane_id());
+        if (left) sole ^= other;
+    }
+    if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return;
+    const u32 count = (u32)__popc(lanes);
+    atomicAdd((u64*)env.mass_of + community, leave ? 0 - mass : mass);
+    atomicAdd(env.sizes + community, leave ? 0 - count : count);
+    atomicXor(env.sole + community, sole);
 }
 
-// Take the proposals of a list as the new values of ``labels``. By threads.
-DEVICE void take_proposals(const Lists& lists, int group, u32* labels) {
-    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i < lists.start[group * CLASSES + CLASSES]; i += threads()) {
-        const u32 v = FRESH(env.listed + i);
-        labels[v] = FRESH(env.proposed + v);
+// Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
+DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
+    const u64 end = lists.start[group * CLASSES + CLASSES];
+    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
+        const u32 v = i < end ? FRESH(env.listed + i) : 0;
+        const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
+        const bool moves = taken != old;
+        if (moves) labels[v] = taken;
+        if (!totals || !ballot(moves)) continue;
+        add_members(moves, v, old, true);
+        add_members(moves, v, taken, false);
     }
 }
 
@@ -54,6 +73,24 @@ DEVICE void add_squares() {
     for (int i = 0; i < 4; i++) {
         const u64 sum = warp_sum(limbs[i]);
         if (lane_id() == 0 && sum) atomicAdd(env.results + SQUARES + i, sum);
+    }
+}
+
+// Arcs of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
+template <class F> DEVICE void walk_packed(const Lists& lists, int group, const F& f) {
+    const u64 end = lists.start[group * CLASSES + 1];
+    for (u64 i = lists.start[group * CLASSES] + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
+        const u32 v = i < end ? FRESH(env.listed + i) : 0;
+        const u32 old = i < end ? FRESH(env.labels + v) : 0, taken = i < end ? FRESH(env.proposed + v) : 0;
+        const i64 start = old != taken ? env.offsets[v] : 0;
+        const u32 count = old != taken ? (u32)(env.offsets[v + 1] - start) : 0, through = sum_up_to_lane(count);
+        const u32 all = shuffle(through, 31);
+        for (u32 arc = lane_id(); arc - lane_id() < all; arc += 32) {
+            const u32 owner = lane_past(through, smaller(arc, all - 1));
+            const i64 e = shuffle(start, owner) + arc - shuffle(through - count, owner);
+            const u32 old_label = shuffle(old, owner), new_label = shuffle(taken, owner);
+            if (arc < all) f(env.targets[e], e, old_label, new_label);
+        }
     }
 }
 
@@ -71,24 +108,26 @@ KERNEL_OF(4) move_round(i64) {
         const Moving moving = {group, false};
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
-        walk_rows(room.lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
+        // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
+        const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {
+            const u32 before = env.labels[u], after = env.proposed[u];
+            const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
+            change += (after == taken ? x : 0) - (before == old ? x : 0);
+            if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;
+        };
+        walk_packed(room.lists, group, crossed);
+        walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
             const u32 old = FRESH(env.labels + v), taken = FRESH(env.proposed + v);
             if (old == taken) return;
-            if (begins && lane_id() == 0) move_totals(v, old, taken);
             for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
-                u32 u[AT_ONCE], before[AT_ONCE], after[AT_ONCE];
-                for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : v;
-                for (int k = 0; k < AT_ONCE; k++) before[k] = env.labels[u[k]], after[k] = env.proposed[u[k]];
-                for (int k = 0; k < AT_ONCE; k++) {
-                    if (u[k] == v) continue;
-                    const i64 x = (i64)weight(e + 32 * k) * (before[k] == after[k] ? 2 : 1);
-                    change += (after[k] == taken ? x : 0) - (before[k] == old ? x : 0);
-                    if (after[k] != taken && !FRESH(env.active + u[k])) env.active[u[k]] = 1;
-                }
+                u32 u[AT_ONCE];
+                for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : NONE;
+                for (int k = 0; k < AT_ONCE; k++)
+                    if (u[k] != NONE) crossed(u[k], e + 32 * k, old, taken);
             }
         });
         grid_barrier(env.gate, due);
-        take_proposals(room.lists, group, env.labels);
+        take_proposals(room.lists, group, env.labels, true);
         grid_barrier(env.gate, due);
     }
     change = warp_sum(change);
@@ -106,11 +145,9 @@ KERNEL begin_moves(i64 all) {
 
 // Totals of the communities, which are 0 before.
 KERNEL add_totals(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u32 c = env.labels[v];
-        atomicAdd((u64*)env.mass_of + c, (u64)env.mass[v]);
-        atomicAdd(env.sizes + c, 1u);
-        atomicXor(env.sole + c, (u32)v);
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const bool mine = v < (u64)env.n;
+        add_members(mine, (u32)v, mine ? env.labels[v] : 0, false);
     }
 }
 
@@ -170,7 +207,15 @@ KERNEL sweep(i64) {
             u32 taken = FRESH(env.proposed + m.v);
             if (taken == NONE)
                 for (taken = m.v; FRESH(env.sizes + taken);) taken = taken + 1 < (u32)env.n ? taken + 1 : 0;
-            if (taken != m.own) move_totals(m.v, m.own, taken), env.labels[m.v] = taken;
+            env.proposed[m.v] = taken;
+        }
+        __syncthreads();
+        if (warp_in_block() == 0) { // one lane moves it
+            const u32 taken = FRESH(env.proposed + m.v);
+            const bool moves = lane_id() == 0 && taken != m.own;
+            add_members(moves, m.v, m.own, true);
+            add_members(moves, m.v, taken, false);
+            if (moves) env.labels[m.v] = taken;
         }
         __syncthreads();
     }
@@ -185,6 +230,11 @@ struct Refining {
     int group;
     u32 v, own, community;
     i64 cost, whole;
+    static constexpr bool packed = true;
+    __device__ Refining of_lane(u32 lane) const {
+        const u32 row = shuffle(v, lane);
+        return {group, row, row, shuffle(community, lane), shuffle(cost, lane), shuffle(whole, lane)};
+    }
     __device__ bool open(u32 vertex) {
         v = own = vertex;
         if (FRESH(env.parts + v) != v || FRESH(env.part_sizes + v) != 1) return false;
@@ -255,7 +305,7 @@ KERNEL_OF(4) refine_rows(i64) {
             atomicAdd(env.part_sizes + part, 1u), atomicAdd((u64*)env.part_mass + part, (u64)env.mass[v]);
         });
         grid_barrier(env.gate, due);
-        take_proposals(room.lists, group, env.parts);
+        take_proposals(room.lists, group, env.parts, false);
         grid_barrier(env.gate, due);
     }
 }

@@ -148,10 +148,11 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     }
 }
 
-// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``.
-template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
+// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``; those of
+// class ``least`` and longer ones.
+template <class F> DEVICE void walk_from(const Lists& lists, int group, int least, const F& f) {
     const u64 stop = lists.start[group * CLASSES + 3];
-    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
+    for (u64 i = lists.start[group * CLASSES + least] + warp_rank(); i < stop; i += warps()) {
         const u32 v = FRESH(env.listed + i);
         f(v, env.offsets[v], env.offsets[v + 1], true);
     }
@@ -161,6 +162,8 @@ template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F&
         f(v, first, smaller(first + CHUNK, env.offsets[v + 1]), k == 0);
     }
 }
+template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) { walk_from(lists, group, 0, f); }
+template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) { walk_from(lists, group, 1, f); }
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
     for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
 }
@@ -234,6 +237,53 @@ template <class M> DEVICE Score visit_slots(M& m, const u32* keys, const weight_
     return best;
 }
 
+// Sum over the lanes of a mask, each lane's own; by whole warps.
+DEVICE u64 sum_over(u64 x, u32 lanes) {
+    u64 sum = 0;
+    for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
+        const u64 other = shuffle(x, left ? __ffs(left) - 1 : lane_id());
+        if (left) sum += other;
+    }
+    return sum;
+}
+
+// Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
+// Lanes of a row lie side by side, and the first of them ends it.
+template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end) {
+    for (u64 i = begin + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
+        M row = maker;
+        const bool opened = i < end && row.open(FRESH(env.listed + i));
+        const i64 start = opened ? env.offsets[row.v] : 0;
+        const u32 count = opened ? (u32)(env.offsets[row.v + 1] - start) : 0, through = sum_up_to_lane(count);
+        if (opened && !count) row.close(0, no_score());
+        const u32 all = shuffle(through, 31);
+        for (u32 before = 0, stop; before < all; before = stop) {
+            stop = shuffle(through, __popc(ballot(through <= before + 32)) - 1);
+            const u32 arc = before + lane_id();
+            const bool mine = arc < stop;
+            const u32 owner = lane_past(through, mine ? arc : stop - 1), row_start = shuffle(through - count, owner);
+            const u32 row_end = shuffle(through, owner);
+            M m = row.of_lane(owner);
+            const i64 e = shuffle(start, owner) + arc - row_start;
+            const u32 label = mine ? m.label(env.targets[e]) : NONE;
+            const u32 same = alike((u64)owner << 32 | label), lanes = label == NONE ? 0 : same;
+            const u64 sum = env.weights ? sum_over(mine ? weight(e) : 0, lanes) : (u64)__popc(lanes);
+            const bool leads = lanes && __ffs(lanes) - 1 == (int)lane_id();
+            Score best = no_score();
+            if (leads && label != m.own) m.visit(label, sum, best);
+            for (u32 step = 1; step < 32; step *= 2) {
+                const u32 lane = lane_id() + step < 32 ? lane_id() + step : lane_id();
+                const Score other = {shuffle(best.high, lane), shuffle(best.low, lane), shuffle(best.label, lane)};
+                if (arc + step < row_end && lane_id() + step < 32 && beats(other, best)) best = other;
+            }
+            const u32 own_leads = ballot(leads && label == m.own) & (u32)(~0ull << lane_id()) &
+                                  (u32)((1ull << smaller(row_end - before, 32u)) - 1);
+            const u64 own = shuffle(sum, own_leads ? __ffs(own_leads) - 1 : lane_id());
+            if (mine && arc == row_start) m.close(own_leads ? own : 0, best);
+        }
+    }
+}
+
 template <class M> DEVICE void fold_short(M& m) {
     const i64 first = env.offsets[m.v], count = env.offsets[m.v + 1] - first;
     const bool mine = lane_id() < count;
@@ -243,14 +293,7 @@ template <class M> DEVICE void fold_short(M& m) {
     Score best = no_score();
     if (ballot(label != NONE)) {
         const u32 same = alike(label), lanes = label == NONE ? 0 : same;
-        u64 sum = __popc(lanes);
-        if (env.weights) {
-            sum = 0;
-            for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
-                const u64 other = shuffle(x, left ? __ffs(left) - 1 : lane_id());
-                if (left) sum += other;
-            }
-        }
+        const u64 sum = env.weights ? sum_over(x, lanes) : (u64)__popc(lanes);
         m.visit(lanes && __ffs(lanes) - 1 == (int)lane_id() ? label : NONE, sum, best);
         best = warp_best(best);
     }
@@ -337,8 +380,10 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
     const Lists& lists = room.lists;
     const u64* start = lists.start + group * CLASSES;
     M m = maker;
-    for (u64 i = start[0] + warp_rank(); i < start[1]; i += warps())
-        if (m.open(FRESH(env.listed + i))) fold_short(m);
+    if constexpr (M::packed) fold_packed(maker, start[0], start[1]);
+    else
+        for (u64 i = start[0] + warp_rank(); i < start[1]; i += warps())
+            if (m.open(FRESH(env.listed + i))) fold_short(m);
     for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps())
         if (m.open(FRESH(env.listed + i))) fold_by_warp(m, room);
     __syncthreads();
