@@ -24,13 +24,27 @@ struct Moving {
         if (beats(score, best)) best = score;
     }
     __device__ void close(u64 own_sum, Score best) const {
-        const Score stays = gain(env.scale, own_sum, cost, FRESH(env.mass_of + own) - env.mass[v], own);
+        const Score stays = gain(env.scale, own_sum, cost, FRESH(env.mass_of + own) - env.mass[v], own), other = best;
         if (best.label == NONE || !exceeds(best, stays)) best = stays;
         u32 chosen = best.label;
         if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
-        if (finds && chosen == own) return;
-        if (finds) env.active[v] = 1, atomicAdd(env.results + MOVES, (u64)1);
-        else env.proposed[v] = chosen, env.active[v] = 0;
+        env.active[v] = finds && chosen != own;
+        if (!finds) env.proposed[v] = chosen;
+        else if (chosen != own) env.limits[v] = 0, atomicAdd(env.results + MOVES, (u64)1);
+        else {
+            u64 most = drift_to(stays, {0, 0, own});
+            if (own_size == 1) most = (u64)1 << 62;
+            if (other.label != NONE) most = smaller(most, drift_to(stays, other));
+            env.limits[v] = (u64)env.drift + most;
+        }
+    }
+    // Masses that may go to another community, or from its own one, before a gain is as high as the one of staying. The
+    // quotient is rounded down by more than the error of its factors.
+    __device__ u64 drift_to(const Score& stays, const Score& other) const {
+        const double high = (double)(stays.high - other.high - (stays.low < other.low));
+        const double low = (double)(stays.low - other.low), most = 4611686018427387904.0;
+        const double drift = (high * 18446744073709551616.0 + low) / (double)(cost ? cost : 1) * (1 - 1e-9);
+        return cost && drift < most ? (u64)drift : (u64)most;
     }
 };
 
@@ -58,6 +72,7 @@ DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool tota
         const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
         const bool moves = taken != old;
         if (moves) labels[v] = taken;
+        if (moves && totals && env.dirty) env.dirty[v] = 1;
         if (!totals || !ballot(moves)) continue;
         add_members(moves, v, old, true);
         add_members(moves, v, taken, false);
@@ -114,6 +129,7 @@ KERNEL_OF(4) move_round(i64) {
             const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
             change += (after == taken ? x : 0) - (before == old ? x : 0);
             if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;
+            if (env.dirty && !FRESH(env.dirty + u)) env.dirty[u] = 1;
         };
         walk_packed(room.lists, group, crossed);
         walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
@@ -167,17 +183,29 @@ KERNEL add_quality(i64 whole) {
     if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
 }
 
-// Mark vertices that gain by a move as active, and count them. Lists have all rows. Cooperative.
+// The largest change of a community's mass.
+KERNEL find_drift(i64) {
+    u64 most = 0;
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads())
+        most = larger(most, (u64)absolute(env.mass_of[c] - env.masses_before[c]));
+    most = warp_most(most);
+    if (lane_id() == 0 && most) atomicMax(env.results + DRIFT, most);
+}
+
+// Mark vertices that may gain since the last search. The gain of one changes with its neighbours, or with the masses of two
+// communities, by at most twice the drift of all searches since its own, times its price.
+KERNEL mark_candidates(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        env.active[v] = env.dirty[v] || env.limits[v] <= (u64)env.drift, env.dirty[v] = 0;
+}
+
+// Of the active vertices, leave those active that gain by a move, and count them. Cooperative.
 KERNEL_OF(4) find_gaining(i64) {
     SHARED(Room, room);
     u32 due = 0;
     load_lists(room);
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) { // rows without arcs are in no list
-        const u32 own = env.labels[v];
-        if (env.offsets[v + 1] > env.offsets[v] || env.sizes[own] == 1) continue;
-        if (gain(env.scale, 0, env.price * env.mass[v], env.mass_of[own] - env.mass[v], own).high >= 0) continue;
-        env.active[v] = 1, atomicAdd(env.results + MOVES, (u64)1);
-    }
+    list_rows_of(room, env.salt, false);
+    grid_barrier(env.gate, due);
     for (int group = 0; group < GROUPS; group++) {
         const Moving finding = {-1, true};
         fold_rows(finding, room, group, due);

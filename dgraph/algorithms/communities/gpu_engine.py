@@ -28,7 +28,7 @@ CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * GROUPS, 5 * GROUPS, 6 * GROUPS
 USED, RESULTS = COUNTS, 2 * COUNTS
 """First words of the cursors and of the results that follow a tally in an array of counters."""
 
-INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8))
+INNER, SQUARES, MOVES, LOOPS, DRIFT, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8, 9))
 """Words of the results; SQUARES has four limbs of 32 bits."""
 
 FEW = 1 << 15
@@ -39,8 +39,8 @@ MEMBERS = (
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt", "next_salt", "factor",
-    "swept_count",
+    "dirty", "limits", "masses_before", "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt",
+    "next_salt", "factor", "swept_count", "drift",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -70,15 +70,22 @@ class GpuLevel:
 
 
 class GpuPartition:
-    """Labels of a level with the totals of communities, as :class:`Partition`."""
+    """Labels of a level with the totals of communities, as :class:`Partition`.
+
+    Attributes:
+        search: arrays of the last search for vertices that gain; none: all are candidates of the next one.
+        drift: twice the sum of the largest changes of a mass from one search to the next.
+    """
 
     def __init__(self, level: GpuLevel, labels: Any, totals: dict[str, Any]):
         self.level, self.labels, self.totals = level, labels, totals
+        self.search: dict[str, Any] = {}
+        self.drift = 0
 
     @property
     def arrays(self) -> dict[str, Any]:
         """Arrays of kernels."""
-        return self.level.rows | {"labels": self.labels} | self.totals
+        return self.level.rows | {"labels": self.labels} | self.totals | self.search
 
 
 class GpuEngine:
@@ -222,16 +229,35 @@ class GpuEngine:
         return best - start
 
     def gaining(self, partition: GpuPartition) -> Any:
-        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
-        arrays = partition.arrays | self.lists_of(partition.level)
-        arrays["active"] = self.xp.zeros(partition.level.n, np.uint8)
+        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does.
+
+        A search after the first one looks at vertices whose neighbours moved, and at those to which the masses of
+        communities have changed by enough; it finds what a search of all would.
+        """
+        xp, n = self.xp, partition.level.n
+        arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
+        if partition.search:
+            self._clear()
+            self._launch("find_drift", arrays)
+            partition.drift += 2 * int(self._counted()[DRIFT])
+            self._launch("mark_candidates", arrays, drift=partition.drift)
+        else:
+            self._launch("begin_moves", arrays, 1)
+            partition.search = {"dirty": xp.zeros(n, np.uint8), "limits": xp.zeros(n, np.uint64)}
+        partition.search["masses_before"] = partition.totals["mass_of"].copy()
+        arrays |= partition.search
+        lists = self._listing(self._tallied(arrays, False, 0), {})
         self._clear()
-        self._launch("find_gaining", arrays, cooperative=True, scale=self.units.scale, price=self.units.price)
+        self._launch(
+            "find_gaining", arrays | lists, cooperative=True, scale=self.units.scale, price=self.units.price,
+            drift=partition.drift,
+        )  # fmt: skip
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
         """Move vertices that gain, in turn."""
         swept = self.xp.flatnonzero(active).astype(np.uint32)
+        partition.search = {}
         arrays = partition.arrays | {"swept": swept, "proposed": self.xp.empty(partition.level.n, np.uint32)}
         arrays["active"] = active
         units = {"scale": self.units.scale, "price": self.units.price}
