@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.algorithms.communities import gpu_engine
+from dgraph.algorithms.communities import gpu_engine, host_engine
 from dgraph.comm import SerialComm
 from dgraph.errors import OutOfMemory
 
@@ -57,6 +57,17 @@ def test_a_search_starts_from_communities_with_isolated_vertices(options):
     check("leiden", graph_of(m=300), initial=np.arange(N) % 9, n_iterations=1, **options)
 
 
+@pytest.mark.parametrize(("name", "weights"), [("louvain", None), ("leiden", "floats")])
+def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
+    for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
+
+        def move(self, partition, salts, go_on, least=0, active=None, of_engine=engine.move):
+            return of_engine(self, partition, salts, go_on, least) if active is None else 0
+
+        monkeypatch.setattr(engine, "move", move)
+    check(name, graph_of(weights), n_iterations=1, resolution=2.0)
+
+
 def test_a_limit_of_sizes_is_served_by_the_host():
     result = check("leiden", graph_of(m=300), max_size=5)
     assert dgraph.community_table(graph_of(m=300), result)["size"].max() <= 5
@@ -79,12 +90,13 @@ def test_too_little_memory_is_refused():
     ("(before == after ? 2 : 1)", "1"),
     ("if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;", ""),
     ("(FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)", "false"),
+    ("env.limits[v] <= (u64)env.drift", "false"),
 ], ids=lambda mutant: mutant[0][:20])  # fmt: skip
 def test_mutants_give_other_labels(mutant):
     graph = graph_of()
     backend = emulated.backend()
     backend.device.mutants = (mutant,)
-    wanted = dgraph.run("leiden", graph)
-    result = dgraph.run("leiden", graph.on(device=backend))
+    wanted = dgraph.run("leiden", graph, resolution=2.5)
+    result = dgraph.run("leiden", graph.on(device=backend), resolution=2.5)
     assert backend.device.changed == {mutant}
     assert not np.array_equal(result.columns["community"], wanted.columns["community"])

@@ -260,8 +260,7 @@ class GpuEngine:
         partition.search = {}
         arrays = partition.arrays | {"swept": swept, "proposed": self.xp.empty(partition.level.n, np.uint32)}
         arrays["active"] = active
-        units = {"scale": self.units.scale, "price": self.units.price}
-        self._launch("sweep", arrays, blocks=1, swept_count=len(swept), **units)
+        self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
 
     def refine(self, partition: GpuPartition, salt: int) -> Any:
         """Return the part of each vertex; see ``refinement.py``."""
