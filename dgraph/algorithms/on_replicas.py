@@ -2,7 +2,8 @@
 
 Some answers depend on long chains of vertices: between GPUs they take thousands of short rounds. If the graph fits
 beside a part of it on every GPU, each finds the whole answer by the kernel for one GPU, and keeps the rows of its own
-vertices; some kernels share out their first passes. Weights are not gathered: none of these algorithms reads them.
+vertices; some kernels share out their first passes. Weights are not gathered: on a weighted graph, algorithms that
+read weights run on the parts.
 Entry: :func:`solved`.
 """
 
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from dgraph.algorithms.base import Algorithm, Answer
+from dgraph.algorithms.weight_checks import has_weights
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.comm.serial import SerialComm
 from dgraph.engine.rounds.context import Context
@@ -24,6 +26,8 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     kernel = work.one_gpu
     asked = ctx.direction != "auto" or ctx.sync != "auto" or ctx.max_rounds is not None or ctx.checkpoints is not None
     if kernel is None or ctx.comm.size == 1 or asked or ctx.previous is not None or not ctx.local.n:
+        return work.run(ctx)
+    if work.weighted and has_weights(ctx):
         return work.run(ctx)
     with ctx.record("prepare"), ctx.comm.watchdog.paused():
         found = ctx.backend.replica(ctx.local, ctx.comm, kernel)

@@ -28,13 +28,18 @@ def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
     return every.max().item(), total / max(ctx.local.arcs, 1)
 
 
+def has_weights(ctx: Context) -> bool:
+    """Return True if the graph has weights."""
+    return ctx.local.out.weight_type is not None
+
+
 def any_negative(ctx: Context) -> bool:
     """Return True if an edge of the graph has a negative weight; collective.
 
     Raises:
         DataError: on every rank, for an infinite weight; names the edge with the lowest ids.
     """
-    if ctx.local.out.weight_type is None:
+    if not has_weights(ctx):
         return False
     ctx.check_weights()
     low, *_ = ctx.local.out.weight_range

@@ -18,6 +18,7 @@ from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.cdlp import CommunityLabels as Communities
 from dgraph.algorithms.color_parts.priorities import ByKey
+from dgraph.algorithms.communities.gpu_engine import text as communities
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
@@ -170,6 +171,7 @@ def texts(architecture):
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
     yield draw(("uint32", "int64")[turn % 2]), "draw"
     yield wedges(turn % 2 == 1), "wedges"
+    yield communities(turn % 2 == 1, 256 << turn % 2), "communities"
     yield place_rows(), "place_rows"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"
     weight, ids = np.dtype(WEIGHTS[turn % 4]).name, ("uint32", "int64")[turn % 2]

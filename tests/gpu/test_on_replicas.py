@@ -86,6 +86,15 @@ def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeyp
         np.testing.assert_array_equal(columns[key], values)
 
 
+@pytest.mark.parametrize("name", ["louvain", "leiden"])
+def test_replicas_find_the_communities_of_one_gpu(name):
+    graph = graph_of(False)
+    alone, summary, _ = answers(1, graph, name)
+    columns, again, choices = answers(2, graph, name, policy="cvc")
+    assert (choices["placement"], again) == ("replicas", summary)
+    np.testing.assert_array_equal(columns["community"], alone["community"])
+
+
 @pytest.fixture
 def small_shares(monkeypatch):
     """Let shares of 16 successive vertices be decided by each GPU."""

@@ -96,6 +96,7 @@ static inline float copysign(float x, float sign) { return __builtin_copysignf(x
 static inline int __popc(u32 x) { return __builtin_popcount(x); }
 static inline int __ffs(u32 x) { return __builtin_ffs((int)x); }
 static inline int __clz(u32 x) { return x ? __builtin_clz(x) : 32; }
+static inline u64 __umul64hi(u64 x, u64 y) { return (u64)((unsigned __int128)x * y >> 64); }
 static inline u32 __float_as_uint(float x) { return emulated::unpack<u32>(emulated::pack(x)); }
 static inline float __uint_as_float(u32 x) { return emulated::unpack<float>(emulated::pack(x)); }
 static inline i64 __double_as_longlong(double x) { return emulated::unpack<i64>(emulated::pack(x)); }
@@ -121,6 +122,7 @@ ATOMIC(atomicMin, x < before ? x : before)
 ATOMIC(atomicMax, x > before ? x : before)
 ATOMIC(atomicOr, before | x)
 ATOMIC(atomicAnd, before & x)
+ATOMIC(atomicXor, before ^ x)
 ATOMIC(atomicExch, x)
 template <class T> static inline T atomicCAS(T* p, T old, T x) {
     emulated::chance();

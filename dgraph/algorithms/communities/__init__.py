@@ -2,4 +2,4 @@
 
 from dgraph.backend.kernel_register import Solver
 
-KERNELS = (Solver("communities", cpu="community_search:CommunitySearch"),)
+KERNELS = (Solver("communities", cpu="community_search:CommunitySearch", gpu="communities_cuda:GpuCommunities"),)

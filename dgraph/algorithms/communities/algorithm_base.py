@@ -79,6 +79,11 @@ class ByMoves(Algorithm):
     resumes = False
     edge_rule = EdgeRule("counted", "each")
 
+    @property
+    def one_gpu(self):
+        """Solver of one GPU; none where several ranks share a start or a limit of sizes."""
+        return "communities" if self.max_size is None and self.initial is None else None
+
     def check(self):
         """Refuse 0 iterations and infinite numbers."""
         for name in ("resolution", "theta"):

@@ -13,7 +13,7 @@ GROUPS = 16
 """Sub-rounds of a round."""
 
 ALONE = -1
-"""Target of a vertex that leaves its community for an empty one."""
+"""Target of a vertex that moves alone, and leaves its community for an empty one."""
 
 
 class Partition:
@@ -96,7 +96,7 @@ def is_better(exact, best, label, chosen, own):
 
 @njit(**INLINE)
 def best_move(v, scale, price, most, rows, totals, sums, touched, salt, group):
-    """Return the label that v should have, ``ALONE`` for an empty one; ``sums`` is 0 again afterwards.
+    """Return the label that v should have, ``ALONE`` for any empty one; ``sums`` is 0 again afterwards.
 
     Args:
         v: vertex.
@@ -108,8 +108,8 @@ def best_move(v, scale, price, most, rows, totals, sums, touched, salt, group):
         sums: of this thread.
         touched: labels, of this thread.
         salt: seed of the round.
-        group: sub-round, whose vertices move at once; two lone ones then only join towards the smaller label. -1: v
-            moves alone.
+        group: sub-round, whose vertices move at once; two lone ones then only join towards the smaller label, and a
+            vertex leaves only for its own label, if no vertex has it. -1: v moves alone.
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
@@ -128,9 +128,11 @@ def best_move(v, scale, price, most, rows, totals, sums, touched, salt, group):
             continue
         best, chosen = exact, c
     sums[own] = 0
-    if sizes[own] > 1 and (best[0] < 0):
+    if sizes[own] == 1 or best[0] >= 0:
+        return chosen
+    if group < 0:
         return np.int32(ALONE)
-    return chosen
+    return np.int32(v) if sizes[v] == 0 else own
 
 
 @njit(**INLINE)

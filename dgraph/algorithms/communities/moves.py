@@ -11,28 +11,18 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_totals import (
-    ALONE,
-    GROUPS,
-    Partition,
-    apply_move,
-    best_move,
-    by_group,
-    empty_label,
-)  # fmt: skip
+from dgraph.algorithms.communities.community_totals import GROUPS, Partition, apply_move, best_move, by_group
 from dgraph.algorithms.communities.graph_level import CHUNK
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add
 from dgraph.backend.cpu.threads.team import Team
 
-LEAST_GAIN = 100_000
-"""A level ends with the first round that gains less than 1/LEAST_GAIN of the quality's scale."""
-
 
 def move(
-    partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], team: Team
-) -> int:
-    """Move vertices until a round gains little; return the quality, which never falls.
+    partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], least: int,
+    active: np.ndarray, team: Team,
+) -> int:  # fmt: skip
+    """Move vertices until a round gains little; return by how much the quality rose, 0 or more.
 
     Args:
         partition: changed in place.
@@ -40,13 +30,14 @@ def move(
         most: largest number of the graph's vertices in a community.
         salts: returns the seed of the next round.
         go_on: called with the number of active vertices before each round; False ends the moves; collective.
+        least: gain of a round with which the moves end.
+        active: 1 for vertices that look first, uint8 (n,); changed.
         team: threads.
     """
     level = partition.level
     threads, n = level.threads(team), level.n
-    best = level.quality(partition.labels, units, team)
-    kept, least = partition.labels.copy(), units.scale * units.whole // LEAST_GAIN
-    proposed, active = partition.labels.copy(), np.ones(n, np.uint8)
+    start = best = level.quality(partition.labels, units, team)
+    kept, proposed = partition.labels.copy(), partition.labels.copy()
     sums, touched = np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
@@ -67,7 +58,7 @@ def move(
             break
     if level.quality(partition.labels, units, team) < best:
         partition.restore(kept)
-    return best
+    return best - start
 
 
 @njit(**OPTIONS)
@@ -97,16 +88,10 @@ def _round(
                 old, new = labels[v], proposed[v]
                 if old == new:
                     continue
-                if new == ALONE:
-                    if sizes[old] == 1:  # the others left in this sub-round: no label may be empty
-                        proposed[v] = old
-                        continue
-                    new = np.int32(empty_label(v, sizes))
-                elif counts_of[new] + counts[v] > most:
+                if counts_of[new] + counts[v] > most:
                     proposed[v] = old
                     active[v] = 1
                     continue
-                proposed[v] = new
                 apply_move(v, old, new, mass, counts, mass_of, sizes, counts_of, sole)
         barrier(gate, threads)
         while True:

@@ -35,13 +35,15 @@ def integer_weights(costs: np.ndarray | None, arcs: int) -> tuple[np.ndarray, in
     """
     if costs is None or not costs.size:
         return np.ones(arcs, np.int64), 0
-    largest = float(costs.max())
+    shift = shift_of(float(costs.max()), not np.any(costs != np.rint(costs)), arcs)
+    return np.rint(np.ldexp(costs, shift)).astype(np.int64), shift
+
+
+def shift_of(largest: float, integers: bool, arcs: int) -> int:
+    """Return the power of two that weights are multiplied by, before they are rounded."""
     room = SUM_BITS - (2 * arcs).bit_length()
     exponent = math.frexp(largest)[1]
-    if exponent <= room and not np.any(costs != np.rint(costs)):
-        return costs.astype(np.int64), 0
-    shift = min(WEIGHT_BITS, room) - exponent
-    return np.rint(np.ldexp(costs, shift)).astype(np.int64), shift
+    return 0 if integers and exponent <= room else min(WEIGHT_BITS, room) - exponent
 
 
 @dataclass(frozen=True)

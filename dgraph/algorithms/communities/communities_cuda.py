@@ -1,0 +1,88 @@
+"""Search for communities of a whole graph on one GPU; the labels are those of ``community_search.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.communities.algorithm_base import SearchSettings
+from dgraph.algorithms.communities.community_search import Communities, CommunitySearch, first_labels
+from dgraph.algorithms.communities.gpu_engine import GpuEngine
+from dgraph.algorithms.communities.search_steps import SearchSteps
+from dgraph.algorithms.communities.units import Units, shift_of
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.memory.memory_plan import require
+from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.result.columns import FieldColumn
+
+
+class GpuCommunities(RowSolver):
+    """Search on a GPU that holds the whole graph."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of the levels and their tables beside the graph.
+
+        An arc takes 48: 12 in level 0, 12 while it is contracted, 12 in the levels above, 12 in tables of long rows. A
+        vertex takes 160.
+        """
+        return 48 * size.arcs + 160 * size.vertices
+
+    def fits(self, ctx: Context) -> bool:
+        """Return True if vertices have numbers of 31 bits."""
+        return 0 < ctx.local.masters == ctx.local.n < 1 << 31
+
+    def solve(self, ctx: Context, settings: SearchSettings, start: np.ndarray | None, name: str) -> Communities:
+        """Return communities; see :meth:`CommunitySearch.solve`, which serves a limit of their size."""
+        if settings.most < ctx.local.n:
+            return CommunitySearch(self.backend).solve(ctx, settings, start, name)
+        with ctx.record("prepare"):
+            graph, device = self.backend.graph_of(ctx.local), self.backend.device
+            require(device, self.bytes(RowSize.whole(ctx.local.n, graph.edges)), f"{name} on a GPU")
+            engine, level = _begun(ctx, settings, graph, device)
+            labels = engine.alone(level.n) if start is None else _placed(graph, device, start, settings.most)
+        with ctx.record("compute"):
+            steps = SearchSteps(ctx, settings, engine, level)
+            labels, quality, polished = steps.communities(labels)
+            columns = [_column(graph, device, part) for part in (labels, *steps.parts(labels))]
+            count = engine.count(labels)
+        return Communities(
+            columns[0], columns[1:], count, engine.units, quality, polished, steps.sizes, steps.finished
+        )  # fmt: skip
+
+
+def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> tuple[GpuEngine, Any]:
+    """Return the engine with its units, and level 0."""
+    xp, costs, shift, weights = device.xp, graph.incoming.weights, 0, None
+    ctx.weighted |= costs is not None
+    if costs is not None and graph.edges:
+        costs = costs.astype(np.float64)
+        integers = not bool(xp.not_equal(costs, xp.rint(costs)).any())
+        shift = shift_of(float(device.get(costs.max())), integers, graph.edges)
+        halves = 2.0 ** (shift // 2), 2.0 ** (shift - shift // 2)  # either is finite
+        weights = xp.rint(costs * halves[0] * halves[1]).astype(np.int64)
+    engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta)
+    level, whole = engine.level_of(graph, weights, settings.cpm)
+    engine.units = Units.of(settings.cpm, settings.resolution, whole, shift, level.n)
+    return engine, level
+
+
+def _placed(graph: Any, device: Any, start: np.ndarray, most: int) -> Any:
+    """Return the labels that masters start from, by original id."""
+    values, vertex = graph.arranged(device.put(start)), graph.id_places[1]
+    labels = first_labels(device.get(values if vertex is None else values[vertex]), most)
+    return device.put(labels.astype(np.uint32))
+
+
+def _column(graph: Any, device: Any, labels: Any) -> FieldColumn:
+    """Return labels as original ids of this rank's vertices, which stay on the GPU."""
+    place, vertex = graph.id_places
+    ids = (graph.original if vertex is None else graph.original[vertex]).astype(np.int64)
+    values, place = ids[labels if place is None else labels[place]], graph.place
+    if graph.replicas is not None:
+        values, place = values[graph.replicas.masters], graph.replicas.place
+    fields = LazyFields(device, {"labels": FieldView(device, values, place)}, graph.degree, graph.original)
+    return FieldColumn(fields, "labels")

@@ -1,0 +1,166 @@
+// Level 0 from the graph's rows, connected pieces, and the contraction of a level: rows of each group side by side, then one fold of each.
+
+#define FIRST_ARCS 4
+
+// Number the labels by their smallest vertices: ``flags`` is all NONE before, then has the smallest vertex of each label.
+KERNEL find_least(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        u32* least = env.flags + env.labels[v];
+        if (FRESH(least) > (u32)v) atomicMin(least, (u32)v);
+    }
+}
+KERNEL mark_firsts(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.groups[v] = env.flags[env.labels[v]] == (u32)v;
+}
+// ``swept``: prefix sums of these marks.
+KERNEL number_groups(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.groups[v] = env.swept[env.flags[env.labels[v]]] - 1;
+}
+// Place of each row in its group's, and the group's mass.
+KERNEL place_rows(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 group = env.groups[v];
+        const i64 length = env.offsets[v + 1] - env.offsets[v];
+        if (length) env.row_starts[v] = (i64)atomicAdd((u64*)env.group_rows + group, (u64)length);
+        atomicAdd((u64*)env.group_mass + group, (u64)env.mass[v]);
+    }
+}
+KERNEL map_arcs(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const i64 shift = env.group_starts[env.groups[v]] + env.row_starts[v] - env.offsets[v];
+        for (i64 e = first + lane_id(); e < last; e += 32) {
+            env.out_targets[e + shift] = env.groups[env.targets[e]];
+            if (env.weights) env.out_weights[e + shift] = env.weights[e];
+        }
+    });
+}
+
+// One arc for each neighbouring group, in the place of the row's own arcs, all of which are read before.
+struct Merging {
+    static constexpr bool packed = false;
+    u32 v, own;
+    __device__ bool open(u32 group) {
+        v = own = group;
+        return true;
+    }
+    __device__ u32 label(u32 u) const { return u; }
+    __device__ void visit(u32 group, u64 sum, Score&) const { // by whole warps
+        const u32 all = ballot(group != NONE);
+        u64 first = lane_id() == 0 && all ? atomicAdd((u64*)env.lengths + v, (u64)__popc(all)) : 0;
+        first = shuffle(first, 0) + env.offsets[v] + __popc(all & ((1u << lane_id()) - 1));
+        if (group != NONE) env.targets[first] = group, env.out_weights[first] = (weight_t)sum;
+    }
+    __device__ void close(u64 own_sum, const Score&) const {
+        if (own_sum) atomicAdd(env.results + LOOPS, own_sum);
+    }
+};
+KERNEL_OF(4) merge_rows(i64) { // cooperative
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    list_rows_of(room, env.salt, true);
+    grid_barrier(env.gate, due);
+    for (int group = 0; group < GROUPS; group++) {
+        fold_rows(Merging(), room, group, due);
+        grid_barrier(env.gate, due); // tables are used again
+    }
+}
+KERNEL pack_rows(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const i64 shift = env.out_offsets[v] - env.offsets[v], end = smaller(last, env.offsets[v] + env.lengths[v]);
+        for (i64 e = first + lane_id(); e < end; e += 32)
+            env.out_targets[e + shift] = env.targets[e], env.out_weights[e + shift] = env.weights[e];
+    });
+}
+
+// Level 0: arcs that are no loops and weigh something, by the number of each vertex. First they are counted.
+DEVICE u32 number_of(u32 v) { return env.place ? env.place[v] : v; }
+KERNEL count_arcs(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    u64 loops = 0;
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        u64 degree = 0, count = 0;
+        for (i64 e = first + lane_id(); e < last; e += 32) {
+            const u64 x = weight(e);
+            const bool loop = env.targets[e] == v;
+            degree += loop ? 2 * x : x, loops += loop ? 2 * x : 0, count += !loop && x;
+        }
+        degree = warp_sum(degree), count = warp_sum(count);
+        const u32 number = number_of(v);
+        if (lane_id() == 0) atomicAdd((u64*)env.degrees + number, degree), atomicAdd((u64*)env.lengths + number, count);
+    });
+    loops = warp_sum(loops);
+    if (lane_id() == 0 && loops) atomicAdd(env.results + LOOPS, loops);
+}
+// ``lengths``: arcs of each row so far.
+KERNEL copy_arcs(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 number = number_of(v);
+        for (i64 e = first + lane_id(); e - lane_id() < last; e += 32) {
+            const u32 u = e < last ? env.targets[e] : v;
+            const bool kept = u != v && weight(e);
+            const u32 all = ballot(kept);
+            u64 at = lane_id() == 0 && all ? atomicAdd((u64*)env.lengths + number, (u64)__popc(all)) : 0;
+            at = shuffle(at, 0) + env.out_offsets[number] + __popc(all & ((1u << lane_id()) - 1));
+            if (!kept) continue;
+            env.out_targets[at] = number_of(u);
+            if (env.weights) env.out_weights[at] = env.weights[e];
+        }
+    });
+}
+
+// Connected pieces of communities, and of their parts if ``groups`` are given. ``parts``: parents, each its own before.
+DEVICE bool is_one_piece(u32 u, u32 v) {
+    return env.labels[u] == env.labels[v] && (!env.groups || env.groups[u] == env.groups[v]);
+}
+// By the first arcs of each row, which unite most vertices.   [Sutton, Ben-Nun & Barak, IPDPS 2018: Afforest]
+KERNEL connect_some(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const i64 first = env.offsets[v], last = smaller(env.offsets[v + 1], first + FIRST_ARCS);
+        for (i64 e = first; e < last; e++)
+            if (is_one_piece(env.targets[e], (u32)v)) join_in(env.parts, env.targets[e], (u32)v);
+    }
+}
+// By all arcs between vertices that are not united yet.
+KERNEL connect_rows(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 piece = env.parts[v];
+        for (i64 e = first + lane_id(); e < last; e += 32) {
+            const u32 u = env.targets[e];
+            if (u < v && env.parts[u] != piece && is_one_piece(u, v)) join_in(env.parts, u, v);
+        }
+    });
+}
+KERNEL flatten_pieces(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.parts[v] = root_now_in(env.parts, (u32)v);
+}
+
+// Small steps on labels.
+KERNEL count_changes(i64) {
+    u64 count = 0;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) count += env.labels[v] != env.proposed[v];
+    count = warp_sum(count);
+    if (lane_id() == 0 && count) atomicAdd(env.results + MOVES, count);
+}
+KERNEL mark_labels(i64) { // ``flags`` is 0 before
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.flags[env.labels[v]] = 1;
+}
+KERNEL renumber(i64) { // by prefix sums of these marks
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.swept[env.labels[v]] - 1;
+}
+KERNEL label_groups(i64) { // the label of each group's smallest vertex
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) if (FRESH(env.proposed + env.groups[v]) > env.labels[v])
+            atomicMin(env.proposed + env.groups[v], env.labels[v]);
+}
+KERNEL look_up(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.labels[env.groups[v]];
+}

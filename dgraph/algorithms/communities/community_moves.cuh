@@ -1,0 +1,339 @@
+// Local moves, the refinement, and serial moves; ``moves.py``, ``refinement.py`` and ``serial_moves.py`` say what they do.
+
+// Move of v to a neighbouring community; in sub-round ``group`` of a round, or alone (-1).
+struct Moving {
+    int group;
+    bool finds; // only flag v if it gains
+    u32 v, own, own_size;
+    i64 cost;
+    static constexpr bool packed = true;
+    __device__ Moving of_lane(u32 lane) const {
+        return {group, finds, shuffle(v, lane), shuffle(own, lane), shuffle(own_size, lane), shuffle(cost, lane)};
+    }
+    __device__ bool open(u32 vertex) {
+        v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
+        return true;
+    }
+    __device__ u32 label(u32 u) const { return env.labels[u]; }
+    __device__ void visit(u32 c, u64 sum, Score& best) const {
+        if (c == NONE) return;
+        if (group >= 0 && c > own && own_size == 1 && FRESH(env.sizes + c) == 1 &&
+            group_of(FRESH(env.sole + c), env.salt) == group)
+            return;
+        const Score score = gain(env.scale, sum, cost, FRESH(env.mass_of + c), c);
+        if (beats(score, best)) best = score;
+    }
+    __device__ void close(u64 own_sum, Score best) const {
+        const Score stays = gain(env.scale, own_sum, cost, FRESH(env.mass_of + own) - env.mass[v], own), other = best;
+        if (best.label == NONE || !exceeds(best, stays)) best = stays;
+        u32 chosen = best.label;
+        if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
+        env.active[v] = finds && chosen != own;
+        if (!finds) env.proposed[v] = chosen;
+        else if (chosen != own) env.limits[v] = 0, atomicAdd(env.results + MOVES, (u64)1);
+        else {
+            u64 most = drift_to(stays, {0, 0, own});
+            if (own_size == 1) most = (u64)1 << 62;
+            if (other.label != NONE) most = smaller(most, drift_to(stays, other));
+            env.limits[v] = (u64)env.drift + most;
+        }
+    }
+    // Masses that may go to another community, or from its own one, before a gain is as high as the one of staying. The
+    // quotient is rounded down by more than the error of its factors.
+    __device__ u64 drift_to(const Score& stays, const Score& other) const {
+        const double high = (double)(stays.high - other.high - (stays.low < other.low));
+        const double low = (double)(stays.low - other.low), most = 4611686018427387904.0;
+        const double drift = (high * 18446744073709551616.0 + low) / (double)(cost ? cost : 1) * (1 - 1e-9);
+        return cost && drift < most ? (u64)drift : (u64)most;
+    }
+};
+
+// Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps.
+DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
+    const u32 same = alike(mine ? community : NONE), lanes = mine ? same : 0;
+    const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
+    u32 sole = 0;
+    for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
+        const u32 other = shuffle(v, left ? __ffs(left) - 1 : lane_id());
+        if (left) sole ^= other;
+    }
+    if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return;
+    const u32 count = (u32)__popc(lanes);
+    atomicAdd((u64*)env.mass_of + community, leave ? 0 - mass : mass);
+    atomicAdd(env.sizes + community, leave ? 0 - count : count);
+    atomicXor(env.sole + community, sole);
+}
+
+// Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
+DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
+    const u64 end = lists.start[group * CLASSES + CLASSES];
+    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
+        const u32 v = i < end ? FRESH(env.listed + i) : 0;
+        const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
+        const bool moves = taken != old;
+        if (moves) labels[v] = taken;
+        if (moves && totals && env.dirty) env.dirty[v] = 1;
+        if (!totals || !ballot(moves)) continue;
+        add_members(moves, v, old, true);
+        add_members(moves, v, taken, false);
+    }
+}
+
+DEVICE void add_squares() {
+    u64 limbs[4] = {0, 0, 0, 0};
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) {
+        const u64 mass = (u64)FRESH(env.mass_of + c), low = mass * mass, high = __umul64hi(mass, mass);
+        limbs[0] += low & 0xffffffffu, limbs[1] += low >> 32, limbs[2] += high & 0xffffffffu, limbs[3] += high >> 32;
+    }
+    for (int i = 0; i < 4; i++) {
+        const u64 sum = warp_sum(limbs[i]);
+        if (lane_id() == 0 && sum) atomicAdd(env.results + SQUARES + i, sum);
+    }
+}
+
+// Arcs of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
+template <class F> DEVICE void walk_packed(const Lists& lists, int group, const F& f) {
+    const u64 end = lists.start[group * CLASSES + 1];
+    for (u64 i = lists.start[group * CLASSES] + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
+        const u32 v = i < end ? FRESH(env.listed + i) : 0;
+        const u32 old = i < end ? FRESH(env.labels + v) : 0, taken = i < end ? FRESH(env.proposed + v) : 0;
+        const i64 start = old != taken ? env.offsets[v] : 0;
+        const u32 count = old != taken ? (u32)(env.offsets[v + 1] - start) : 0, through = sum_up_to_lane(count);
+        const u32 all = shuffle(through, 31);
+        for (u32 arc = lane_id(); arc - lane_id() < all; arc += 32) {
+            const u32 owner = lane_past(through, smaller(arc, all - 1));
+            const i64 e = shuffle(start, owner) + arc - shuffle(through - count, owner);
+            const u32 old_label = shuffle(old, owner), new_label = shuffle(taken, owner);
+            if (arc < all) f(env.targets[e], e, old_label, new_label);
+        }
+    }
+}
+
+// A round: list active rows; in each sub-round choose, move totals and activate neighbours, take labels. Then count the next.
+// INNER: change of the weight of arcs within communities. Cooperative.
+KERNEL_OF(4) move_round(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    list_rows_of(room, env.salt, false);
+    grid_barrier(env.gate, due);
+    i64 change = 0;
+    for (int group = 0; group < GROUPS; group++) {
+        if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
+        const Moving moving = {group, false};
+        fold_rows(moving, room, group, due);
+        grid_barrier(env.gate, due);
+        // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
+        const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {
+            const u32 before = env.labels[u], after = env.proposed[u];
+            const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
+            change += (after == taken ? x : 0) - (before == old ? x : 0);
+            if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;
+            if (env.dirty && !FRESH(env.dirty + u)) env.dirty[u] = 1;
+        };
+        walk_packed(room.lists, group, crossed);
+        walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
+            const u32 old = FRESH(env.labels + v), taken = FRESH(env.proposed + v);
+            if (old == taken) return;
+            for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
+                u32 u[AT_ONCE];
+                for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : NONE;
+                for (int k = 0; k < AT_ONCE; k++)
+                    if (u[k] != NONE) crossed(u[k], e + 32 * k, old, taken);
+            }
+        });
+        grid_barrier(env.gate, due);
+        take_proposals(room.lists, group, env.labels, true);
+        grid_barrier(env.gate, due);
+    }
+    change = warp_sum(change);
+    if (lane_id() == 0 && change) atomicAdd(env.results + INNER, (u64)change);
+    add_squares();
+    tally_rows_of(room, env.next_salt, false);
+}
+
+KERNEL begin_moves(i64 all) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        if (all) env.active[v] = env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1;
+        env.proposed[v] = env.labels[v];
+    }
+}
+
+// Totals of the communities, which are 0 before.
+KERNEL add_totals(i64) {
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const bool mine = v < (u64)env.n;
+        add_members(mine, (u32)v, mine ? env.labels[v] : 0, false);
+    }
+}
+
+// Squares of masses, and if ``whole`` the weight of arcs within communities, for which lists have all rows.
+KERNEL add_quality(i64 whole) {
+    SHARED(Room, room);
+    add_squares();
+    if (!whole) return;
+    load_lists(room);
+    u64 inner = 0;
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 own = env.labels[v];
+        for (i64 e = first + lane_id(); e < last; e += 32)
+            if (env.labels[env.targets[e]] == own) inner += weight(e);
+    });
+    inner = warp_sum(inner);
+    if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
+}
+
+// The largest change of a community's mass.
+KERNEL find_drift(i64) {
+    u64 most = 0;
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads())
+        most = larger(most, (u64)absolute(env.mass_of[c] - env.masses_before[c]));
+    most = warp_most(most);
+    if (lane_id() == 0 && most) atomicMax(env.results + DRIFT, most);
+}
+
+// Mark vertices that may gain since the last search. The gain of one changes with its neighbours, or with the masses of two
+// communities, by at most twice the drift of all searches since its own, times its price.
+KERNEL mark_candidates(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        env.active[v] = env.dirty[v] || env.limits[v] <= (u64)env.drift, env.dirty[v] = 0;
+}
+
+// Of the active vertices, leave those active that gain by a move, and count them. Cooperative.
+KERNEL_OF(4) find_gaining(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    list_rows_of(room, env.salt, false);
+    grid_barrier(env.gate, due);
+    for (int group = 0; group < GROUPS; group++) {
+        const Moving finding = {-1, true};
+        fold_rows(finding, room, group, due);
+        if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
+    }
+}
+
+// Move the vertices of a list in turn. One block.
+KERNEL sweep(i64) {
+    SHARED(Room, room);
+    for (i64 i = 0; i < env.swept_count; i++) {
+        Moving m = {-1, false};
+        m.open(env.swept[i]);
+        const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
+        if (last - first <= BLOCK_MOST) fold_by_block(m, room);
+        else { // in a table in global memory
+            const u64 slots = slots_of(last - first);
+            for (u64 s = threadIdx.x; s < slots; s += BLOCK) env.keys[s] = NONE, env.sums[s] = 0;
+            __syncthreads();
+            u64 own = add_arcs(m, env.keys, env.sums, slots, first, last, threadIdx.x, BLOCK);
+            __syncthreads();
+            Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
+            block_best(room, best, own);
+            if (threadIdx.x == 0) m.close(own, best);
+        }
+        if (threadIdx.x == 0) {
+            u32 taken = FRESH(env.proposed + m.v);
+            if (taken == NONE)
+                for (taken = m.v; FRESH(env.sizes + taken);) taken = taken + 1 < (u32)env.n ? taken + 1 : 0;
+            env.proposed[m.v] = taken;
+        }
+        __syncthreads();
+        if (warp_in_block() == 0) { // one lane moves it
+            const u32 taken = FRESH(env.proposed + m.v);
+            const bool moves = lane_id() == 0 && taken != m.own;
+            add_members(moves, m.v, m.own, true);
+            add_members(moves, m.v, taken, false);
+            if (moves) env.labels[m.v] = taken;
+        }
+        __syncthreads();
+    }
+}
+
+DEVICE double noise(u32 v, u32 part) {
+    return env.draws[mixed(mixed((i64)v, env.salt) ^ (i64)part, env.salt + 1) & (DRAWS - 1)];
+}
+
+// Join of a lone vertex to a part.
+struct Refining {
+    int group;
+    u32 v, own, community;
+    i64 cost, whole;
+    static constexpr bool packed = true;
+    __device__ Refining of_lane(u32 lane) const {
+        const u32 row = shuffle(v, lane);
+        return {group, row, row, shuffle(community, lane), shuffle(cost, lane), shuffle(whole, lane)};
+    }
+    __device__ bool open(u32 vertex) {
+        v = own = vertex;
+        if (FRESH(env.parts + v) != v || FRESH(env.part_sizes + v) != 1) return false;
+        community = env.labels[v], whole = env.mass_of[community], cost = env.price * env.mass[v];
+        return gain(env.scale, (u64)FRESH(env.inside + v), cost, whole - env.mass[v], v).high >= 0;
+    }
+    __device__ u32 label(u32 u) const { return env.labels[u] == community ? FRESH(env.parts + u) : NONE; }
+    __device__ Score scored(Score exact) const {
+        const double factor = value_of((u64)env.factor);
+        if (!(factor > 0)) return exact;
+        const double high = (double)exact.high, low = (double)exact.low;
+        const double value = (high * 18446744073709551616.0 + low) * factor + noise(v, exact.label) + 0.0;
+        const i64 bits = (i64)bits_of(value);
+        return {bits < 0 ? bits ^ 0x7fffffffffffffffll : bits, 0, exact.label};
+    }
+    __device__ void visit(u32 part, u64 sum, Score& best) const {
+        if (part == NONE) return;
+        const i64 mass = FRESH(env.part_mass + part);
+        const Score exact = gain(env.scale, sum, cost, mass, part);
+        if (exact.high < 0 || (FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)) return;
+        if (gain(env.scale, (u64)FRESH(env.inside + part), env.price * mass, whole - mass, part).high < 0) return;
+        const Score score = scored(exact);
+        if (beats(score, best)) best = score;
+    }
+    __device__ void close(u64, const Score& best) const {
+        const Score stays = scored({0, 0, v});
+        if (beats(best, stays)) env.proposed[v] = best.label;
+    }
+};
+
+// All sub-rounds of a refinement. The tally has all rows. Cooperative.
+KERNEL_OF(4) refine_rows(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    load_lists(room);
+    list_rows_of(room, env.salt, true);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        env.parts[v] = env.proposed[v] = (u32)v, env.part_mass[v] = env.mass[v], env.part_sizes[v] = 1, env.inside[v] = 0;
+    }
+    grid_barrier(env.gate, due);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 own = env.labels[v];
+        u64 inner = 0;
+        for (i64 e = first + lane_id(); e < last; e += 32)
+            if (env.labels[env.targets[e]] == own) inner += weight(e);
+        inner = warp_sum(inner);
+        if (lane_id() == 0 && inner) atomicAdd((u64*)env.inside + v, inner);
+    });
+    grid_barrier(env.gate, due);
+    for (int group = 0; group < GROUPS; group++) {
+        const Refining refining = {group};
+        fold_rows(refining, room, group, due);
+        grid_barrier(env.gate, due);
+        walk_rows(room.lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
+            const u32 part = FRESH(env.proposed + v);
+            if (part == FRESH(env.parts + v)) return;
+            u64 change = begins && lane_id() == 0 ? (u64)FRESH(env.inside + v) : 0;
+            for (i64 e = first + lane_id(); e < last; e += 32) {
+                const u32 u = env.targets[e];
+                if (FRESH(env.parts + u) == part) change -= 2 * weight(e);
+                else if (FRESH(env.proposed + u) == part) change -= weight(e);
+            }
+            change = warp_sum(change);
+            if (lane_id() != 0) return;
+            atomicAdd((u64*)env.inside + part, change);
+            if (!begins) return;
+            env.part_sizes[v] = 0, env.part_mass[v] = 0;
+            atomicAdd(env.part_sizes + part, 1u), atomicAdd((u64*)env.part_mass + part, (u64)env.mass[v]);
+        });
+        grid_barrier(env.gate, due);
+        take_proposals(room.lists, group, env.parts, false);
+        grid_barrier(env.gate, due);
+    }
+}

@@ -1,0 +1,426 @@
+// Rows of a level of communities: lists of them by sub-round and by length, and folds of their labels.
+// A fold adds up the weights of each distinct label of a row's neighbours, exactly: in the lanes of a warp (up to 32 arcs), in a
+// table of a warp or of a block in shared memory, or, for longer rows, in a table in global memory that many blocks fill, a
+// chunk of the row each. A table is at least a third larger than the row, so it never overflows.
+// Kernels with grid barriers read with FRESH what they write.
+
+#define GROUPS 16
+#define CLASSES 4
+#define SHORT 32 // arcs of a row that the lanes of a warp hold
+#define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
+#define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
+#define CHUNK (BLOCK_SLOTS / 2)
+#define AT_ONCE 4 // arcs that a thread reads before it uses the first
+#define NONE 0xffffffffu
+
+// Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
+#define CHUNKS (GROUPS * CLASSES)
+#define SLOTS (CHUNKS + GROUPS)
+#define COUNTS (SLOTS + GROUPS)
+
+struct Env {
+    const i64* offsets;
+    u32* targets;
+    weight_t* weights; // null: each is 1
+    const i64* mass;
+    u32 *labels, *proposed; // community of each vertex, and the one that it takes next
+    i64* mass_of; // totals of communities
+    u32 *sizes, *sole; // members, and their XOR
+    u8* active;
+    u32* parts; // refinement: part of each vertex, and totals of parts
+    i64 *part_mass, *inside; // inside: weight from a part to the rest of its community
+    u32* part_sizes;
+    const double* draws;
+    const u64* tally; // of the lists
+    u64 *next_tally, *used, *results;
+    u32 *listed, *chunk_row, *chunk_index;
+    u64* chunk_table;
+    u32* keys;
+    weight_t* sums;
+    u64* own_sums; // by first chunk of a long row
+    i64* best_high; // by chunk
+    u64* best_low;
+    u32* best_label;
+    u32* groups; // contraction: group of each vertex; and by group
+    i64 *group_rows, *group_starts, *row_starts, *group_mass;
+    u32* out_targets;
+    weight_t* out_weights;
+    i64 *lengths, *out_offsets;
+    u8* dirty; // searches for vertices that gain: a neighbour moved since the last one
+    u64* limits; // drift of masses up to which a vertex does not gain
+    i64* masses_before;
+    u32 *flags, *swept; // marks of labels; prefix sums of marks, or vertices that move in turn
+    const u32* place; // level 0: number of each position of the graph
+    i64* degrees;
+    u32* gate;
+    i64 n, scale, price, salt, next_salt, factor, swept_count, drift;
+};
+CONSTANT Env env;
+
+// Words of ``results``.
+#define INNER 0
+#define SQUARES 1
+#define MOVES 5
+#define LOOPS 6
+#define DRIFT 7
+
+DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
+DEVICE int group_of(u32 v, i64 salt) { return (int)(mixed((i64)v, salt) & (GROUPS - 1)); }
+DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
+DEVICE u64 chunks_of(i64 length) { return ((u64)length + CHUNK - 1) / CHUNK; }
+DEVICE u64 slots_of(i64 length) {
+    const u64 most = 2 * (u64)smaller(length, env.n);
+    u64 slots = 64;
+    while (slots < most) slots *= 2;
+    return slots;
+}
+
+struct Lists {
+    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1];
+};
+
+struct Score { // a gain of 128 bits and its label; NONE: none
+    i64 high;
+    u64 low;
+    u32 label;
+};
+
+struct Room {
+    Lists lists;
+    u32 keys[BLOCK_SLOTS];
+    weight_t sums[BLOCK_SLOTS];
+    u32 counted[GROUPS * CLASSES];
+    u64 base[GROUPS * CLASSES];
+    Score best[BLOCK / 32];
+    u64 own[BLOCK / 32];
+};
+
+DEVICE void load_lists(Room& room) {
+    if (threadIdx.x == 0) {
+        u64 sum = 0, chunks = 0;
+        for (int i = 0; i < GROUPS * CLASSES; i++) room.lists.start[i] = sum, sum += env.tally[i];
+        for (int i = 0; i < GROUPS; i++) room.lists.chunk_start[i] = chunks, chunks += env.tally[CHUNKS + i];
+        room.lists.start[GROUPS * CLASSES] = sum, room.lists.chunk_start[GROUPS] = chunks;
+    }
+    __syncthreads();
+}
+
+// True for a row that a list takes: of ``all``, those that have arcs, or else active ones.
+DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : FRESH(env.active + v) != 0; }
+
+// Count rows into ``next_tally``. By all blocks.
+DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
+    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+    __syncthreads();
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        if (!is_listed(v, all)) continue;
+        const i64 length = env.offsets[v + 1] - env.offsets[v];
+        const int group = group_of((u32)v, salt), kind = class_of(length);
+        atomicAdd(room.counted + group * CLASSES + kind, 1u);
+        if (kind < 3) continue;
+        atomicAdd(env.next_tally + CHUNKS + group, chunks_of(length));
+        atomicAdd(env.next_tally + SLOTS + group, slots_of(length));
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
+        if (room.counted[i]) atomicAdd(env.next_tally + i, (u64)room.counted[i]);
+}
+
+// Write the lists that were counted. By all blocks.
+DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
+    const Lists& lists = room.lists;
+    for (u64 tile = (u64)blockIdx.x * BLOCK; tile < (u64)env.n; tile += threads()) {
+        const u64 v = tile + threadIdx.x;
+        const bool wanted = v < (u64)env.n && is_listed(v, all);
+        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+        if (!__syncthreads_or(wanted)) continue;
+        const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
+        const int group = group_of((u32)v, salt), kind = class_of(length), list = group * CLASSES + kind;
+        const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
+            room.base[i] = room.counted[i] ? atomicAdd(env.used + i, (u64)room.counted[i]) : 0;
+        __syncthreads();
+        if (wanted) env.listed[lists.start[list] + room.base[list] + mine] = (u32)v;
+        if (wanted && kind == 3) {
+            const u64 chunks = chunks_of(length), table = atomicAdd(env.used + SLOTS + group, slots_of(length));
+            const u64 first = lists.chunk_start[group] + atomicAdd(env.used + CHUNKS + group, chunks);
+            for (u64 k = 0; k < chunks; k++)
+                env.chunk_row[first + k] = (u32)v, env.chunk_index[first + k] = (u32)k, env.chunk_table[first + k] = table;
+        }
+        __syncthreads();
+    }
+}
+
+// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``; those of
+// class ``least`` and longer ones.
+template <class F> DEVICE void walk_from(const Lists& lists, int group, int least, const F& f) {
+    const u64 stop = lists.start[group * CLASSES + 3];
+    for (u64 i = lists.start[group * CLASSES + least] + warp_rank(); i < stop; i += warps()) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v], env.offsets[v + 1], true);
+    }
+    for (u64 j = lists.chunk_start[group] + warp_rank(); j < lists.chunk_start[group + 1]; j += warps()) {
+        const u32 v = FRESH(env.chunk_row + j), k = FRESH(env.chunk_index + j);
+        const i64 first = env.offsets[v] + (i64)k * CHUNK;
+        f(v, first, smaller(first + CHUNK, env.offsets[v + 1]), k == 0);
+    }
+}
+template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) { walk_from(lists, group, 0, f); }
+template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) { walk_from(lists, group, 1, f); }
+template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
+    for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
+}
+
+// scale · weight - price · mass, of factors from 0 to below 2^63.
+DEVICE Score gain(i64 scale, u64 sum, i64 price, i64 mass, u32 label) {
+    const u64 plus = (u64)scale * sum, minus = (u64)price * (u64)mass;
+    const u64 high = __umul64hi((u64)scale, sum) - __umul64hi((u64)price, (u64)mass) - (plus < minus);
+    return {(i64)high, plus - minus, label};
+}
+DEVICE bool exceeds(const Score& a, const Score& b) { return a.high != b.high ? a.high > b.high : a.low > b.low; }
+DEVICE bool beats(const Score& a, const Score& b) {
+    if (a.label == NONE || b.label == NONE) return a.label != NONE;
+    return exceeds(a, b) || (a.high == b.high && a.low == b.low && a.label < b.label);
+}
+DEVICE Score no_score() { return {0, 0, NONE}; }
+DEVICE Score warp_best(Score best) {
+    for (u32 mask = 16; mask; mask >>= 1) {
+        const Score other = {shuffle_xor(best.high, mask), shuffle_xor(best.low, mask), shuffle_xor(best.label, mask)};
+        if (beats(other, best)) best = other;
+    }
+    return best;
+}
+// Of all threads of a block, to all.
+DEVICE void block_best(Room& room, Score& best, u64& own) {
+    best = warp_best(best), own = warp_sum(own);
+    if (lane_id() == 0) room.best[warp_in_block()] = best, room.own[warp_in_block()] = own;
+    __syncthreads();
+    best = no_score(), own = 0;
+    for (int w = 0; w < BLOCK / 32; w++) {
+        if (beats(room.best[w], best)) best = room.best[w];
+        own += room.own[w];
+    }
+    __syncthreads();
+}
+
+DEVICE void insert(u32* keys, weight_t* sums, u64 slots, u32 label, weight_t x) {
+    u64 s = mix(label) & (slots - 1);
+    for (;; s = (s + 1) & (slots - 1)) {
+        u32 key = FRESH(keys + s);
+        if (key == NONE) key = atomicCAS(keys + s, NONE, label);
+        if (key == NONE || key == label) break;
+    }
+    atomicAdd(sums + s, x);
+}
+
+// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label.
+template <class M> DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slots, i64 first, i64 last, u32 me, u32 step) {
+    u64 own = 0;
+    for (i64 e = first + me; e < last; e += AT_ONCE * step) {
+        u32 label[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) label[k] = e + k * step < last ? env.targets[e + k * step] : NONE;
+        for (int k = 0; k < AT_ONCE; k++) label[k] = label[k] == NONE ? NONE : m.label(label[k]);
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (label[k] == NONE) continue;
+            const u64 x = weight(e + k * step);
+            if (label[k] == m.own) own += x;
+            else insert(keys, sums, slots, label[k], (weight_t)x);
+        }
+    }
+    return own;
+}
+
+// Best label of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
+template <class M> DEVICE Score visit_slots(M& m, const u32* keys, const weight_t* sums, u64 first, u64 last, u32 me, u32 step) {
+    Score best = no_score();
+    for (u64 s = first + me; s - me % 32 < last; s += step) {
+        const u32 label = s < last ? FRESH(keys + s) : NONE;
+        m.visit(label, label == NONE ? 0 : (u64)FRESH(sums + s), best);
+    }
+    return best;
+}
+
+// Sum over the lanes of a mask, each lane's own; by whole warps.
+DEVICE u64 sum_over(u64 x, u32 lanes) {
+    u64 sum = 0;
+    for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
+        const u64 other = shuffle(x, left ? __ffs(left) - 1 : lane_id());
+        if (left) sum += other;
+    }
+    return sum;
+}
+
+// Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
+// Lanes of a row lie side by side, and the first of them ends it.
+template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end) {
+    for (u64 i = begin + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
+        M row = maker;
+        const bool opened = i < end && row.open(FRESH(env.listed + i));
+        const i64 start = opened ? env.offsets[row.v] : 0;
+        const u32 count = opened ? (u32)(env.offsets[row.v + 1] - start) : 0, through = sum_up_to_lane(count);
+        if (opened && !count) row.close(0, no_score());
+        const u32 all = shuffle(through, 31);
+        for (u32 before = 0, stop; before < all; before = stop) {
+            stop = shuffle(through, __popc(ballot(through <= before + 32)) - 1);
+            const u32 arc = before + lane_id();
+            const bool mine = arc < stop;
+            const u32 owner = lane_past(through, mine ? arc : stop - 1), row_start = shuffle(through - count, owner);
+            const u32 row_end = shuffle(through, owner);
+            M m = row.of_lane(owner);
+            const i64 e = shuffle(start, owner) + arc - row_start;
+            const u32 label = mine ? m.label(env.targets[e]) : NONE;
+            const u32 same = alike((u64)owner << 32 | label), lanes = label == NONE ? 0 : same;
+            const u64 sum = env.weights ? sum_over(mine ? weight(e) : 0, lanes) : (u64)__popc(lanes);
+            const bool leads = lanes && __ffs(lanes) - 1 == (int)lane_id();
+            Score best = no_score();
+            if (leads && label != m.own) m.visit(label, sum, best);
+            for (u32 step = 1; step < 32; step *= 2) {
+                const u32 lane = lane_id() + step < 32 ? lane_id() + step : lane_id();
+                const Score other = {shuffle(best.high, lane), shuffle(best.low, lane), shuffle(best.label, lane)};
+                if (arc + step < row_end && lane_id() + step < 32 && beats(other, best)) best = other;
+            }
+            const u32 own_leads = ballot(leads && label == m.own) & (u32)(~0ull << lane_id()) &
+                                  (u32)((1ull << smaller(row_end - before, 32u)) - 1);
+            const u64 own = shuffle(sum, own_leads ? __ffs(own_leads) - 1 : lane_id());
+            if (mine && arc == row_start) m.close(own_leads ? own : 0, best);
+        }
+    }
+}
+
+template <class M> DEVICE void fold_short(M& m) {
+    const i64 first = env.offsets[m.v], count = env.offsets[m.v + 1] - first;
+    const bool mine = lane_id() < count;
+    u32 label = mine ? m.label(env.targets[first + lane_id()]) : NONE;
+    const u64 x = mine ? weight(first + lane_id()) : 0, own = warp_sum(label == m.own ? x : 0);
+    if (label == m.own) label = NONE;
+    Score best = no_score();
+    if (ballot(label != NONE)) {
+        const u32 same = alike(label), lanes = label == NONE ? 0 : same;
+        const u64 sum = env.weights ? sum_over(x, lanes) : (u64)__popc(lanes);
+        m.visit(lanes && __ffs(lanes) - 1 == (int)lane_id() ? label : NONE, sum, best);
+        best = warp_best(best);
+    }
+    if (lane_id() == 0) m.close(own, best);
+}
+
+template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
+    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
+    u32* keys = room.keys + warp_in_block() * WARP_SLOTS;
+    weight_t* sums = room.sums + warp_in_block() * WARP_SLOTS;
+    u32 slots = 64;
+    while (slots < 2 * (last - first)) slots *= 2;
+    for (u32 s = lane_id(); s < slots; s += 32) keys[s] = NONE, sums[s] = 0;
+    __syncwarp();
+    const u64 own = warp_sum(add_arcs(m, keys, sums, slots, first, last, lane_id(), 32));
+    __syncwarp();
+    const Score best = warp_best(visit_slots(m, keys, sums, 0, slots, lane_id(), 32));
+    if (lane_id() == 0) m.close(own, best);
+    __syncwarp();
+}
+
+DEVICE void clear_block_table(Room& room) {
+    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
+    __syncthreads();
+}
+
+template <class M> DEVICE void fold_by_block(M& m, Room& room) {
+    clear_block_table(room);
+    u64 own = add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK);
+    __syncthreads();
+    Score best = visit_slots(m, room.keys, room.sums, 0, BLOCK_SLOTS, threadIdx.x, BLOCK);
+    block_best(room, best, own);
+    if (threadIdx.x == 0) m.close(own, best);
+    __syncthreads();
+}
+
+// The chunk of a long row that a block works on, and its share of the row's table.
+struct Chunk {
+    u64 j, k, chunks, slots, first_slot, last_slot;
+    u32 v;
+    u32* keys;
+    weight_t* sums;
+    __device__ Chunk(u64 number) : j(number) {
+        v = FRESH(env.chunk_row + j), k = FRESH(env.chunk_index + j);
+        const i64 length = env.offsets[v + 1] - env.offsets[v];
+        const u64 table = FRESH(env.chunk_table + j);
+        chunks = chunks_of(length), slots = slots_of(length), keys = env.keys + table, sums = env.sums + table;
+        first_slot = slots * k / chunks, last_slot = slots * (k + 1) / chunks;
+    }
+};
+
+DEVICE void clear_chunk(const Chunk& c) {
+    for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.keys[s] = NONE, c.sums[s] = 0;
+    if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
+}
+template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
+    clear_block_table(room);
+    const i64 first = env.offsets[c.v] + (i64)c.k * CHUNK, last = smaller(first + CHUNK, env.offsets[c.v + 1]);
+    const u64 own = warp_sum(add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK));
+    if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
+    __syncthreads();
+    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
+        if (room.keys[s] != NONE) insert(c.keys, c.sums, c.slots, room.keys[s], room.sums[s]);
+    __syncthreads();
+}
+template <class M> DEVICE void visit_chunk(M& m, const Chunk& c, Room& room) {
+    Score best = visit_slots(m, c.keys, c.sums, c.first_slot, c.last_slot, threadIdx.x, BLOCK);
+    u64 own = 0;
+    block_best(room, best, own);
+    if (threadIdx.x == 0) env.best_high[c.j] = best.high, env.best_low[c.j] = best.low, env.best_label[c.j] = best.label;
+}
+template <class M> DEVICE void close_chunks(M& m, const Chunk& c) { // by a warp, for the first chunk
+    Score best = no_score();
+    for (u64 i = c.j + lane_id(); i < c.j + c.chunks; i += 32) {
+        const Score other = {FRESH(env.best_high + i), FRESH(env.best_low + i), FRESH(env.best_label + i)};
+        if (beats(other, best)) best = other;
+    }
+    best = warp_best(best);
+    if (lane_id() == 0) m.close(FRESH(env.own_sums + c.j), best);
+}
+
+// Fold the rows of a list by M: ``open(v)`` is false for rows to skip. By all blocks of a cooperative launch.
+template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, u32& due) {
+    const Lists& lists = room.lists;
+    const u64* start = lists.start + group * CLASSES;
+    M m = maker;
+    if constexpr (M::packed) fold_packed(maker, start[0], start[1]);
+    else
+        for (u64 i = start[0] + warp_rank(); i < start[1]; i += warps())
+            if (m.open(FRESH(env.listed + i))) fold_short(m);
+    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps())
+        if (m.open(FRESH(env.listed + i))) fold_by_warp(m, room);
+    __syncthreads();
+    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x)
+        if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
+    const u64 first = lists.chunk_start[group], last = lists.chunk_start[group + 1];
+    if (first == last) return;
+    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) clear_chunk(Chunk(j));
+    grid_barrier(env.gate, due);
+    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
+        const Chunk c(j);
+        if (m.open(c.v)) add_chunk(m, c, room);
+    }
+    grid_barrier(env.gate, due);
+    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
+        const Chunk c(j);
+        if (m.open(c.v)) visit_chunk(m, c, room);
+    }
+    grid_barrier(env.gate, due);
+    for (u64 j = first + warp_rank(); j < last; j += warps()) {
+        const Chunk c(j);
+        if (c.k == 0 && m.open(c.v)) close_chunks(m, c);
+    }
+}
+
+// Count rows for lists: all, or active ones.
+KERNEL tally_rows(i64 all) {
+    SHARED(Room, room);
+    tally_rows_of(room, env.next_salt, all != 0);
+}
+
+KERNEL list_rows(i64 all) {
+    SHARED(Room, room);
+    load_lists(room);
+    list_rows_of(room, env.salt, all != 0);
+}

@@ -1,0 +1,391 @@
+"""GpuEngine: steps of a search for communities on one GPU; ``search_steps.py`` takes them in turn.
+
+The kernels (``community_rows.cuh``, ``community_moves.cuh``, ``community_levels.cuh``) give the bits of
+``host_engine.py``. A launch of ``move_round`` runs all sub-rounds of a round; the host reads one array of counters
+after it, and decides in integers of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.communities.community_totals import GROUPS
+from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
+from dgraph.algorithms.communities.search_steps import next_salt
+from dgraph.algorithms.communities.units import Units
+from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
+
+WARP_SLOTS = {True: 512, False: 256}
+"""Slots of a warp's table in shared memory, by whether sums take 32 bits."""
+
+CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * GROUPS, 5 * GROUPS, 6 * GROUPS
+"""Words of a tally: rows by sub-round and class, then chunks and slots of long rows by sub-round."""
+
+USED, RESULTS = COUNTS, 2 * COUNTS
+"""First words of the cursors and of the results that follow a tally in an array of counters."""
+
+INNER, SQUARES, MOVES, LOOPS, DRIFT, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8, 9))
+"""Words of the results; SQUARES has four limbs of 32 bits."""
+
+FEW = 1 << 15
+"""Active vertices below which a multiprocessor has one block, as grid barriers then take less time."""
+
+MEMBERS = (
+    "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
+    "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
+    "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
+    "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
+    "dirty", "limits", "masses_before", "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt",
+    "next_salt", "factor", "swept_count", "drift",
+)  # fmt: skip
+"""Members of ``Env``."""
+
+
+@cache
+def text(narrow: bool, slots: int) -> str:
+    """Return the kernels' text. ``narrow``: sums of weights take 32 bits; ``slots``: of a warp's table."""
+    definitions = (
+        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
+    )
+    return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
+
+
+class GpuLevel:
+    """Rows of a level, as :class:`GraphLevel`, on a GPU.
+
+    Attributes:
+        rows: ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` (None: each is 1), ``mass`` int64 (n,).
+        loops: weight within the vertices, counted twice.
+        lists: arrays of the lists of all rows, once they are there.
+    """
+
+    def __init__(self, offsets: Any, targets: Any, weights: Any, mass: Any, loops: int):
+        self.n, self.loops = len(offsets) - 1, loops
+        self.rows = {"offsets": offsets, "targets": targets, "weights": weights, "mass": mass}
+        self.lists: dict[str, Any] | None = None
+
+
+class GpuPartition:
+    """Labels of a level with the totals of communities, as :class:`Partition`.
+
+    Attributes:
+        search: arrays of the last search for vertices that gain; none: all are candidates of the next one.
+        drift: twice the sum of the largest changes of a mass from one search to the next.
+    """
+
+    def __init__(self, level: GpuLevel, labels: Any, totals: dict[str, Any]):
+        self.level, self.labels, self.totals = level, labels, totals
+        self.search: dict[str, Any] = {}
+        self.drift = 0
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """Arrays of kernels."""
+        return self.level.rows | {"labels": self.labels} | self.totals | self.search
+
+
+class GpuEngine:
+    """Steps on arrays of a GPU: labels are uint32 (n,).
+
+    Args:
+        device: the GPU.
+        narrow: True if all weights are 1 and their sum is below 2^32.
+        theta: randomness of the refinement.
+
+    Attributes:
+        units: of the quality, once level 0 is there.
+    """
+
+    units: Units
+
+    def __init__(self, device: Any, narrow: bool, theta: float | None):
+        self.device, self.xp, self.theta = device, device.xp, theta
+        self.kind = np.uint32 if narrow else np.uint64
+        self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
+        self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
+        self.tables: dict[str, Any] = {"keys": None}
+        self.draws = None if theta is None else device.put(noise())
+
+    def _launch(
+        self, kernel: str, arrays: dict[str, Any], argument: int = 0, blocks: int = 0, cooperative: bool = False,
+        **numbers: Any,
+    ) -> None:  # fmt: skip
+        """Start a kernel; lists of ``arrays`` name the counters with their tally, and results go to the other ones."""
+        tally, other = self.counters
+        places = {
+            "tally": arrays.get("tally", tally), "next_tally": other, "used": other[USED:], "results": other[RESULTS:],
+            "gate": other[GATE:], "draws": self.draws,
+        }  # fmt: skip
+        n = len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"])
+        values = {"n": n} | self.tables | arrays | places | numbers
+        self.module.set_environment(words_of(self.device, [values.get(name, 0) for name in MEMBERS]))
+        blocks = blocks or self.device.blocks * self.module.resident(kernel)
+        self.module.launch(kernel, blocks, argument, cooperative)
+
+    def _clear(self) -> None:
+        self.device.clear(self.counters[1])
+
+    def _counted(self) -> np.ndarray:
+        """Return the counters of the last launches, whose tally is then that of the next lists."""
+        self.counters.reverse()
+        return self.device.read(self.counters[0]).copy()
+
+    def _tallied(self, arrays: dict[str, Any], every: bool, salt: int) -> np.ndarray:
+        self._clear()
+        self._launch("tally_rows", arrays, int(every), next_salt=salt)
+        return self._counted()
+
+    def _listing(self, counts: np.ndarray, lists: dict[str, Any]) -> dict[str, Any]:
+        """Return arrays for the lists of a tally, ``lists`` where they are long enough; make room in the tables."""
+        xp = self.xp
+        rows, chunks = int(counts[:CHUNKS].sum()), int(counts[CHUNKS:SLOTS].sum())
+        if not lists or len(lists["listed"]) < rows:
+            lists["listed"] = xp.empty(rows, np.uint32)
+        if "chunk_row" not in lists or len(lists["chunk_row"]) < chunks:
+            lists |= {"chunk_row": xp.empty(chunks, np.uint32), "chunk_index": xp.empty(chunks, np.uint32)}
+            lists |= {"chunk_table": xp.empty(chunks, np.uint64)}
+        tables, slots = self.tables, int(counts[SLOTS:COUNTS].max())
+        if tables["keys"] is None or len(tables["keys"]) < slots:
+            tables |= dict.fromkeys(("keys", "sums"))
+            tables |= {"keys": xp.empty(slots, np.uint32), "sums": xp.empty(slots, self.kind)}
+        if "own_sums" not in tables or len(tables["own_sums"]) < chunks:
+            tables |= {"own_sums": xp.empty(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
+            tables |= {"best_low": xp.empty(chunks, np.uint64), "best_label": xp.empty(chunks, np.uint32)}
+        return lists
+
+    def lists_of(self, level: GpuLevel) -> dict[str, Any]:
+        """Return the lists of all rows of a level, with their tally."""
+        if level.lists is None:
+            lists = self._listing(self._tallied(level.rows, True, 0), {})
+            self._clear()
+            lists["tally"] = self.counters[0][:COUNTS].copy()
+            self._launch("list_rows", level.rows | lists, 1)
+            level.lists = lists
+        return level.lists
+
+    def partition(self, level: GpuLevel, labels: Any) -> GpuPartition:
+        """Return labels with their totals."""
+        xp, n = self.xp, level.n
+        totals = {"mass_of": xp.zeros(n, np.int64), "sizes": xp.zeros(n, np.uint32), "sole": xp.zeros(n, np.uint32)}
+        partition = GpuPartition(level, labels, totals)
+        self._launch("add_totals", partition.arrays)
+        return partition
+
+    def quality(self, partition: GpuPartition) -> int:
+        """Return the exact quality."""
+        lists = self.lists_of(partition.level)
+        self._clear()
+        self._launch("add_quality", partition.arrays | lists, 1)
+        counts = self._counted()
+        return self._quality(partition.level.loops + int(counts[INNER]), counts)
+
+    def _quality(self, inner: int, counts: np.ndarray) -> int:
+        squares = sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
+        return self.units.scale * inner - self.units.price * squares
+
+    def move(
+        self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
+        active: Any = None,
+    ) -> int:  # fmt: skip
+        """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
+
+        The quality is compared by its changes, so the weight within communities begins at 0.
+        """
+        xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
+        self._clear()
+        self._launch("add_quality", partition.arrays)
+        inner, labels = 0, partition.labels
+        start = best = quality = self._quality(inner, self._counted())
+        kept = labels.copy()
+        flags = xp.empty(n, np.uint8) if active is None else active.copy()
+        arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32)}
+        self._launch("begin_moves", arrays, int(active is None))
+        salt = salts()
+        lists: dict[str, Any] = {}
+        counts = self._tallied(arrays, False, salt)
+        while (count := int(counts[:CHUNKS].sum())) and go_on(count):
+            lists, following = self._listing(counts, lists), next_salt(salt)
+            self._clear()
+            blocks = self.device.blocks if count < FEW else 0
+            self._launch(
+                "move_round", arrays | lists, 0, blocks, True, scale=scale, price=price, salt=salt, next_salt=following
+            )
+            counts = self._counted()
+            inner += int(counts[INNER].view(np.int64))
+            quality = self._quality(inner, counts)
+            gained = quality - best
+            if gained > 0:
+                best = quality
+                self.device.copy(kept, labels)
+            if gained <= least:
+                break
+            salt = salts()
+        if quality < best:
+            partition.labels, partition.totals = kept, self.partition(partition.level, kept).totals
+        return best - start
+
+    def gaining(self, partition: GpuPartition) -> Any:
+        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does.
+
+        A search after the first one looks at vertices whose neighbours moved, and at those to which the masses of
+        communities have changed by enough; it finds what a search of all would.
+        """
+        xp, n = self.xp, partition.level.n
+        arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
+        if partition.search:
+            self._clear()
+            self._launch("find_drift", arrays)
+            partition.drift += 2 * int(self._counted()[DRIFT])
+            self._launch("mark_candidates", arrays, drift=partition.drift)
+        else:
+            self._launch("begin_moves", arrays, 1)
+            partition.search = {"dirty": xp.zeros(n, np.uint8), "limits": xp.zeros(n, np.uint64)}
+        partition.search["masses_before"] = partition.totals["mass_of"].copy()
+        arrays |= partition.search
+        lists = self._listing(self._tallied(arrays, False, 0), {})
+        self._clear()
+        self._launch(
+            "find_gaining", arrays | lists, cooperative=True, scale=self.units.scale, price=self.units.price,
+            drift=partition.drift,
+        )  # fmt: skip
+        return arrays["active"] if int(self._counted()[MOVES]) else None
+
+    def sweep(self, partition: GpuPartition, active: Any) -> None:
+        """Move vertices that gain, in turn."""
+        swept = self.xp.flatnonzero(active).astype(np.uint32)
+        partition.search = {}
+        arrays = partition.arrays | {"swept": swept, "proposed": self.xp.empty(partition.level.n, np.uint32)}
+        arrays["active"] = active
+        self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
+
+    def refine(self, partition: GpuPartition, salt: int) -> Any:
+        """Return the part of each vertex; see ``refinement.py``."""
+        xp, n, theta = self.xp, partition.level.n, self.theta or 0.0
+        factor = 0.0 if theta == 0 else inverse(theta, self.units)
+        names: dict[str, Any] = {"parts": np.uint32, "proposed": np.uint32, "part_sizes": np.uint32}
+        names |= {"part_mass": np.int64, "inside": np.int64}
+        arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
+        lists = self._listing(self._tallied(arrays, True, salt), {})
+        self._clear()
+        self._launch(
+            "refine_rows", arrays | lists, cooperative=True, scale=self.units.scale, price=self.units.price, salt=salt,
+            factor=int(np.float64(factor).view(np.int64)),
+        )  # fmt: skip
+        return arrays["parts"]
+
+    def coarse(self, level: GpuLevel, labels: Any) -> tuple[GpuLevel, Any]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex."""
+        xp, n = self.xp, level.n
+        lists, kind = self.lists_of(level), self.kind
+        arrays = level.rows | {"labels": labels, "groups": xp.empty(n, np.uint32)}
+        arrays["flags"] = xp.full(n, 0xFFFFFFFF, np.uint32)
+        self._launch("find_least", arrays)
+        self._launch("mark_firsts", arrays)
+        arrays["swept"] = xp.cumsum(arrays["groups"], dtype=np.uint32)
+        count = int(self.device.get(arrays["swept"][-1:])[0]) if n else 0
+        self._launch("number_groups", arrays)
+        arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
+        arrays["row_starts"] = xp.empty(n, np.int64)
+        self._launch("place_rows", arrays)
+        arrays["group_starts"], arcs = self._starts(arrays["group_rows"])
+        arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
+        self._launch("map_arcs", arrays | lists)
+        weights = arrays["out_weights"]
+        mapped = {"offsets": arrays["group_starts"], "targets": arrays["out_targets"], "out_weights": weights}
+        mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": xp.zeros(count, np.int64)}
+        lists = self._listing(self._tallied(mapped, True, 0), {})
+        tally = self.counters[0][:COUNTS].copy()
+        self._clear()
+        self._launch("merge_rows", mapped | lists, cooperative=True)
+        inner = int(self._counted()[LOOPS])
+        offsets, arcs = self._starts(mapped["lengths"])
+        packed = {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
+        mapped |= {"weights": weights, "out_offsets": offsets, "tally": tally}
+        self._launch("pack_rows", mapped | lists | packed)
+        rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
+        return GpuLevel(*rows, level.loops + inner), arrays["groups"]
+
+    def _starts(self, lengths: Any) -> tuple[Any, int]:
+        """Return the starts of adjacent ranges, and the end of the last."""
+        starts = self.xp.zeros(len(lengths) + 1, np.int64)
+        starts[1:] = self.xp.cumsum(lengths)
+        return starts, int(self.device.get(starts[-1:])[0])
+
+    def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
+        """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
+        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)}
+        for kernel in ("connect_some", "flatten_pieces", "connect_rows", "flatten_pieces"):
+            self._launch(kernel, arrays | self.lists_of(level))
+        return arrays["parts"]
+
+    def alone(self, n: int) -> Any:
+        """Return labels of single vertices."""
+        return self.xp.arange(n, dtype=np.uint32)
+
+    def _marks(self, labels: Any, bound: int) -> Any:
+        """Return how many labels up to each number below a bound there are."""
+        flags = self.xp.zeros(bound, np.uint32)
+        self._launch("mark_labels", {"labels": labels, "flags": flags})
+        return self.xp.cumsum(flags, dtype=np.uint32)
+
+    def count(self, labels: Any) -> int:
+        """Return the number of communities."""
+        return int(self.device.get(self._marks(labels, len(labels))[-1:])[0]) if len(labels) else 0
+
+    def within(self, labels: Any, bound: int) -> Any:
+        """Return labels below a bound as 0, 1, … in their order."""
+        numbers = self.xp.empty(len(labels), np.uint32)
+        self._launch("renumber", {"labels": labels, "swept": self._marks(labels, bound), "proposed": numbers})
+        return numbers
+
+    def above(self, groups: Any, labels: Any, n: int) -> Any:
+        """Return the smallest label of each of n groups."""
+        least = self.xp.full(n, 0xFFFFFFFF, np.uint32)
+        self._launch("label_groups", {"labels": labels, "groups": groups, "proposed": least})
+        return least
+
+    def through(self, labels: Any, groups: Any) -> Any:
+        """Return the label of each vertex's group."""
+        wanted = self.xp.empty(len(groups), np.uint32)
+        self._launch("look_up", {"labels": labels, "groups": groups, "proposed": wanted, "n": len(groups)})
+        return wanted
+
+    def copy(self, labels: Any) -> Any:
+        """Return a copy."""
+        return labels.copy()
+
+    def changes(self, labels: Any, others: Any) -> int:
+        """Return the number of vertices with two labels."""
+        self._clear()
+        self._launch("count_changes", {"labels": labels, "proposed": others})
+        return int(self._counted()[MOVES])
+
+    def level_of(self, graph: Any, weights: Any, cpm: bool) -> tuple[GpuLevel, int]:
+        """Return level 0 of a graph, its vertices by original id, and the sum of all weights, with loops twice.
+
+        Args:
+            graph: on the GPU.
+            weights: integers by arc; None: each is 1.
+            cpm: the mass of a vertex is 1, and not the weight of its arcs.
+        """
+        xp, n = self.xp, graph.local.size
+        arcs = graph.incoming  # as those that leave
+        rows = {"offsets": arcs.offsets.astype(np.int64), "targets": arcs.neighbours, "weights": weights}
+        source = GpuLevel(rows["offsets"], rows["targets"], weights, None, 0)
+        arrays = rows | self.lists_of(source) | {"place": graph.id_places[0], "degrees": xp.zeros(n, np.int64)}
+        arrays["lengths"] = xp.zeros(n, np.int64)
+        self._clear()
+        self._launch("count_arcs", arrays)
+        loops = int(self._counted()[LOOPS])
+        offsets, kept = self._starts(arrays["lengths"])
+        arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
+        arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
+        self._launch("copy_arcs", arrays)
+        degrees = arrays["degrees"]
+        mass = xp.ones(n, np.int64) if cpm else degrees
+        whole = int(self.device.get(degrees.sum())) if n else 0
+        return GpuLevel(offsets, arrays["out_targets"], arrays["out_weights"], mass, loops), whole

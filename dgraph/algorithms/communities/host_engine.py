@@ -1,0 +1,98 @@
+"""HostEngine: steps of a search for communities on the threads of a rank; ``search_steps.py`` takes them in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dgraph.algorithms.communities.community_totals import Partition
+from dgraph.algorithms.communities.graph_level import GraphLevel, numbered
+from dgraph.algorithms.communities.moves import move
+from dgraph.algorithms.communities.refinement import refine
+from dgraph.algorithms.communities.serial_moves import connected, gaining, sweep
+from dgraph.algorithms.communities.units import Units
+from dgraph.backend.cpu.threads.team import Team
+
+
+class HostEngine:
+    """Steps on NumPy arrays: labels are int32 (n,).
+
+    Args:
+        units: of the quality.
+        most: largest number of the graph's vertices in a community.
+        theta: randomness of the refinement.
+        team: threads.
+    """
+
+    def __init__(self, units: Units, most: int, theta: float | None, team: Team):
+        self.units, self.most, self.theta, self.team = units, most, theta, team
+
+    def partition(self, level: GraphLevel, labels: np.ndarray) -> Partition:
+        """Return labels with their totals."""
+        return Partition(level, labels)
+
+    def quality(self, partition: Partition) -> int:
+        """Return the exact quality."""
+        return partition.level.quality(partition.labels, self.units, self.team)
+
+    def move(
+        self, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
+        active: np.ndarray | None = None,
+    ) -> int:  # fmt: skip
+        """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``."""
+        active = np.ones(partition.level.n, np.uint8) if active is None else active.copy()
+        return move(partition, self.units, self.most, salts, go_on, least, active, self.team)
+
+    def gaining(self, partition: Partition) -> np.ndarray | None:
+        """Return 1 for vertices that gain by a move; None: none does."""
+        flags = gaining(partition, self.units, self.most, self.team)
+        return flags if flags.any() else None
+
+    def sweep(self, partition: Partition, active: np.ndarray) -> None:
+        """Move vertices that gain, in turn."""
+        sweep(partition, self.units, self.most, np.flatnonzero(active).astype(np.int32))
+
+    def refine(self, partition: Partition, salt: int) -> np.ndarray:
+        """Return the part of each vertex; see ``refinement.py``."""
+        return refine(partition, self.units, self.theta or 0.0, salt, self.team)
+
+    def coarse(self, level: GraphLevel, labels: np.ndarray) -> tuple[GraphLevel, np.ndarray]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex."""
+        return level.coarse(labels, self.team)
+
+    def connected(self, level: GraphLevel, labels: np.ndarray, parts: np.ndarray | None = None) -> np.ndarray:
+        """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
+        if parts is not None:
+            labels = self.within(labels.astype(np.int64) * level.n + parts, level.n**2)
+        return connected(level, labels)
+
+    def alone(self, n: int) -> np.ndarray:
+        """Return labels of single vertices."""
+        return np.arange(n, dtype=np.int32)
+
+    def count(self, labels: np.ndarray) -> int:
+        """Return the number of communities."""
+        return numbered(labels)[1]
+
+    def within(self, labels: np.ndarray, bound: int) -> np.ndarray:
+        """Return labels below a bound as 0, 1, … in their order."""
+        return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+
+    def above(self, groups: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
+        """Return the label of each of n groups, whose vertices have one label."""
+        wanted = np.empty(n, np.int32)
+        wanted[groups[::-1]] = labels[::-1]
+        return wanted
+
+    def through(self, labels: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Return the label of each vertex's group."""
+        return labels[groups]
+
+    def copy(self, labels: np.ndarray) -> np.ndarray:
+        """Return a copy."""
+        return labels.copy()
+
+    def changes(self, labels: np.ndarray, others: np.ndarray) -> int:
+        """Return the number of vertices with two labels."""
+        return int(np.count_nonzero(labels != others))

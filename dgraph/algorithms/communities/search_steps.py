@@ -1,0 +1,141 @@
+"""SearchSteps: the order of the steps of a search for communities, on the engine of a device.
+
+Levels of moves and of contractions, with or without refinement, are repeated; then the polish moves, splits and joins
+communities until none of these raises the quality. The engines (``host_engine.py``, ``gpu_engine.py``) give the same
+labels. Entry: :meth:`SearchSteps.communities`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dgraph.algorithms.communities.algorithm_base import SearchSettings
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
+
+SEEDS = 1 << 20
+"""Distance of the first salts of two seeds."""
+
+LEAST_GAIN = 100_000
+"""A level ends with the first round that gains less than 1/LEAST_GAIN of the quality's scale."""
+
+
+LARGEST_SALT = (1 << 62) - 1
+
+
+def next_salt(salt: int) -> int:
+    """Return the salt of the round that follows."""
+    return salt + 2 & LARGEST_SALT
+
+
+class SearchSteps:
+    """Steps of one search.
+
+    Args:
+        ctx: the run.
+        settings: parameters.
+        engine: steps of a device.
+        level: the graph.
+
+    Attributes:
+        sizes: numbers of communities after each level of the last iteration.
+        finished: False if the round limit ended it.
+    """
+
+    def __init__(self, ctx: Context, settings: SearchSettings, engine: Any, level: Any):
+        self.ctx, self.settings, self.engine, self.level = ctx, settings, engine, level
+        self.rounds, self.finished = 0, True
+        self.sizes: list[int] = []
+        self.below: list[Any] = []
+
+    def communities(self, labels: Any) -> tuple[Any, int, int]:
+        """Return the communities of a search from ``labels``, their quality, and the moves of the polish; collective.
+
+        Every label is the smallest vertex of its community.
+        """
+        number, gained = 0, 1
+        while number != self.settings.iterations and self.finished and gained > 0:
+            labels, gained = self._levels(labels)
+            number += 1
+        return self._polished(labels)
+
+    def parts(self, labels: Any) -> Iterator[Any]:
+        """Yield the connected pieces of communities within the vertices of coarse levels, the coarsest level first."""
+        levels = [self.engine.alone(self.level.n)]
+        for groups in self.below:
+            levels.append(self.engine.through(groups, levels[-1]))
+        for i in range(1, self.settings.levels + 1):
+            yield self.engine.connected(self.level, labels, levels[max(len(levels) - i, 0)])
+
+    def _salt(self) -> int:
+        self.rounds += 1
+        return (self.settings.seed * SEEDS + 2 * self.rounds) & LARGEST_SALT
+
+    def _go_on(self, active: int) -> bool:
+        """Begin a round; return False at the round limit; collective."""
+        ctx = self.ctx
+        if ctx.max_rounds is not None and ctx.rounds >= ctx.max_rounds:
+            self.finished = False
+            return False
+        ctx.rounds += 1
+        boundary(ctx, f"the run was cancelled after round {ctx.rounds}; its answer is incomplete", ctx.rounds, active)
+        return True
+
+    def _levels(self, labels: Any) -> tuple[Any, int]:
+        """Move and contract until no level shrinks; return labels of level 0, and what was gained; collective."""
+        engine, level, refines = self.engine, self.level, self.settings.theta is not None
+        least = engine.units.scale * engine.units.whole // LEAST_GAIN
+        below: list[Any] = []
+        self.sizes, gained = [], 0
+        while True:
+            partition = engine.partition(level, labels)
+            gained += engine.move(partition, self._salt, self._go_on, least)
+            labels = partition.labels
+            self.sizes.append(engine.count(labels))
+            parts = engine.refine(partition, self._salt()) if refines else labels
+            coarse, groups = engine.coarse(level, parts)
+            if coarse.n == level.n or not self.finished:
+                break
+            below.append(groups)
+            labels = (
+                engine.within(engine.above(groups, labels, coarse.n), level.n) if refines else engine.alone(coarse.n)
+            )
+            level = coarse
+        if refines or not self.below:  # later searches of Louvain start from coarse communities
+            self.below = below
+        for groups in reversed(below):
+            labels = engine.through(labels, groups)
+        return labels, gained
+
+    def _polished(self, labels: Any) -> tuple[Any, int, int]:
+        """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
+
+        Each step raises the exact quality, so it ends.
+        """
+        engine, moved = self.engine, 0
+        while True:
+            labels, moves = self._settled(self.level, labels)
+            moved += moves
+            pieces = engine.connected(self.level, labels)
+            if engine.count(pieces) > engine.count(labels):
+                labels = pieces
+                continue
+            parts, groups = engine.coarse(self.level, pieces)
+            joined, joins = self._settled(parts, engine.alone(parts.n))
+            if not joins:
+                return pieces, engine.quality(engine.partition(parts, joined)), moved
+            firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
+            labels = engine.through(engine.through(firsts, joined), groups)
+
+    def _settled(self, level: Any, labels: Any) -> tuple[Any, int]:
+        """Return labels that no move of one vertex improves, and the number of vertices moved.
+
+        Vertices that gain move in rounds; where a round does not raise the quality, they move one by one.
+        """
+        engine = self.engine
+        partition = engine.partition(level, engine.copy(labels))
+        while (active := engine.gaining(partition)) is not None:
+            if not engine.move(partition, self._salt, lambda active: True, active=active):
+                engine.sweep(partition, active)
+        return partition.labels, engine.changes(labels, partition.labels)

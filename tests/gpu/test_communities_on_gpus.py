@@ -1,0 +1,102 @@
+"""Communities on an emulated GPU are those of CPU threads."""
+
+import emulated
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.algorithms.communities import gpu_engine, host_engine
+from dgraph.comm import SerialComm
+from dgraph.errors import OutOfMemory
+
+pytestmark = [emulated.needs_compiler, pytest.mark.mpi_skip]
+N = 220
+
+
+@pytest.fixture(autouse=True)
+def small_tables(monkeypatch):
+    """Let rows of more than 96 arcs be folded in chunks of 64."""
+    monkeypatch.setattr(gpu_engine, "WARP_SLOTS", {True: 64, False: 64})
+
+
+def graph_of(weights=None, seed=1, m=1400):
+    """Return a graph with hubs, loops, parallel edges and isolated vertices."""
+    rng = np.random.default_rng(seed)
+    src, dst = ((N - 10) * rng.random((2, m)) ** 2).astype(int)
+    costs = {None: None, "integers": rng.integers(0, 5, m), "floats": rng.random(m)}[weights]
+    options = {"n": N, "directed": False, "keep_loops": True, "keep_parallel": True, "comm": SerialComm()}
+    return dgraph.Graph.from_edges(src, dst, costs, **options)
+
+
+def check(name, graph, **options):
+    """Run on a CPU and on the emulated GPU, and compare."""
+    wanted = dgraph.run(name, graph, **options)
+    result = dgraph.run(name, graph.on(device=emulated.backend()), validate=True, **options)
+    for column, values in wanted.columns.items():
+        np.testing.assert_array_equal(result.columns[column], values)
+    assert result.summary == wanted.summary
+    return result
+
+
+@pytest.mark.parametrize("options", [
+    {"levels": 2}, {"resolution": 2.5}, {"metric": "cpm", "resolution": 0.3}, {"n_iterations": -1, "resolution": 0.5},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("name", ["louvain", "leiden"])
+def test_labels_are_those_of_a_cpu(name, options):
+    check(name, graph_of(), **options)
+
+
+@pytest.mark.parametrize("weights", ["floats", "integers"])
+@pytest.mark.parametrize("name", ["leiden", "louvain"])
+def test_labels_of_weighted_graphs(name, weights):
+    check(name, graph_of(weights), metric="cpm" if weights == "integers" else "modularity")
+
+
+@pytest.mark.parametrize("options", [{"theta": 0.0}, {"metric": "cpm", "resolution": 0.1}], ids=str)
+def test_a_search_starts_from_communities_with_isolated_vertices(options):
+    check("leiden", graph_of(m=300), initial=np.arange(N) % 9, n_iterations=1, **options)
+
+
+@pytest.mark.parametrize(("name", "weights"), [("louvain", None), ("leiden", "floats")])
+def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
+    for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
+
+        def move(self, partition, salts, go_on, least=0, active=None, of_engine=engine.move):
+            return of_engine(self, partition, salts, go_on, least) if active is None else 0
+
+        monkeypatch.setattr(engine, "move", move)
+    check(name, graph_of(weights), n_iterations=1, resolution=2.0)
+
+
+def test_a_limit_of_sizes_is_served_by_the_host():
+    result = check("leiden", graph_of(m=300), max_size=5)
+    assert dgraph.community_table(graph_of(m=300), result)["size"].max() <= 5
+
+
+def test_a_graph_without_edges():
+    check("leiden", dgraph.Graph.from_edges([], [], n=5, directed=False, comm=SerialComm()))
+
+
+def test_too_little_memory_is_refused():
+    graph, backend = graph_of(), emulated.backend()
+    backend.device.memory = 120_000
+    with pytest.raises(OutOfMemory, match="leiden on a GPU"):
+        dgraph.run("leiden", graph.on(device=backend))
+
+
+@pytest.mark.parametrize("mutant", [
+    ("a.label < b.label", "a.label > b.label"),
+    ("c > own && own_size == 1", "false && own_size == 1"),
+    ("(before == after ? 2 : 1)", "1"),
+    ("if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;", ""),
+    ("(FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)", "false"),
+    ("env.limits[v] <= (u64)env.drift", "false"),
+], ids=lambda mutant: mutant[0][:20])  # fmt: skip
+def test_mutants_give_other_labels(mutant):
+    graph = graph_of()
+    backend = emulated.backend()
+    backend.device.mutants = (mutant,)
+    wanted = dgraph.run("leiden", graph, resolution=2.5)
+    result = dgraph.run("leiden", graph.on(device=backend), resolution=2.5)
+    assert backend.device.changed == {mutant}
+    assert not np.array_equal(result.columns["community"], wanted.columns["community"])
