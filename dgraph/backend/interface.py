@@ -356,7 +356,7 @@ class Backend(ABC):
         raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
 
     def evidence(self, graph: Graph, local: LocalGraph, algorithm: str) -> Any:
-        """Return the input of certificates (``dgraph.validate``) for an algorithm that this backend ran on ``local``."""
+        """Return the input of certificates (``dgraph.validate``) for an algorithm that ran on ``local``."""
         return graph.evidence
 
     @property

@@ -1,4 +1,4 @@
-"""Certificates on several emulated GPUs: verdicts and messages as on the ranks' CPUs, of a wrong value on every rank."""
+"""Certificates on several emulated GPUs: verdicts and messages as on CPUs, with a wrong value on every rank."""
 
 import re
 
@@ -21,11 +21,9 @@ from dgraph.validate.host.host_prover import HostProver
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 ANSWERS = [row for row in rows("NUDGED") if row[0] not in ("bfs", "sssp")]
 SPLITS = [
-    (2, "oec", "rmat:6,symmetric"),
-    (3, "cvc", "rmat:6,symmetric"),
-    (2, "hash", "road:7x7"),
-    (3, "oec", "road:7x7"),
-]
+    (2, "oec", "rmat:6,symmetric"), (3, "cvc", "rmat:6,symmetric"), (2, "hash", "road:7x7"), (3, "oec", "road:7x7"),
+]  # fmt: skip
+ARCS = [(2, "oec", "rmat:6,edge_factor=2"), (3, "hvc", "rmat:5,edge_factor=3"), (2, "hash", "path:20")]
 
 
 def judged(comm, engine, graph, local, algorithm, columns, result, parameters, provers):
@@ -64,11 +62,22 @@ def provers(monkeypatch):
 def test_a_wrong_value_on_any_rank_has_the_message_of_the_cpus(
     ranks, policy, spec, algorithm, parameters, column, step, provers
 ):
+    check(ranks, policy, spec, algorithm, parameters, column, step, provers)
+
+
+@pytest.mark.parametrize(("ranks", "policy", "spec"), ARCS)
+@pytest.mark.parametrize("step", [1, -1])
+def test_strong_components_of_directed_graphs(ranks, policy, spec, step, provers):
+    check(ranks, policy, spec, "scc", {}, "labels", step, provers)
+
+
+def check(ranks, policy, spec, algorithm, parameters, column, step, provers):
+    """Check that GPUs and CPUs of all ranks accept the answer, and name the same violation of each wrong one."""
     whole = dgraph.Graph.load(spec, comm=SerialComm(), weights="1..9")
     result = dgraph.run(algorithm, whole, **parameters)
     answer = {name: np.array(values) for name, values in result.columns.items()}
     wrong = [answer]
-    for vertex in (0, int(np.argmax(answer[column])), 31, whole.n - 1):
+    for vertex in (0, int(np.argmax(answer[column])), whole.n * 2 // 3, whole.n - 1):
         wrong.append({name: values.copy() for name, values in answer.items()})
         wrong[-1][column][vertex] += step
 

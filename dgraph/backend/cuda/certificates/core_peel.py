@@ -1,7 +1,7 @@
 """Removal of vertices on GPUs for the certificate of core numbers (``core_proof.cuh``).
 
-Each rank removes what it may by the neighbours that it knows to be gone, until nothing is left to remove; then ranks add
-up the neighbours that each of them removed. A count that a rank knows is never too small, so no vertex goes too early.
+Each rank removes what it may by the neighbours that it knows to be gone, until nothing is left to remove; then ranks
+add up the neighbours that each of them removed. A count that a rank knows is never too small, so no vertex goes early.
 """
 
 from __future__ import annotations

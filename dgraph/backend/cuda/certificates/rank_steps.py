@@ -104,7 +104,7 @@ class RankSteps:
         return self._total("change")
 
     def worst(self) -> tuple[int, np.generic, np.generic]:
-        """Return the smallest gid where the two differ most of all ranks, or -1 on ranks without it; and both values."""
+        """Return the smallest gid where the two differ most, or -1 on ranks that do not have it; and both values."""
         get, shared = self._device.get, self._shared
         claimed, expected = get(self._claim), get(self._kernels.arrays["ranks"])
         if self._rows.place is not None:

@@ -16,10 +16,12 @@ import numpy as np
 from dgraph.backend.cuda.certificates import plateaus
 from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.certificates.core_peel import CorePeel
+from dgraph.backend.cuda.certificates.joined_trees import smallest_joined
 from dgraph.backend.cuda.certificates.rank_steps import RankSteps
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
 from dgraph.backend.cuda.certificates.shared_columns import SharedColumns
-from dgraph.backend.cuda.transports.bulk_moves import BulkMoves, Leaving
+from dgraph.backend.cuda.certificates.strong_search import StrongSearch
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.comm import Comm
 from dgraph.errors import ValidationFailed
 from dgraph.graph.block import EdgeBlock, GraphFacts
@@ -43,7 +45,8 @@ class DeviceRows:
         offsets: (n + 1,), uint32 or int64.
         neighbours: positions, uint32 (arcs,).
         weights: (arcs,) or None.
-        original, place: the gid of each position, and, on one rank, the position of each gid, uint32; None: they are equal.
+        original: the gid of each position, uint32; None: they are equal.
+        place: on one rank, the position of each gid, uint32; None: they are equal.
     """
 
     def __init__(self, offsets: Any, neighbours: Any, weights: Any, original: Any = None, place: Any = None):
@@ -219,16 +222,10 @@ class RowCertificate:
 
     def prove_labels(self, label: Any, claimed: Any) -> tuple[Found, Callable[[int], np.generic]]:
         """Check labels, given as gids; return also a function that returns the smallest original id joined to a gid."""
-        xp, kernels, rows = self.device.xp, self._kernels("component"), self._on_device()
-        count = len(rows.offsets) - 1
-        forest, lowest, joined = (xp.empty(count, np.uint32) for _ in range(3))
-        words = xp.zeros((self.n + 31) // 32, np.uint32)
-        kernels.take(forest=forest, lowest=lowest, joined_to=joined, words=words)
-        kernels.take(values=self._by_position(label, np.int64))
-        for kernel in ("plant", "join_arcs", "find_lowest", "name_lowest"):
-            kernels.launch(kernel)
-        if not self.shared.alone:
-            joined = self._join_trees(kernels, joined)
+        kernels, values = self._kernels("component"), self._by_position(label, np.int64)
+        words = self.device.xp.zeros((self.n + 31) // 32, np.uint32)
+        kernels.take(words=words, values=values)
+        joined = smallest_joined(kernels, self.shared, self._on_device(), "join_arcs")
         self._by_vertex(kernels, values=label.astype(np.int64, copy=False))
         kernels.launch("mark_own")
         self.shared.united(words)
@@ -241,31 +238,12 @@ class RowCertificate:
 
         return kernels.violations(rules.COMPONENT), smallest
 
-    def _join_trees(self, kernels: RowKernels, joined: Any) -> Any:
-        """Join the trees of all ranks' rows; return the smallest gid that is joined to each vertex of this rank.
-
-        Args:
-            kernels: the kernels.
-            joined: the smallest gid of the tree of each row.
-        """
-        xp, shared, original = self.device.xp, self.shared, self._on_device().original
-        with self.comm.together():
-            forest, named = xp.arange(self.n, dtype=np.uint32), joined
-            if original is not None:
-                named = xp.arange(self.n, dtype=np.uint32)
-                named[original] = joined
-            roots = xp.empty(self.rows, np.uint32)
-            kernels.take(forest=forest, lowest=None, joined_to=roots)
-
-        def join(_: int, first: int, piece: Any) -> None:
-            kernels.take(pairs=piece)
-            kernels.set(end=len(piece))
-            kernels.launch("join_trees", first)
-
-        shared.moves.move(np.uint32, dict.fromkeys(range(self.comm.size), Leaving.of(named)), join)  # type: ignore[union-attr]
-        self._by_vertex(kernels)
-        kernels.launch("find_roots")
-        return roots
+    def prove_strong(self, label: Any) -> Found | None:
+        """Check labels of strong components, given as gids; None if the CPUs are to follow long paths."""
+        kernels, labels = self._kernels("strong"), self._numbers(label)
+        by_row = self._by_position(labels, np.int64)
+        search = StrongSearch(kernels, self.shared, self._on_device(), self.directed)
+        return search.proved(by_row, by_row if self.shared.alone else self.shared.mine(labels))
 
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
         """Check ranks one by one, and return the iterations' steps."""
@@ -288,7 +266,7 @@ class RowCertificate:
         return column.astype(np.int64, copy=False)
 
     def _by_vertex(self, kernels: RowKernels, **columns: Any) -> None:
-        """Let kernels read columns, by gid, of the vertices that this rank checks; on one rank they have them by row."""
+        """Let kernels read columns, by gid, of the vertices that this rank checks; one rank has them by row."""
         if not self.shared.alone:
             mine = {name: self.shared.mine(column) for name, column in columns.items()}
             kernels.by_vertex(self.first, self.rows, **mine)

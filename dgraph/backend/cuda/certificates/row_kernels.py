@@ -13,7 +13,8 @@ from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
 
 MEMBERS = [
-    ("u64", "n"), ("u64", "rows"), ("u64", "first"), ("u64", "count"), ("u64", "arcs"), ("const offset_t*", "offsets"), ("const u32*", "neighbours"),
+    ("u64", "n"), ("u64", "rows"), ("u64", "first"), ("u64", "count"), ("u64", "arcs"),
+    ("const offset_t*", "offsets"), ("const u32*", "neighbours"),
     ("const weight_t*", "weights"), ("const u32*", "original"), ("const u32*", "place"), ("u64", "directed"),
     ("u64*", "broken"),
     ("const dist_t*", "claimed"), ("const dist_t*", "window"), ("const i64*", "parents"), ("u32*", "joined"),
@@ -22,18 +23,20 @@ MEMBERS = [
     ("u64", "source"), ("u64", "unit"), ("i64", "cutoff"), ("double", "real_cutoff"),
     ("const i64*", "values"), ("u32*", "words"), ("u32*", "counts"), ("u32*", "queue"), ("u64", "end"),
     ("i64", "core"), ("u64", "multiple"), ("u32*", "forest"), ("u32*", "lowest"), ("u32*", "joined_to"),
-    ("const u32*", "pairs"),
+    ("const u32*", "pairs"), ("u32*", "behind"), ("u32*", "before"), ("u32*", "removed"), ("u32*", "entered"),
     ("const double*", "found"), ("double*", "ranks"), ("double*", "share"), ("double*", "inflow"),
     ("double*", "leaving"), ("const double*", "jump"), ("double*", "totals"), ("double", "alpha"),
 ]  # fmt: skip
-"""Members of ``Env``, eight bytes each: C++ type and name. ``n``: vertices of the graph; ``rows``: rows here; ``first`` and
-``count``: vertices that are checked here, see :meth:`RowKernels.by_vertex`."""
+"""Members of ``Env``, eight bytes each: C++ type and name. ``n``: vertices of the graph; ``rows``: rows here; ``first``
+and ``count``: vertices that are checked here, see :meth:`RowKernels.by_vertex`."""
 
 NUMBERS = {
     "tree": {name: value for name, value in vars(rules).items() if name.startswith(("BROKEN_", "PLATEAUS", "SETTLED"))},
     "color": {"GAP": rules.COLOR["gap"]} | {f"BROKEN_{name.upper()}": row for name, row in rules.COLOR.items()},
     "core": {"QUEUED": rules.CORE["queued"]} | {f"BROKEN_{name.upper()}": row for name, row in rules.CORE.items()},
     "component": {f"BROKEN_{name.upper()}": row for name, row in rules.COMPONENT.items()},
+    "strong": {"CHANGED": rules.STRONG["changed"]}
+    | {f"BROKEN_{name.upper()}": row for name, row in rules.STRONG.items()},
     "set": {f"BROKEN_{name.upper()}": row for name, row in rules.SET.items()},
     "rank": {"MOST_ARRIVING": rules.RANK["most_arriving"]}
     | {f"BROKEN_{name.upper()}": row for name, row in rules.RANK.items()}
@@ -53,7 +56,9 @@ def text(family: str, offsets: str, weights: str | None, distance: str = "int64"
         f"typedef {TYPES[distance]} dist_t;\n"
     )
     members = "".join(f"    {kind} {name};\n" for kind, name in MEMBERS)
-    files = ["violations", "rows_walk", f"{family}_proof", *(["row_proof"] if family == "tree" else [])]
+    beside = {"tree": "row_proof", "component": "joined_trees", "strong": "joined_trees"}
+    parts = [f"{family}_proof"] if family not in beside else [f"{family}_proof", beside[family]]
+    files = ["violations", "rows_walk", *sorted(parts, key="joined_trees".__ne__)]
     struct = f"struct Env {{\n{members}}};\nCONSTANT Env env;\n"
     return "\n".join([control_block.constants(), named, common("base"), types, struct, *map(common, files)])
 

@@ -1,8 +1,8 @@
 """Columns of all vertices on the GPU of every rank, and how values move between rows and vertices.
 
-Rank r checks the vertices of gids ``n r / P … n (r + 1) / P``, whichever rank owns them. An arc is checked where its row
-is, with the values of both ends: each GPU has all values of a column, by gid, so no mirror of a run is read. Sums and
-bits of arcs are reduced over ranks. Entry: :class:`SharedColumns`; on one rank nothing moves.
+Rank r checks the vertices of gids ``n r / P … n (r + 1) / P``, whichever rank owns them. An arc is checked where its
+row is, with the values of both ends: each GPU has all values of a column, by gid, so no mirror of a run is read. Sums
+and bits of arcs are reduced over ranks. Entry: :class:`SharedColumns`; on one rank nothing moves.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SharedColumns:
             gids = gids if order is None else gids[order]
             cuts = self.device.get(xp.searchsorted(gids, xp.asarray(self.cuts))).tolist()
             places: dict[int, list] = {}
-            times = xp.zeros(size, np.uint8)
+        times = xp.zeros(size, np.uint8)
 
         def arrived(peer: int, first: int, piece: Any) -> None:
             rows = piece - self.low
@@ -66,7 +66,6 @@ class SharedColumns:
         total = self.comm.total(len(gids))
         if total != self.n or self.comm.total(int(size > 0 and int(times.min()) != 1)):
             return None
-        del times
         whole = {}
         for name, values in columns.items():
             with self.comm.together():
