@@ -16,6 +16,7 @@ import numpy as np
 from dgraph.backend.cuda.certificates import plateaus
 from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.certificates.core_peel import CorePeel
+from dgraph.backend.cuda.certificates.forest_levels import ForestLevels
 from dgraph.backend.cuda.certificates.joined_trees import smallest_joined
 from dgraph.backend.cuda.certificates.rank_steps import RankSteps
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
@@ -30,6 +31,9 @@ from dgraph.graph.ids import ConsecutiveIds
 
 MOST = 72
 """Bytes a vertex that a certificate takes beside the rows: columns, their copies by position, and work arrays."""
+
+MORE = {"mst": 64}
+"""Bytes a vertex that the certificate of an algorithm takes beside these."""
 
 SHARED = 60
 """Bytes a vertex of the whole graph that one of several ranks takes beside these: columns and sums by gid."""
@@ -94,11 +98,12 @@ class RowCertificate:
         """Return True if this GPU can check answers: two gids fit 64 bits, and the arrays fit its memory."""
         if not self.n or self.n > 1 << 32 or not self.ids.ascending:
             return False
+        a_vertex = MOST + MORE.get(algorithm, 0)
         if self._moves is None:
-            return self._fits(self.arcs, MOST * self.n)
+            return self._fits(self.arcs, a_vertex * self.n)
         if algorithm in ("bfs", "sssp"):
             return False
-        if self.comm.total(int(not self._fits(self._arcs_here(), (MOST + SHARED) * self.n))):
+        if self.comm.total(int(not self._fits(self._arcs_here(), (a_vertex + SHARED) * self.n))):
             return False
         self.shared = SharedColumns(self.device, self.comm, self.n, self._moves())
         return True
@@ -244,6 +249,24 @@ class RowCertificate:
         by_row = self._by_position(labels, np.int64)
         search = StrongSearch(kernels, self.shared, self._on_device(), self.directed)
         return search.proved(by_row, by_row if self.shared.alone else self.shared.mine(labels))
+
+    def prove_forest(
+        self, chosen: Any, source: Any, target: Any, weight: Any
+    ) -> tuple[Found, ForestLevels | None] | None:
+        """Check the edges of ``chosen`` vertices, of which ends are gids; None if CPUs are to name a circle."""
+        xp, shared = self.device.xp, self.shared
+        ends = [(column >= 0) & (column < self.n) for column in (source, target)]
+        bad = shared.mine(chosen & ~(ends[0] & ends[1] & (source != target)))
+        wrong = int(xp.count_nonzero(bad))
+        violations: Found = dict.fromkeys(("apart", "light", "missing"), (0, -1))
+        violations["valid"] = wrong, self.first + int(xp.argmax(bad)) if wrong else -1
+        if self.comm.total(wrong):
+            return violations, None
+        low, high = (fold(source[chosen], target[chosen]).astype(np.uint32) for fold in (xp.minimum, xp.maximum))
+        real = self.weight_type is not None and self.weight_type.kind == "f"
+        weights = weight[chosen].astype(np.float64 if real else np.int64, copy=False)
+        forest = ForestLevels(self._kernels("forest"), shared, low, high, weights, weight.dtype)
+        return None if forest.circular else (violations | forest.check(), forest)
 
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
         """Check ranks one by one, and return the iterations' steps."""

@@ -24,6 +24,8 @@ MEMBERS = [
     ("const i64*", "values"), ("u32*", "words"), ("u32*", "counts"), ("u32*", "queue"), ("u64", "end"),
     ("i64", "core"), ("u64", "multiple"), ("u32*", "forest"), ("u32*", "lowest"), ("u32*", "joined_to"),
     ("const u32*", "pairs"), ("u32*", "behind"), ("u32*", "before"), ("u32*", "removed"), ("u32*", "entered"),
+    ("u32*", "ends"), ("u32*", "best"), ("const u32*", "above"), ("const u32*", "taken"),
+    ("const u64*", "level_starts"), ("u64", "levels"), ("const void*", "forest_weights"),
     ("const double*", "found"), ("double*", "ranks"), ("double*", "share"), ("double*", "inflow"),
     ("double*", "leaving"), ("const double*", "jump"), ("double*", "totals"), ("double", "alpha"),
 ]  # fmt: skip
@@ -37,6 +39,8 @@ NUMBERS = {
     "component": {f"BROKEN_{name.upper()}": row for name, row in rules.COMPONENT.items()},
     "strong": {"CHANGED": rules.STRONG["changed"]}
     | {f"BROKEN_{name.upper()}": row for name, row in rules.STRONG.items()},
+    "forest": {"CHANGED": rules.FOREST["changed"]}
+    | {f"BROKEN_{name.upper()}": row for name, row in rules.FOREST.items()},
     "set": {f"BROKEN_{name.upper()}": row for name, row in rules.SET.items()},
     "rank": {"MOST_ARRIVING": rules.RANK["most_arriving"]}
     | {f"BROKEN_{name.upper()}": row for name, row in rules.RANK.items()}

@@ -14,6 +14,7 @@ COLOR = {"given": 0, "differ": 1, "beyond": 2, "gap": 3}
 CORE = {"flag": 0, "few": 1, "larger": 2, "queued": 3}
 COMPONENT = {"vertex": 0, "own": 1, "equal": 2, "under": 3, "apart": 4}
 STRONG = {"vertex": 0, "own": 1, "larger": 2, "behind": 3, "before": 4, "apart": 5, "changed": 6}
+FOREST = {"apart": 0, "light": 1, "missing": 2, "changed": 3}
 SET = {"decided": 0, "apart": 1, "maximal": 2}
 RANK = {"mass": 0, "chances": 1, "most_arriving": 2}
 TOTALS = {"mass": 0, "lost": 1, "change": 2, "missed": 3}
