@@ -152,8 +152,8 @@ def _validate(work: Algorithm, graph: Graph, outcome: Outcome, ctx: Context) -> 
     ctx.progress.phase("validate", work.name)
     with ctx.record("validate"):
         verdict = certify(
-            work.name, backend.evidence(graph, ctx.local), outcome.columns, ctx.comm, parameters=work.settings(),
-            rounds=answer.summary.get("iterations", ctx.rounds), converged=answer.finished,
+            work.name, backend.evidence(graph, ctx.local, work.name), outcome.columns, ctx.comm,
+            parameters=work.settings(), rounds=answer.summary.get("iterations", ctx.rounds), converged=answer.finished,
             threads=backend.host_threads, edges=answer.edges,
             matrix=None if answer.matrix is None else answer.matrix.here,
         )  # fmt: skip

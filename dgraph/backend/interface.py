@@ -355,8 +355,8 @@ class Backend(ABC):
         """
         raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
 
-    def evidence(self, graph: Graph, local: LocalGraph) -> Any:
-        """Return the input of certificates (``dgraph.validate``) for a graph that this backend solved as ``local``."""
+    def evidence(self, graph: Graph, local: LocalGraph, algorithm: str) -> Any:
+        """Return the input of certificates (``dgraph.validate``) for an algorithm that ran on ``local``."""
         return graph.evidence
 
     @property

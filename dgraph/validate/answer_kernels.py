@@ -37,8 +37,8 @@ def member_arcs(low, high, violations, offsets, targets, first, table, member, c
 
 
 @njit(cache=True, nogil=True)
-def join_arcs(low, high, offsets, targets, first, both, parent):
-    """Set the larger root under the smaller for arcs between rows of this rank; return True if roots differed.
+def join_arcs(low, high, offsets, targets, first, table, both, parent):
+    """Set the larger root under the smaller for arcs to rows and ghosts; return True if roots differed.
 
     Threads share ``parent``. One may overwrite another's hook, so the arcs are visited again until all roots are equal.
     A hooked row never is a root again, so that ends; and every parent is smaller, and joined to its child, in any case.
@@ -47,8 +47,8 @@ def join_arcs(low, high, offsets, targets, first, both, parent):
     hooked = False
     for row in range(low, high):
         for i in range(offsets[row], offsets[row + 1]):
-            v = np.int64(targets[i]) - first
-            if not 0 <= v < rows or (v > row and not both):
+            v = local(targets[i], first, rows, table)
+            if v > row and not both:
                 continue
             u = row
             while parent[u] != u:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.host import row_sums
 
 
 def arriving(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
     """Return for each row the sum of the values of its in-neighbours, times the arcs' weights; collective."""
-    sums = np.zeros(distributed.block.rows)
-    for piece in distributed.pieces():
-        distributed.add(piece.dst, values[piece.rows] * weights_of(distributed.block, piece), sums)
-    return sums
+    return row_sums.arriving(distributed.prover.rows, values, _weights(distributed))
 
 
 def departing(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
     """Return for each row the sum of the values of its out-neighbours, times the arcs' weights; collective."""
-    sums = np.zeros(distributed.block.rows)
-    for piece in distributed.pieces(values):
-        sums += np.bincount(piece.rows, piece.there[0] * weights_of(distributed.block, piece), len(sums))
-    return sums
+    return row_sums.departing(distributed.prover.rows, values, _weights(distributed))
+
+
+def _weights(distributed: DistributedColumns) -> np.ndarray:
+    """Return the weights of this rank's arcs; an empty array if there are none."""
+    weights = distributed.block.weights
+    return np.zeros(0) if weights is None else weights
 
 
 def leaving(distributed: DistributedColumns) -> np.ndarray:

@@ -22,20 +22,21 @@ class ComponentForest:
     def lowest(self) -> np.ndarray:
         """Return the smallest gid of each row's component; original id, if ids do not ascend with gids. Collective."""
         distributed, block = self._distributed, self._rows.block
-        top = self._here()
+        joined = self._here()
+        top = joined[: block.rows]
         parent = distributed.gids.astype(block.targets.dtype)
         if distributed.comm.size > 1:
-            self._across(parent, parent[top])
+            self._across(parent, parent[top], parent[joined[block.rows :]])
         lowest = parent[top].astype(np.int64)
         return lowest if block.ids.ascending else self._originals(lowest)
 
     def _here(self) -> np.ndarray:
-        """Return the smallest row connected to each row by arcs within this rank; int64 (rows,)."""
+        """Return the smallest row that this rank's arcs connect to each row, and to each ghost; int64, extended."""
         block, rows = self._rows.block, self._rows
-        parent = np.arange(block.rows)
+        parent = np.arange(rows.size)
 
         def join(number: int, low: int, high: int) -> bool:
-            graph = block.offsets, block.targets, block.first
+            graph = block.offsets, block.targets, block.first, rows.table
             return answer_kernels.join_arcs(low, high, *graph, block.directed or rows.comm.size > 1, parent)
 
         while any(rows.run(join)):
@@ -43,18 +44,19 @@ class ComponentForest:
         answer_kernels.flatten(parent)
         return parent
 
-    def _across(self, parent: np.ndarray, mine: np.ndarray) -> None:
-        """Join trees of different ranks."""
-        distributed, block = self._distributed, self._rows.block
-        hi: list[np.ndarray] = []
-        lo: list[np.ndarray] = []
-        for piece in distributed.pieces(mine):
-            ours, theirs = mine[piece.rows], piece.there[0]
-            cross = ours > theirs if not block.directed else ours != theirs  # the reverse arc covers the other half
-            for values_of_rank, part in zip((hi, lo), _pairs(ours[cross], theirs[cross]), strict=True):
-                values_of_rank.append(part)
-        empty = parent[:0]
-        self._hook(parent, *_pairs(np.concatenate([empty, *hi]), np.concatenate([empty, *lo])))
+    def _across(self, parent: np.ndarray, mine: np.ndarray, of_ghosts: np.ndarray) -> None:
+        """Join trees of different ranks, through rows that are ghosts of other ranks.
+
+        Args:
+            parent: of trees, by row; changed.
+            mine: root of each row, a gid.
+            of_ghosts: root of each ghost.
+        """
+        ours, theirs = [parent[:0]], [parent[:0]]
+        for rows, roots in self._rows.sent_back(of_ghosts):
+            ours.append(mine[rows])
+            theirs.append(roots)
+        self._hook(parent, *_pairs(np.concatenate(ours), np.concatenate(theirs)))
 
     def _originals(self, root):
         """Return the smallest original id of each component; ``root`` is a vertex that identifies it."""

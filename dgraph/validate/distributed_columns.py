@@ -123,6 +123,10 @@ class DistributedColumns:
         put, vertex = getattr(self.prover, "put", None), columns["vertex"]
         if put is None:
             moved = self.align(columns)
+        elif self.comm.size > 1:
+            moved = self.prover.gathered(columns)
+            if moved is None:
+                moved = {name: self.prover.spread(put(values)) for name, values in self.align(columns).items()}
         elif self._in_place(self.block.ids.to_gid(vertex, self.comm)):
             fetch = getattr(columns, "on_device", columns.__getitem__)
             moved = {name: put(fetch(name)) for name in columns if name != "vertex"}

@@ -1,4 +1,4 @@
-"""Certificate of label propagation: all rounds repeated by sorting, since no local property proves them.
+"""Certificate of label propagation: all rounds repeated by counting, since no local property proves them.
 
 A vertex with a loop is its own neighbour, and parallel edges join one neighbour. With ``count="arcs"`` rows have an
 edge in both directions twice, and it counts as two neighbours. With ``weighted`` the weights of a label's edges count.
@@ -7,13 +7,16 @@ edge in both directions twice, and it counts as two neighbours. With ``weighted`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.host.host_rows import local
 from dgraph.validate.rule import Rule
 
 
@@ -30,37 +33,63 @@ def cdlp(
     block, comm = distributed.block, distributed.comm
     if block.directed:
         raise UsageError("labels are propagated in undirected graphs; pass the block of graph.undirected()")
-    own = block.ids.to_original(distributed.gids, comm)
-    label, counted = own, np.ones(block.targets.size, bool)
-    if parameters.get("count") != "arcs":
-        counted[1:] = block.targets[1:] != block.targets[:-1]
-        counted[block.offsets[:-1][np.diff(block.offsets) > 0]] = True  # the first arc of a row repeats none
-    weights = block.weights if parameters.get("weighted") else None
-    votes = np.ones(block.targets.size, np.int64) if weights is None else weights.astype(np.int64)
+    rows, every = distributed.prover.rows, parameters.get("count") == "arcs"
+    votes = block.weights.astype(np.int64) if parameters.get("weighted") and block.weights is not None else None
+    graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes, block.first, rows.table
+    label, names = _numbered(distributed)
+    news = np.ones(rows.size, np.bool_)
     for _ in range(int(parameters["max_iter"])):
-        rows, there = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for piece in distributed.pieces(label):
-            counts = counted[piece.start : piece.stop]
-            rows.append(piece.rows[counts])
-            there.append(piece.there[0][counts])
-        before, label = label, _most_frequent(np.concatenate(rows), np.concatenate(there), votes[counted], label)
-        if not comm.total(int((label != before).sum())):
+        before, extended, label = label, rows.extended(label), label.copy()
+        rows.run(partial(_vote, (*graph, every, block.n, extended, news, label)))
+        changed = label != before
+        if not comm.total(int(np.count_nonzero(changed))):
             break
+        news = rows.extended(changed)
+    label = block.ids.to_original(label, comm) if names is None else names[label]
     same = Rule("labels are those of all rounds", "vertex {v} has label {x}, and all rounds give {y}")
     same.test(columns["labels"] != label, {"v": distributed.gids}, {"x": columns["labels"], "y": label})
     distributed.judge(same)
-    return [f"labels are those of at most {int(parameters['max_iter'])} rounds, repeated by sorting"]
+    return [f"labels are those of at most {int(parameters['max_iter'])} rounds, repeated by counting"]
 
 
-def _most_frequent(rows: np.ndarray, labels: np.ndarray, votes: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Return the smallest of each row's labels of most votes; ``label`` of rows without any."""
-    order = np.lexsort((labels, rows))
-    rows, labels, votes = rows[order], labels[order], votes[order]
-    first = np.flatnonzero(np.r_[True, (rows[1:] != rows[:-1]) | (labels[1:] != labels[:-1])][: rows.size])
-    times = np.add.reduceat(votes, first) if first.size else votes
-    best = np.lexsort((labels[first], -times, rows[first]))
-    heads = first[best]
-    heads = heads[np.r_[True, rows[heads][1:] != rows[heads][:-1]][: heads.size]]
-    out = label.copy()
-    out[rows[heads]] = labels[heads]
-    return out
+def _numbered(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the place of each row's id among all ids, and these; None: the places are gids. Collective."""
+    ids, comm = distributed.block.ids, distributed.comm
+    if ids.ascending:
+        return distributed.gids, None
+    own = ids.to_original(distributed.gids, comm)
+    names = np.sort(np.concatenate(comm.allgatherv(own)))
+    return np.searchsorted(names, own), names
+
+
+def _vote(arguments: tuple, _: int, low: int, high: int) -> None:
+    _most_frequent(low, high, *arguments)
+
+
+@njit(cache=True, nogil=True)
+def _most_frequent(low, high, offsets, targets, votes, first, table, every, n, labels, news, chosen):
+    """Write to ``chosen`` the smallest of the labels of most votes around each row; rows without any keep theirs.
+
+    ``votes``: by arc; empty: 1 each. ``every``: parallel arcs vote each, else the first of them. ``news``: labels that
+    the last round changed; rows next to none keep theirs.
+    """
+    rows, times = offsets.size - 1, np.zeros(n, np.int64)
+    for row in range(low, high):
+        best, most, stale = chosen[row], np.int64(-(2**62)), False
+        for i in range(offsets[row], offsets[row + 1]):
+            if news[local(targets[i], first, rows, table)]:
+                stale = True
+                break
+        if not stale:
+            continue
+        for i in range(offsets[row], offsets[row + 1]):
+            if every or i == offsets[row] or targets[i] != targets[i - 1]:
+                label = labels[local(targets[i], first, rows, table)]
+                times[label] += votes[i] if votes.size else 1
+        for i in range(offsets[row], offsets[row + 1]):
+            label = labels[local(targets[i], first, rows, table)]
+            if times[label] > most or (times[label] == most and label < best):
+                best, most = label, times[label]
+        for i in range(offsets[row], offsets[row + 1]):
+            times[labels[local(targets[i], first, rows, table)]] = 0
+        chosen[row] = best

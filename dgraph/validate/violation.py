@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.comm import Comm
 from dgraph.validate.rule import Rule, printed
 
 Place = int | tuple[int, int]
@@ -46,6 +47,13 @@ class Violations:
         return (place >> 32, place & (1 << 32) - 1) if self.arc else (None, place)
 
 
+def _lowest(comm: Comm, u: int | None, v: int | None) -> int:
+    """Return the rank of the smallest place; collective. ``v`` is None on ranks without a violation."""
+    last = np.iinfo(np.int64).max
+    place = [last, last] if v is None else [-1 if u is None else u, v]
+    return min(range(comm.size), key=comm.allgather(np.array(place, np.int64)).tolist().__getitem__)
+
+
 def decide(distributed: Any, *findings: Violations) -> None:
     """Raise for the first rule that is broken on any rank; collective.
 
@@ -57,9 +65,11 @@ def decide(distributed: Any, *findings: Violations) -> None:
         if not total:
             continue
         u, v = finding.place()
-        values = finding.values(u, v)
+        first = _lowest(distributed.comm, u, v)
         rule = finding.rule
-        rule.count = finding.violations[0]
+        u, v = (u, v) if first == distributed.comm.rank else (None, None)
+        values = finding.values(u, v)
+        rule.count = total if first == distributed.comm.rank else 0
         rule.gids = {name: gid for name, gid in (("u", u), ("v", v)) if gid is not None}
         rule.values = {name: printed(value) for name, value in values.items()} if rule.count else {}
         distributed.judge(rule)

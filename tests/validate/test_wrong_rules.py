@@ -85,7 +85,7 @@ def test_wrong_answers_are_rejected_by_every_prover(name, parameters, rule, chan
     graph, work = small(), ALGORITHMS[name](**parameters)
     result = dgraph.run(name, graph, **parameters)
     on_gpu = gpu and CERTIFICATES[name] in PROVED
-    evidence = backend().evidence(graph, None) if on_gpu else graph.block
+    evidence = backend().evidence(graph, None, name) if on_gpu else graph.block
     columns = {column: values.copy() for column, values in result.columns.items()}
 
     def judged():

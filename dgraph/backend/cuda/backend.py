@@ -20,12 +20,14 @@ from dgraph.backend.cuda.device_graph.small_graph import graph_on
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.filtered_edges.kinds import kind_of
 from dgraph.backend.cuda.gathered.gathered_graph import whole_graph
+from dgraph.backend.cuda.gathered.numbering import numbering_of
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan as plans
 from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import SOLVERS, kernel_of
@@ -189,13 +191,19 @@ class CudaBackend(Backend):
             raw.weights = None if raw.weights is None else self.device.get(raw.weights)
         return raw if graph is None else graph
 
-    def evidence(self, graph: Graph, local: LocalGraph) -> Any:
-        """Return the input of certificates: on one rank they run on the GPU."""
-        if not self.alone:
+    def evidence(self, graph: Graph, local: LocalGraph, algorithm: str) -> Any:
+        """Return the input of certificates, which run on the ranks' GPUs; not collective."""
+        if not self.alone and (self.links is None or algorithm in ("bfs", "sssp")):
             return graph.evidence
         from dgraph.backend.cuda.certificates import evidence  # not at the top: lists would wait for Numba
 
-        return evidence(graph, local, self.device)
+        def moves() -> BulkMoves:
+            self.prepare(local, graph.comm)
+            with graph.comm.together():
+                part = self.graph_of(local)
+            return numbering_of(part, graph.comm).moves
+
+        return evidence(graph, local, self.device, None if self.alone else moves)
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Decide for all ranks whether vertices are numbered by degree; collective.

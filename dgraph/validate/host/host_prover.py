@@ -13,10 +13,13 @@ import numpy as np
 
 from dgraph.validate import answer_kernels, tree_kernels
 from dgraph.validate.component_forest import ComponentForest
+from dgraph.validate.host.host_forest import HostForest
 from dgraph.validate.host.host_peel import HostPeel
 from dgraph.validate.host.host_ranks import HostRanks
 from dgraph.validate.host.host_rows import HostRows
+from dgraph.validate.host.host_strong import HostClasses
 from dgraph.validate.rule import UNREACHED
+from dgraph.validate.violation import NOWHERE
 
 Found = dict[str, tuple[int, Any]]
 
@@ -203,6 +206,36 @@ class HostProver:
             return np.append(block.ids.to_original(np.array([lowest_there]), self.comm), 0)[0]
 
         return violations, smallest
+
+    def prove_strong(self, root: np.ndarray) -> Found:
+        """Check labels of strong components, given as gids; rules that come after a broken one are left out."""
+        distributed, total, gids = self._distributed, self.comm.total, self._distributed.gids
+        violations: Found = {"vertex": self._vertices(root < 0)}
+        if total(violations["vertex"][0]):
+            return violations
+        violations["own"] = self._vertices(distributed.fetch(root, root)[0] != root)
+        violations["larger"] = self._vertices(root > gids)
+        if total(violations["own"][0] + violations["larger"][0]):
+            return violations
+        classes = HostClasses(distributed, self.rows, root)
+        behind = classes.behind()
+        before = classes.before() if self.block.directed else behind
+        violations |= {"behind": self._vertices(~behind), "before": self._vertices(~before)}
+        if not total(violations["behind"][0] + violations["before"][0]):
+            violations["apart"] = self._vertices(classes.on_cycles())
+        return violations
+
+    def prove_forest(
+        self, chosen: np.ndarray, source: np.ndarray, target: np.ndarray, weight: np.ndarray
+    ) -> tuple[Found, HostForest]:
+        """Check the edges of ``chosen`` rows, of which ends are gids; return also the forest."""
+        violations: Found = {"valid": self._vertices(chosen & ((source < 0) | (target < 0) | (source == target)))}
+        right = chosen if not self.comm.total(violations["valid"][0]) else np.zeros_like(chosen)
+        forest = HostForest(self.comm, self.block.n, source[right], target[right], weight[right])
+        violations |= {"circle": forest.circle(), "apart": NOWHERE, "light": NOWHERE, "missing": NOWHERE}
+        if not self.comm.total(violations["valid"][0] + violations["circle"][0]):
+            violations |= forest.check(self.rows)
+        return violations, forest
 
     def prove_cores(self, core: np.ndarray, k: int = -1, multiple: bool = False) -> tuple[Found, int]:
         """Check core numbers, or membership of the ``k``-core; return also how many the first that lacks any has.

@@ -8,6 +8,7 @@ import numpy as np
 
 from dgraph.validate import answer_kernels
 from dgraph.validate.host.host_rows import HostRows
+from dgraph.validate.host.row_sums import arriving
 
 
 class HostRanks:
@@ -37,7 +38,7 @@ class HostRanks:
         self._arriving: Any = 0
         self.most_arriving = 0
         if single:
-            self._arriving = self._flow(np.ones(block.rows), np.zeros(0))
+            self._arriving = arriving(rows, np.ones(block.rows), np.zeros(0))
             self.most_arriving = distributed.comm.allgather(np.array([self._arriving.max(initial=0)])).max()
         self._vector = claimed
 
@@ -58,32 +59,11 @@ class HostRanks:
         """Iterate the vector once; return ``missed``, the bound of a run's rounding error in units of its precision."""
         leaving, distributed = self._leaving, self._distributed
         share = np.divide(self._vector, leaving, out=np.zeros_like(self._vector), where=leaving > 0)
-        inflow = self._flow(share, self._weights)
+        inflow = arriving(self._rows, share, self._weights)
         lost = distributed.sum(self._vector[leaving == 0])
         missed = 2 + distributed.sum((self._arriving + 2 + (self._block.weights is not None)) * inflow)
         self._vector = (1 - self._alpha) * self._jump + self._alpha * (inflow + lost * self._sinks)
         return missed
-
-    def _flow(self, share: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the sums of shares that reach each row.
-
-        Threads add to vectors of their own, as many as take no more memory than the rows' targets.
-        """
-        block, rows = self._block, self._rows
-        threads = max(1, min(rows.threads, block.targets.nbytes // (8 * max(rows.size, 1))))
-        free = [np.zeros(rows.size) for _ in range(threads)]
-
-        def work(_: int, low: int, high: int) -> None:
-            inflow = free.pop()
-            graph = block.offsets, block.targets, weights, block.first, rows.table
-            answer_kernels.flow(low, high, *graph, share, inflow)
-            free.append(inflow)
-
-        rows.run(work, threads)
-        inflow = free.pop()
-        for more in free:
-            inflow += more
-        return rows.returned(inflow, np.add)
 
     def change(self) -> float:
         """Return the L1 distance of the vector from the claimed ranks."""

@@ -7,7 +7,7 @@ order. A kernel finds the target ``v`` at ``v - first`` or, outside of the rows,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -74,11 +74,14 @@ class HostRows:
         column = extended[: self.block.rows]
         if self.comm.size == 1:
             return column
-        behind = extended[self.block.rows :]
-        parts = self.comm.alltoallv([behind[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
-        for rows, values in zip(self._requested, parts, strict=True):
+        for rows, values in self.sent_back(extended[self.block.rows :]):
             column[rows] = combine(column[rows], values)  # a peer's rows are distinct
         return column
+
+    def sent_back(self, behind: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows of this rank, and the values that a peer has for them; ``behind``: of ghosts; collective."""
+        parts = self.comm.alltoallv([behind[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
+        yield from zip(self._requested, parts, strict=True)
 
     def one_a_thread(self) -> np.ndarray:
         """Return bounds of one range of rows a thread."""

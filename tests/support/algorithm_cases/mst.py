@@ -18,3 +18,6 @@ WRONG = [
     ({}, {"weight": {6: 7}}, "no edge is lighter than its path", "the edge 5 – 6 weighs 1, and its path has one of 7"),
     ({}, {"source": {6: 4}}, "ends of an edge are connected", "the edge 5 – 6 joins two trees"),
 ]
+NUDGED = [
+    ({}, "weight", -1),
+]

@@ -15,3 +15,7 @@ WRONG = [
     ({}, {"labels": {3: 1}}, "arcs lead to a label's vertex", "vertex 3 has label 1"),
     ({}, {"labels": {2: 2}}, "no cycle joins components", "the component of vertex 1"),
 ]
+NUDGED = [
+    ({}, "labels", 1),
+    ({}, "labels", -1),
+]

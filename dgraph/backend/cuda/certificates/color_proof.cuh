@@ -2,7 +2,7 @@
 // colours, n + 2 of them. Any grid.
 
 KERNEL prove_colors(i64) {
-    for (u64 i = THREAD; i < env.n; i += THREADS) {
+    for (u64 i = THREAD; i < env.count; i += THREADS) {
         const i64 color = env.values[i];
         broken(BROKEN_GIVEN, color < 0, gid(i));
         if (color >= 0 && color <= (i64)env.n) set_bit(env.words, color);
@@ -19,7 +19,7 @@ KERNEL find_gap(i64) {
 
 KERNEL prove_gap(i64) {
     const u64 gap = env.broken[2 * GAP + 1];
-    for (u64 i = THREAD; i < env.n; i += THREADS) broken(BROKEN_BEYOND, env.values[i] > (i64)gap, gid(i));
+    for (u64 i = THREAD; i < env.count; i += THREADS) broken(BROKEN_BEYOND, env.values[i] > (i64)gap, gid(i));
 }
 
 KERNEL prove_arcs(i64) {

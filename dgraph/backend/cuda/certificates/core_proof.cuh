@@ -1,5 +1,5 @@
 // Check of core numbers by the rules of dgraph/validate/cores.py. ``values``: core numbers by position, or, if ``core`` is
-// not -1, membership of the ``core``-core; ``counts``: remaining neighbours of as large a core; ``words``: bits of removed
+// not -1, membership of the ``core``-core; ``counts``: remaining neighbours of as large a core, as far as this rank knows; ``words``: bits of removed
 // vertices; ``queue``: these vertices, ``env.broken[2 * QUEUED]`` of them. Loops are no neighbours, and parallel arcs are one,
 // or, if ``multiple``, several.
 
@@ -32,14 +32,19 @@ DEVICE bool claimed(u64 v) {
 
 DEVICE void push(u32 v) { env.queue[atomicAdd(env.broken + 2 * QUEUED, 1ull)] = v; }
 
-// Test rule 1, and remove the vertices that rule 2 lets go at once. Any grid.
+// Test rule 1. Any grid.
 KERNEL prove_cores(i64) {
-    for (u64 i = THREAD; i < env.n; i += THREADS) {
-        const bool second = removable(i), first = env.core < 0 || env.values[i] == 1;
-        broken(BROKEN_FLAG, !first && !second, gid(i));
+    for (u64 i = THREAD; i < env.count; i += THREADS) {
+        const bool first = env.core < 0 || env.values[i] == 1;
+        broken(BROKEN_FLAG, !first && !removable(i), gid(i));
         broken(BROKEN_FEW, first && (i64)env.counts[i] < core_of(i), gid(i));
-        if (second && (i64)env.counts[i] <= core_of(i) && claimed(i)) push((u32)i);
     }
+}
+
+// Queue the vertices that rule 2 lets go, and that are not queued yet. Any grid.
+KERNEL begin_peel(i64) {
+    for (u64 i = THREAD; i < env.rows; i += THREADS)
+        if (removable(i) && (i64)env.counts[i] <= core_of(i) && claimed(i)) push((u32)i);
 }
 
 // Remove queued vertices from ``begin`` on, a warp each. The warp goes on with the first neighbour that it makes removable
@@ -68,5 +73,6 @@ KERNEL peel(i64 begin) {
 }
 
 KERNEL prove_removed(i64) {
-    for (u64 i = THREAD; i < env.n; i += THREADS) broken(BROKEN_LARGER, removable(i) && !bit(env.words, i), gid(i));
+    for (u64 i = THREAD; i < env.count; i += THREADS)
+        broken(BROKEN_LARGER, removable(i) && (i64)env.counts[i] > core_of(i), gid(i));
 }

@@ -1,5 +1,5 @@
 // One iteration of PageRank as in dgraph/validate/pagerank.py, in float64, by atomic sums in any order. ``ranks``: the
-// vector by position; ``leaving``: sums of the weights of out-edges; ``jump``: null: 1/n each; ``counts``: in-degrees, 0
+// vector by position; ``leaving``: sums of the weights of out-edges; null: they have none, and all are in the row; ``jump``: null: 1/n each; ``counts``: in-degrees, 0
 // where the bound does not need them. Any grid; every thread reaches the sums of warps.
 
 DEVICE void total(int word, double mine) {
@@ -7,16 +7,12 @@ DEVICE void total(int word, double mine) {
     if (lane_id() == 0 && mine != 0) atomicAdd(env.totals + word, mine);
 }
 DEVICE double leaving(u64 i) {
-#if WEIGHTS == 0
-    return (double)(end_of(i) - (u64)env.offsets[i]);
-#else
-    return env.leaving[i];
-#endif
+    return env.leaving ? env.leaving[i] : (double)(end_of(i) - (u64)env.offsets[i]);
 }
 
 KERNEL prove_shares(i64) {
     double sum = 0;
-    for (u64 i = THREAD; i < env.n; i += THREADS) {
+    for (u64 i = THREAD; i < env.count; i += THREADS) {
         const double x = env.found[i];
         broken(BROKEN_MASS, !(x >= 0) || x > 2, gid(i));
         sum += x;
@@ -46,17 +42,16 @@ KERNEL count_arriving(i64) {
 }
 KERNEL find_most(i64) {
     u32 most = 0;
-    for (u64 i = THREAD; i < env.n; i += THREADS) most = larger(most, env.counts[i]);
+    for (u64 i = THREAD; i < env.count; i += THREADS) most = larger(most, env.counts[i]);
     if (most) atomicMax(env.broken + 2 * MOST_ARRIVING, (u64)most);
 }
 
 KERNEL share_ranks(i64) {
     double lost = 0;
-    for (u64 i = THREAD; i < env.n; i += THREADS) {
+    for (u64 i = THREAD; i < env.count; i += THREADS) {
         const double out = leaving(i), x = env.ranks[i];
         if (!(out > 0)) lost += x;
         env.share[i] = out > 0 ? x / out : 0;
-        env.inflow[i] = 0;
     }
     total(TOTAL_LOST, lost);
 }
@@ -75,7 +70,7 @@ KERNEL flow(i64) {
 KERNEL arrive(i64) {
     const double lost = env.totals[TOTAL_LOST];
     double change = 0, missed = 0;
-    for (u64 i = THREAD; i < env.n; i += THREADS) {
+    for (u64 i = THREAD; i < env.count; i += THREADS) {
         const double jump = env.jump ? env.jump[i] : 1.0 / (double)env.n, inflow = env.inflow[i];
         const double next = (1 - env.alpha) * jump + env.alpha * (inflow + lost * jump);
         missed += ((env.counts ? (double)env.counts[i] : 0.0) + 2 + (WEIGHTS != 0)) * inflow;

@@ -15,16 +15,28 @@ import numpy as np
 
 from dgraph.backend.cuda.certificates import plateaus
 from dgraph.backend.cuda.certificates import rule_numbers as rules
+from dgraph.backend.cuda.certificates.core_peel import CorePeel
+from dgraph.backend.cuda.certificates.forest_levels import ForestLevels
+from dgraph.backend.cuda.certificates.joined_trees import smallest_joined
 from dgraph.backend.cuda.certificates.rank_steps import RankSteps
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
+from dgraph.backend.cuda.certificates.shared_columns import SharedColumns
+from dgraph.backend.cuda.certificates.strong_search import StrongSearch
+from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.comm import Comm
 from dgraph.errors import ValidationFailed
 from dgraph.graph.block import EdgeBlock, GraphFacts
-from dgraph.graph.build.fingerprint import text as fingerprint_text
+from dgraph.graph.build.fingerprint import digest
 from dgraph.graph.ids import ConsecutiveIds
 
 MOST = 72
 """Bytes a vertex that a certificate takes beside the rows: columns, their copies by position, and work arrays."""
+
+MORE = {"mst": 64}
+"""Bytes a vertex that the certificate of an algorithm takes beside these."""
+
+SHARED = 60
+"""Bytes a vertex of the whole graph that one of several ranks takes beside these: columns and sums by gid."""
 
 Found = dict[str, tuple[int, int]]
 """Rule → number of violations and the smallest place: a gid, or an arc as source and target of 32 bits each."""
@@ -37,7 +49,8 @@ class DeviceRows:
         offsets: (n + 1,), uint32 or int64.
         neighbours: positions, uint32 (arcs,).
         weights: (arcs,) or None.
-        original, place: the gid of each position, and the position of each gid, uint32; None: they are equal.
+        original: the gid of each position, uint32; None: they are equal.
+        place: on one rank, the position of each gid, uint32; None: they are equal.
     """
 
     def __init__(self, offsets: Any, neighbours: Any, weights: Any, original: Any = None, place: Any = None):
@@ -46,29 +59,34 @@ class DeviceRows:
 
 
 class RowCertificate:
-    """A whole graph of one rank, whose answers are checked on the GPU.
+    """A graph on the GPUs of its ranks, where answers are checked.
 
     Args:
-        known: sizes, ids and facts of the graph.
-        device: the GPU.
-        block: returns the rows on the host.
-        comm: the one rank's communicator.
+        graph: sizes, ids and facts of the graph.
+        device: this rank's GPU.
+        block: returns this rank's rows on the host.
+        comm: the ranks.
         built: rows that were built on the GPU and are checked by ``fingerprint``; None: rows of ``block`` are uploaded.
         fingerprint: of the graph, for built rows.
-        drawn: certificate that draws the edges again, for distances; None: rows are read.
+        drawn: on one rank, certificate that draws the edges again, for distances; None: rows are read.
+        moves: makes the mailboxes between several ranks, collectively; None: one rank.
+
+    Attributes:
+        first, rows: the gids of vertices that this rank checks: ``first … first + rows``.
     """
 
-    first = 0
-
     def __init__(
-        self, graph: EdgeBlock | GraphFacts, device: Any, block: Callable[[], EdgeBlock],
-        comm: Comm, built: DeviceRows | None = None, fingerprint: str = "", drawn: Any = None,
+        self, graph: EdgeBlock | GraphFacts, device: Any, block: Callable[[], EdgeBlock], comm: Comm,
+        built: DeviceRows | None = None, fingerprint: str = "", drawn: Any = None,
+        moves: Callable[[], BulkMoves] | None = None,
     ):  # fmt: skip
         self.comm = comm
         self.device, self._block, self._drawn = device, block, drawn
-        self._built, self._fingerprint = built, fingerprint
+        self._built, self._fingerprint, self._moves = built, fingerprint, moves
         self._rows: DeviceRows | None = None
-        self.n, self.rows, self.arcs, self.ids = graph.n, graph.n, graph.arcs, graph.ids
+        self.shared = SharedColumns(device, comm, graph.n, None)
+        self.n, self.first, self.rows = graph.n, self.shared.low, self.shared.high - self.shared.low
+        self.arcs, self.ids = graph.arcs, graph.ids
         self.directed, self.facts, self.weight_type = graph.directed, graph.facts, graph.weight_type
 
     @property
@@ -80,11 +98,32 @@ class RowCertificate:
         """Return True if this GPU can check answers: two gids fit 64 bits, and the arrays fit its memory."""
         if not self.n or self.n > 1 << 32 or not self.ids.ascending:
             return False
+        a_vertex = MOST + MORE.get(algorithm, 0)
+        if self._moves is None:
+            return self._fits(self.arcs, a_vertex * self.n)
+        if algorithm in ("bfs", "sssp"):
+            return False
+        if self.comm.total(int(not self._fits(self._arcs_here(), (a_vertex + SHARED) * self.n))):
+            return False
+        self.shared = SharedColumns(self.device, self.comm, self.n, self._moves())
+        return True
+
+    def _fits(self, arcs: int, need: int) -> bool:
         self.device.use()
         weight = 0 if self.weight_type is None else self.weight_type.itemsize
-        uploaded = 0 if self._built else 8 * (self.n + 1) + (4 + weight) * self.arcs
-        need = uploaded + MOST * self.n
+        need += 0 if self._built else 8 * (self.n + 1) + (4 + weight) * arcs
         return need <= self.device.free(need)
+
+    def _arcs_here(self) -> int:
+        return len(self._built.neighbours) if self._built else len(self._block().targets)
+
+    def gathered(self, columns: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return an answer's columns by gid on the GPUs of several ranks; None if some vertex has not one row."""
+        with self.comm.together():
+            fetch = getattr(columns, "on_device", columns.__getitem__)
+            moved = {name: self.put(fetch(name)) for name in columns if name != "vertex"}
+        gids = self.put(self.ids.to_gid(columns["vertex"], self.comm))
+        return self.shared.gathered(gids, moved)
 
     def takes(self, dtypes: Mapping[str, np.dtype]) -> bool:
         """Return True if columns of these dtypes can be checked."""
@@ -99,6 +138,10 @@ class RowCertificate:
     def put(self, column: Any) -> Any:
         """Return a column on the GPU."""
         return self.device.put(column)
+
+    def spread(self, column: Any) -> Any:
+        """Return the column of all vertices, from those that each rank checks; collective."""
+        return self.shared.spread(column)
 
     def value(self, column: Any, gid: int) -> np.generic:
         """Return a column's value at a gid."""
@@ -132,19 +175,27 @@ class RowCertificate:
         rows, get = self._on_device(), self.device.get
         if not weighted or rows.weights is None:
             return dtype.type(1)
-        row = u if rows.place is None else int(get(rows.place[u : u + 1])[0])
+        row, position = (vertex if rows.original is None else self._row(vertex) for vertex in (u, v))
         first, stop = get(rows.offsets[row : row + 2]).tolist()
         targets, weights = get(rows.neighbours[first:stop]), get(rows.weights[first:stop])
-        position = v if rows.place is None else int(get(rows.place[v : v + 1])[0])
         return weights[targets == position].min().astype(dtype)
+
+    def _row(self, gid: int) -> int:
+        """Return the row of a vertex, which is here."""
+        return int(self.device.xp.flatnonzero(self._on_device().original == gid)[0])
 
     def prove_colors(self, color: Any) -> tuple[Found, int]:
         """Check colours, and return the smallest colour that no vertex has."""
         kernels = self._kernels("color")
         kernels.take(values=self._by_position(color, np.int64))
-        kernels.take(words=self.device.xp.zeros((self.n + 2 + 31) // 32 + 1, np.uint32))
-        for kernel in ("prove_colors", "find_gap", "prove_gap", "prove_arcs"):
-            kernels.launch(kernel)
+        words = self.device.xp.zeros((self.n + 2 + 31) // 32 + 1, np.uint32)
+        kernels.take(words=words)
+        kernels.launch("prove_arcs")
+        self._by_vertex(kernels, values=self._numbers(color))
+        kernels.launch("prove_colors")
+        self.shared.united(words)
+        kernels.launch("find_gap")
+        kernels.launch("prove_gap")
         violations = kernels.violations(rules.COLOR)
         return violations, violations["gap"][1]
 
@@ -152,62 +203,96 @@ class RowCertificate:
         """Check membership of a maximal independent set."""
         kernels = self._kernels("set")
         kernels.take(values=self._by_position(inside, np.int64))
-        kernels.take(words=self.device.xp.zeros((self.n + 31) // 32, np.uint32))
+        words = self.device.xp.zeros((self.n + 31) // 32, np.uint32)
+        kernels.take(words=words)
         kernels.launch("prove_arcs")
+        self.shared.united(words)
+        self._by_vertex(kernels, values=self._numbers(inside))
         kernels.launch("prove_members")
         return kernels.violations(rules.SET)
 
     def prove_cores(self, core: Any, k: int = -1, multiple: bool = False) -> tuple[Found, Any]:
-        """Check core numbers, or membership of the ``k``-core; return also the counted neighbours by gid.
+        """Check core numbers, or membership of the ``k``-core; return also how many the first that lacks any has.
 
         Loops do not count, and parallel arcs once, or each if ``multiple``.
         """
-        xp, kernels = self.device.xp, self._kernels("core")
-        counts = xp.zeros(self.n, np.uint32)
-        kernels.take(values=self._by_position(core, np.int64), counts=counts, queue=xp.empty(self.n, np.uint32))
-        kernels.take(words=xp.zeros((self.n + 31) // 32, np.uint32))
+        kernels, values = self._kernels("core"), self._by_position(core, np.int64)
         kernels.set(core=k, multiple=multiple)
-        kernels.launch("count_neighbours")
-        kernels.launch("prove_cores")
-        begin, end = 0, self._queued(kernels)
-        few = kernels.violations(rules.CORE)["few"]
-        if few[0]:
-            return kernels.violations(rules.CORE), self.value(counts, self._position(few[1]))
-        while begin < end:
-            kernels.set(end=end)
-            kernels.launch("peel", begin)
-            begin, end = end, self._queued(kernels)
-        kernels.launch("prove_removed")
-        return kernels.violations(rules.CORE), 0
-
-    def _queued(self, kernels: RowKernels) -> int:
-        return int(self.device.read(kernels.broken[rules.CORE["queued"]])[0])
+        peel = CorePeel(kernels, self.shared, self._on_device(), values, self._numbers(core))
+        violations = peel.counted()
+        few = violations["few"]
+        if self.comm.total(few[0] + violations["flag"][0]):
+            return violations, self.value(peel.left, self._position(few[1]) - self.first) if few[0] else 0
+        return peel.peeled(), 0
 
     def prove_labels(self, label: Any, claimed: Any) -> tuple[Found, Callable[[int], np.generic]]:
         """Check labels, given as gids; return also a function that returns the smallest original id joined to a gid."""
-        xp, kernels = self.device.xp, self._kernels("component")
-        forest, lowest = xp.empty(self.n, np.uint32), xp.empty(self.n, np.uint32)
-        kernels.take(values=self._by_position(label, np.int64), forest=forest, lowest=lowest)
-        for kernel in ("plant", "join_arcs", "find_lowest", "prove_labels"):
-            kernels.launch(kernel)
+        kernels, values = self._kernels("component"), self._by_position(label, np.int64)
+        words = self.device.xp.zeros((self.n + 31) // 32, np.uint32)
+        kernels.take(words=words, values=values)
+        joined = smallest_joined(kernels, self.shared, self._on_device(), "join_arcs")
+        self._by_vertex(kernels, values=label.astype(np.int64, copy=False))
+        kernels.launch("mark_own")
+        self.shared.united(words)
+        kernels.launch("prove_labels")
 
-        def smallest(gid: int) -> np.generic:
-            root, above = -1, self._position(gid)
-            while root != above:
-                root, above = above, int(self.value(forest, above))
-            return self.ids.to_original(np.asarray(self.device.get(lowest[root : root + 1])), self.comm)[0]
+        def smallest(gid: int | None) -> np.generic:
+            place = [] if gid is None else [self._position(gid) - self.first]
+            lowest_there = self.device.get(joined[place]).astype(np.int64)
+            return np.append(self.ids.to_original(lowest_there, self.comm), 0)[0]
 
         return kernels.violations(rules.COMPONENT), smallest
 
+    def prove_strong(self, label: Any) -> Found | None:
+        """Check labels of strong components, given as gids; None if the CPUs are to follow long paths."""
+        kernels, labels = self._kernels("strong"), self._numbers(label)
+        by_row = self._by_position(labels, np.int64)
+        search = StrongSearch(kernels, self.shared, self._on_device(), self.directed)
+        return search.proved(by_row, by_row if self.shared.alone else self.shared.mine(labels))
+
+    def prove_forest(
+        self, chosen: Any, source: Any, target: Any, weight: Any
+    ) -> tuple[Found, ForestLevels | None] | None:
+        """Check the edges of ``chosen`` vertices, of which ends are gids; None if CPUs are to name a circle."""
+        xp, shared = self.device.xp, self.shared
+        ends = [(column >= 0) & (column < self.n) for column in (source, target)]
+        bad = shared.mine(chosen & ~(ends[0] & ends[1] & (source != target)))
+        wrong = int(xp.count_nonzero(bad))
+        violations: Found = dict.fromkeys(("apart", "light", "missing"), (0, -1))
+        violations["valid"] = wrong, self.first + int(xp.argmax(bad)) if wrong else -1
+        if self.comm.total(wrong):
+            return violations, None
+        low, high = (fold(source[chosen], target[chosen]).astype(np.uint32) for fold in (xp.minimum, xp.maximum))
+        real = self.weight_type is not None and self.weight_type.kind == "f"
+        weights = weight[chosen].astype(np.float64 if real else np.int64, copy=False)
+        forest = ForestLevels(self._kernels("forest"), shared, low, high, weights, weight.dtype)
+        return None if forest.circular else (violations | forest.check(), forest)
+
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
         """Check ranks one by one, and return the iterations' steps."""
-        ranks = self._by_position(rank, np.float64)
-        moved = None if jump is None else self._by_position(self.device.put(jump), np.float64)
-        return RankSteps(self._kernels("rank"), self._on_device(), ranks, alpha, moved, single)
+        claim, rows = rank.astype(np.float64, copy=False), self._on_device()
+        jump = None if jump is None else self.device.put(jump)
+        if self.shared.alone:
+            claim = self._by_position(claim, np.float64)
+            jump = None if jump is None else self._by_position(jump, np.float64)
+        else:
+            claim = self.shared.mine(claim)
+        return RankSteps(self._kernels("rank"), rows, claim, alpha, jump, single, self.shared)
 
     def _kernels(self, family: str, distance: str = "int64") -> RowKernels:
         self.device.use()
-        return RowKernels(family, self.device, self._on_device(), self.directed, distance)
+        one_way = self.directed or not self.shared.alone  # the reverse of an arc may be elsewhere
+        return RowKernels(family, self.device, self._on_device(), self.n, one_way, distance)
+
+    def _numbers(self, column: Any) -> Any:
+        """Return a column by gid as int64."""
+        return column.astype(np.int64, copy=False)
+
+    def _by_vertex(self, kernels: RowKernels, **columns: Any) -> None:
+        """Let kernels read columns, by gid, of the vertices that this rank checks; one rank has them by row."""
+        if not self.shared.alone:
+            mine = {name: self.shared.mine(column) for name, column in columns.items()}
+            kernels.by_vertex(self.first, self.rows, **mine)
 
     def _on_device(self) -> DeviceRows:
         """Return the rows on the GPU, uploaded or checked by their fingerprint at first use."""
@@ -219,13 +304,16 @@ class RowCertificate:
             else:
                 block, put = self._block(), self.device.put
                 weights = None if block.weights is None else put(block.weights)
-                self._rows = DeviceRows(put(block.offsets), put(block.targets.view(np.uint32)), weights)
+                before = np.zeros(block.first, np.int64)
+                behind = np.full(block.n - block.first - block.rows, block.offsets[-1])
+                offsets = np.concatenate([before, block.offsets, behind])  # gids are positions on every rank
+                self._rows = DeviceRows(put(offsets), put(block.targets.astype(np.uint32)), weights)
         return self._rows
 
     def _check_fingerprint(self, rows: DeviceRows) -> None:
-        kernels = RowKernels("color", self.device, rows, self.directed)
+        kernels = RowKernels("color", self.device, rows, self.n, self.directed)
         kernels.launch("hash_arcs")
-        fingerprint = fingerprint_text(self.n, self.directed, int(self.device.get(kernels.broken)[0, 0]))
+        fingerprint = digest(self.n, self.directed, self.device.get(kernels.broken)[0, 0], self.comm)
         if fingerprint != self._fingerprint:
             raise ValidationFailed(
                 f"the graph's rows on the GPU have fingerprint {fingerprint}, and had {self._fingerprint} when they "
@@ -238,23 +326,33 @@ class RowCertificate:
         return column if rows.original is None else column[rows.original]
 
     def _position(self, gid: int) -> int:
+        """Return the position of a vertex where arrays are by row on one rank, else its gid."""
         place = self._on_device().place
         return gid if place is None else int(self.value(place, gid))
 
 
-def evidence(graph: Any, local: Any, device: Any) -> Any:
-    """Return the input of certificates of a graph, all of which is on one GPU as ``local``, or in a simple form there.
+def evidence(graph: Any, local: Any, device: Any, moves: Callable[[], BulkMoves] | None = None) -> RowCertificate:
+    """Return the input of certificates of a graph that GPUs solved as ``local``, in a simple form perhaps.
 
     Built rows of the simple form are not the graph's: then its rows on the host are uploaded.
+
+    Args:
+        graph: the graph.
+        local: this rank's partition of it.
+        device: this rank's GPU.
+        moves: makes the mailboxes between several ranks; None: one rank.
     """
 
     def block() -> EdgeBlock:
         return graph.block
 
-    if not hasattr(local, "built") or all(part.local is not local for part in graph.partitions.values()):
-        return RowCertificate(graph, device, block, graph.comm)
-    built, vertices = local.built, local.vertices
-    original = None if vertices.place is None else vertices.original
-    rows = DeviceRows(built.offsets, built.neighbours, built.weights, original, vertices.place)
-    drawn = graph.evidence if getattr(graph, "draws", False) else None
-    return RowCertificate(graph, device, block, graph.comm, rows, graph.fingerprint(), drawn)
+    parts = (part.local for part in graph.partitions.values() if hasattr(part.local, "built"))
+    built_local = next(parts, None) if hasattr(local, "built") else None
+    if built_local is None:
+        return RowCertificate(graph, device, block, graph.comm, moves=moves)
+    built, vertices = built_local.built, built_local.vertices
+    original = vertices.original if moves is not None or vertices.place is not None else None
+    place = vertices.place if moves is None else None
+    rows = DeviceRows(built.offsets, built.neighbours, built.weights, original, place)
+    drawn = graph.evidence if moves is None and getattr(graph, "draws", False) else None
+    return RowCertificate(graph, device, block, graph.comm, rows, graph.fingerprint(), drawn, moves)

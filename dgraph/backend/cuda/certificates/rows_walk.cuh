@@ -4,7 +4,7 @@
 #define STRETCH 32
 #define STEPS 4
 
-DEVICE u64 gid(u64 position) { return env.original ? env.original[position] : position; }
+DEVICE u64 gid(u64 position) { return env.original ? env.original[position] : env.first + position; }
 DEVICE u64 arc(u64 row, u64 next) { return gid(row) << 32 | gid(next); }
 DEVICE u64 end_of(u64 row) { return (u64)env.offsets[row + 1]; }
 
@@ -12,7 +12,7 @@ DEVICE u64 end_of(u64 row) { return (u64)env.offsets[row + 1]; }
 DEVICE u64 row_of(u64 e, u64 row) {
     for (int step = 0; step < STEPS; step++, row++)
         if (end_of(row) > e) return row;
-    u64 last = env.n - 1;
+    u64 last = env.rows - 1;
     while (row < last) {
         const u64 middle = (row + last) / 2;
         if (end_of(middle) > e) last = middle;

@@ -106,6 +106,11 @@ class BulkMoves:
             array: on each rank; it is replaced.
             function: such as ``xp.add``.
         """
+        self.reduce(array, function)
+        self.spread(array)
+
+    def reduce(self, array: Any, function: Callable[..., Any]) -> None:
+        """Combine the arrays of all ranks by element, each rank its slice; arguments as of :meth:`allreduce`."""
         slices = [array[first:stop] for first, stop in pairwise(self._cuts(array))]
         mine = slices[self.comm.rank]
 
@@ -115,7 +120,6 @@ class BulkMoves:
 
         others = {rank: Leaving.of(part) for rank, part in enumerate(slices) if rank != self.comm.rank}
         self.move(array.dtype, others, combined)
-        self.spread(array)
 
     def spread(self, array: Any) -> None:
         """Bring each rank's slice of an array, about as long as another's, to all ranks."""
