@@ -18,6 +18,7 @@ from benchmarks import (
     cpu,
     device_tables,
     estimates,
+    gapbs,
     gpu,
     gpu_loading,
     labels,
@@ -45,8 +46,19 @@ from benchmarks.graphs import GRAPHS
 RESULTS = Path(__file__).parent / "results"
 WHAT = {
     "cpu": (
-        "dgraph on one rank against NetworKit, igraph and SciPy",
-        lambda asked: cpu.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
+        "dgraph on one rank against NetworKit, igraph and SciPy; with --gapbs FOLDER against GAPBS's programs",
+        lambda asked: (
+            gapbs.measure(
+                asked.gapbs,
+                (asked.graphs or gapbs.GRAPHS).split("+"),
+                asked.rows.split("+") if asked.rows else list(gapbs.ROWS),
+                [int(number) for number in asked.threads.split(",")],
+                asked.repeat,
+                asked.results,
+            )
+            if asked.gapbs
+            else cpu.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results)
+        ),
     ),
     "ranks": (
         "1, 2 and 4 ranks of this machine",
@@ -245,7 +257,8 @@ def main() -> None:
         "--graphs",
         help=f"of {', '.join(GRAPHS)}; of gpu, schedules and turns: {', '.join(anchors.RECIPES)}; "
         f"of variants: {', '.join(variants.SHAPES)}; "
-        "of building: NAME:SIZE[/push][/levels] with + between them; of service: one NAME:SIZE",
+        "of building: NAME:SIZE[/push][/levels] with + between them; of service: one NAME:SIZE; "
+        "of cpu --gapbs: NAME:SIZE with + between them",
     )
     parser.add_argument(
         "--algorithm",
@@ -263,8 +276,11 @@ def main() -> None:
     parser.add_argument(
         "--rows",
         help=f"of pipeline: some of {', '.join(pipeline.ROWS)}; of service: some of {', '.join(service.PARTS)}; "
-        f"of structure: some of {', '.join(structure_gpu.ROWS)}",
+        f"of structure: some of {', '.join(structure_gpu.ROWS)}; "
+        f"of cpu --gapbs: some of {', '.join(map(repr, gapbs.ROWS))} with + between them",
     )
+    parser.add_argument("--gapbs", type=Path, metavar="FOLDER", help="of cpu: folder of GAPBS's programs")
+    parser.add_argument("--threads", default="1,2", help="of cpu --gapbs: numbers of threads (default 1,2)")
     parser.add_argument("--quick", action="store_true", help="of pipeline: small graphs, once")
     parser.add_argument(
         "--device",

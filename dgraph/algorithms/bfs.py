@@ -1,9 +1,10 @@
 """Breadth-first search: hops from a source and, on request, predecessors.
 
 Levels are found by a direction-optimising search [Beamer et al., SC 2012], or by one of the variants of
-``bfs_variants.py``. A second, single-round program then finds each vertex's smallest valid predecessor, so that the
-tree does not depend on backend or rank count. Where any valid predecessor will do, one GPU keeps the one that reached
-the vertex first (:class:`FirstParents`) and needs no second pass over edges.
+``bfs_variants.py``. On one CPU rank it finds predecessors, too (:class:`SmallestTree`), unless rows are short.
+Elsewhere a second, single-round program finds each vertex's smallest valid predecessor, so that the tree does not
+depend on backend or rank count. Where any valid predecessor will do, one GPU keeps the one that reached the vertex
+first (:class:`FirstParents`) and needs no second pass over edges.
 """
 
 from __future__ import annotations
@@ -71,6 +72,31 @@ class Levels(Program):
     def step(self, g):
         """End when no vertex was reached, or at the depth limit."""
         return {"done": (g.active == 0) | (g.round >= self.limit)}
+
+
+class Tree(Levels):
+    """Search in which a vertex keeps the original id of the vertex that reached it first, below :data:`NO_PARENT`.
+
+    Attributes:
+        parent: of the source and the unreached INF.
+    """
+
+    parent = Field("uint32", reduce=MIN)
+
+    def edge(self, u, e, v, g):
+        """Propose the level of this round with ``u`` as the parent."""
+        return {"level": g.round + 1, "parent": u.id}
+
+
+class SmallestTree(Tree):
+    """Search in which a vertex keeps the smallest original id among those that reach it first.
+
+    A pull over in-neighbours in ascending order stops at the first one in the frontier.
+    """
+
+    def cond(self, v, g):
+        """Accept proposals of one round."""
+        return (v.level == INF) | (v.level == g.round + 1)
 
 
 class Hops(Program):
@@ -195,6 +221,9 @@ class CloserParents(OnePass):
         return {"parent": where(u.level + 1 == v.level, u.id, INF)}
 
 
+NO_PARENT = np.iinfo(np.uint32).max
+"""Parent in :class:`Tree` where there is none."""
+
 DEEPEST, MEAN = 253, 8
 """Deepest level that fits ``hops`` in 8 bits (255 is INF, so a level plus one must stay below), and the mean degree
 from which a search is expected not to exceed it."""
@@ -246,6 +275,10 @@ class Bfs(Algorithm):
         plain = self.return_predecessors and self.variant == "direction-optimizing" and ctx.previous is None
         if plain and self.predecessors == ANY and first_found(ctx):
             return _first(ctx, source, limit)
+        dense = ctx.local.arcs >= MEAN * ctx.local.n  # rounds of few edges take longer with a second field
+        if plain and dense and ctx.comm.size == 1 and not ctx.few_rounds and ctx.local.largest_id < NO_PARENT:
+            kind = Tree if self.predecessors == ANY else SmallestTree
+            return _tree(ctx, kind(source=source, limit=limit), source)
         known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
         apart = self.variant == "direction-optimizing" and ctx.local_rounds
@@ -298,6 +331,20 @@ def _first(ctx: Context, source: int, limit: int) -> Answer:
     columns = {"distance": state.column("tree", tree_levels), "predecessor": state.column("tree", tree_parents)}
     summary = {"source": source, "reached": reached, "depth": farthest // LEVEL}
     return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+
+def _tree(ctx: Context, search: Tree, source: int) -> Answer:
+    """Find levels and predecessors in one program on the threads of one rank."""
+    state = ctx.run(search)
+    reached, depth, arcs = summarize(state, "level", ctx.local).over_ranks(ctx.comm)
+    columns = {"distance": state.column("level", widened), "predecessor": state.column("parent", signed)}
+    summary = {"source": source, "reached": reached, "depth": depth}
+    return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+
+def signed(column: np.ndarray) -> np.ndarray:
+    """Return the column of predecessors of :class:`Tree`, with -1 for ``NO_PARENT``."""
+    return np.where(column == NO_PARENT, -1, column.astype(np.int64))
 
 
 def parents(found: np.ndarray) -> np.ndarray:

@@ -145,6 +145,38 @@ class Traced:
         return field.dtype == "int64" and field.reduce is MIN and _is_id(*self.edge.values())
 
     @derived
+    def levelled(self) -> bool:
+        """Return True if a vertex accepts proposals in one round alone, in which it leaves INF.
+
+        ``cond`` is ``v.f == INF``, or ``(v.f == INF) | (v.f == x)``, where f is the first proposed field and x its
+        proposal, equal for all edges of a round. Further fields are those of the first proposal, or combined.
+        """
+        if self.once:
+            return True
+        cond, key = self.cond, self.proposes[0]
+        if cond is None or self.apply is not None or self.all or self.priority is not None or self.row_reducer:
+            return False
+        fresh, same = cond.args if cond.op == "|" else (cond, None)
+        level = self.edge[key]
+        return (
+            _is_field(fresh, key, "inf")
+            and (same is None or (_is_field(same, key, level.op) and same.args[1] is level))
+            and not (level.loads("u") | level.loads("v") | level.loads("e"))
+            and all(self.fields[k].reduce is MIN for k in self.proposes)
+        )
+
+    @derived
+    def first_wins(self) -> bool:
+        """Return True if a levelled vertex accepts one proposal."""
+        return self.levelled and self.cond is not None and self.cond.op == "=="
+
+    @derived
+    def finds_smallest(self) -> bool:
+        """Return True if :attr:`smallest`, or if a levelled vertex takes the smallest id among those of its round."""
+        ids = [x.op == "load" and x.args == ("u", "id") for x in list(self.edge.values())[1:]]
+        return self.smallest or (self.levelled and not self.first_wins and bool(ids) and all(ids))
+
+    @derived
     def row_reducer(self) -> RowReducer | None:
         """Row reducer of the first proposed field; None if proposals combine by monoids."""
         reduce = self.fields[self.proposes[0]].reduce
@@ -203,3 +235,8 @@ class Traced:
 def _is_id(x: Expr) -> bool:
     """Return True if ``x`` is ``where(condition, u.id, INF)``."""
     return x.op == "where" and x.args[1].op == "load" and x.args[1].args == ("u", "id") and x.args[2].op == "inf"
+
+
+def _is_field(x: Expr, key: str, other: str) -> bool:
+    """Return True if ``x`` compares the field ``key`` of v with an operand whose operation is ``other``."""
+    return x.op == "==" and x.args[0].op == "load" and x.args[0].args == ("v", key) and x.args[1].op == other

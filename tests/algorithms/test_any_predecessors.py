@@ -84,3 +84,26 @@ def test_without_a_gpu_rows_by_id_give_the_smallest():
     )
     assert np.array_equal(one, other)
     assert not Parents().first_hit
+
+
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+def test_threads_find_levels_and_predecessors_in_one_pass(direction):
+    graph = Graph.load("kron:8,seed=5", comm=SerialComm(), device=dgraph.Cpu(threads=2))
+    source = graph.hub()
+    distance = dijkstra(matrix(graph), indices=source, unweighted=True)
+    reached = np.isfinite(distance)
+    child = np.flatnonzero(reached & (np.arange(graph.n) != source))
+    arcs = matrix(graph).tocoo()
+    up = distance[arcs.row] + 1 == distance[arcs.col]
+    least = np.full(graph.n, graph.n)
+    np.minimum.at(least, arcs.col[up], arcs.row[up])
+    for which in ("any", "smallest"):
+        settings = {"source": source, "predecessors": which, "options": TestOptions(direction=direction)}
+        result = dgraph.run("bfs", graph, **settings)
+        before = result.columns["predecessor"]
+        assert np.array_equal(result.columns["distance"][reached], distance[reached])
+        assert np.array_equal(np.flatnonzero(before >= 0), child)
+        assert np.all(matrix(graph)[before[child], child] > 0)
+        assert np.array_equal(distance[before[child]] + 1, distance[child])
+        assert which == "any" or np.array_equal(before[child], least[child])
+        assert result.rounds == distance[reached].max() + 1, "no second pass over edges"

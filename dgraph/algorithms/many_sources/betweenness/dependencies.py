@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
+    BUFFER,
+    CELLS,
+    PLANES,
     backward_round,
     begin_batch,
     forward_round,
-    one_batch,
     scale_round,
+    search_batch,
     sum_lanes,
 )
 from dgraph.algorithms.many_sources.lane_search import HopSearch
@@ -20,7 +23,10 @@ from dgraph.engine.rounds.context import Context
 
 
 class Dependencies(HopSearch):
-    """Searches with a lane for each source, that count paths and then sum dependencies from the deepest level on."""
+    """Searches with a lane for each source, that count paths and then sum dependencies from the deepest level on.
+
+    Where a pass has fewer batches than this rank has threads, a group of threads searches from each together.
+    """
 
     batch, state = LANES, 8 * (2 * LANES + 1) + 5 * LANES + 30
 
@@ -44,26 +50,37 @@ class Dependencies(HopSearch):
         return self.run(ctx, sources)
 
     def begin(self) -> None:
-        """Make the arrays of a search."""
-        masters, slots, threads = self.rows.masters, self.rows.slots, self.passes.threads
+        """Make the arrays of a search: a row for each batch of a pass, or for each thread."""
+        masters, slots, groups, team = self.rows.masters, self.rows.slots, self.passes.threads, self.team.size
+        width = LANES if len(self.sources) > 1 else 1
         log, levels = masters * min(LANES, len(self.sources)) + 1, self.ctx.local.n + 3
-        self.now, self.seen = np.zeros((threads, slots), np.uint8), np.zeros((threads, masters), np.uint8)
-        self.paths, self.share = np.zeros((2, threads, slots, LANES))
-        self.row, self.most = np.zeros((threads, 1, LANES)), np.zeros((threads, LANES))
-        self.marks = np.zeros((threads, masters), np.uint8), np.empty((threads, masters), np.uint32)
-        self.log = np.empty((threads, log), np.uint32), np.empty((threads, log), np.uint8)
-        self.levels, self.factors = np.zeros((threads, levels), np.int64), np.empty((threads, levels, LANES))
-        self.parts, self.reached = np.zeros((threads, masters)), np.zeros(len(self.sources), np.int64)
+        self.now, self.seen = np.zeros((groups, PLANES, slots), np.uint8), np.zeros((groups, masters), np.uint8)
+        self.paths, self.share = np.zeros((2, groups, slots, width))
+        self.row, self.most = np.zeros((team, 1, LANES)), np.zeros((groups, LANES))
+        self.marks = np.zeros((groups, masters), np.uint8), np.empty((groups, masters), np.uint32)
+        self.buffers = np.empty((team, BUFFER), np.uint32), np.empty((team, BUFFER), np.uint8)
+        self.log = np.empty((groups, log), np.uint32), np.empty((groups, log), np.uint8)
+        self.levels, self.factors = np.zeros((groups, levels), np.int64), np.empty((groups, levels, LANES))
+        self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
+        self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
 
+    def _groups(self, sources: np.ndarray) -> tuple[int, int]:
+        """Return the number of threads, and of groups of them that search from a batch each."""
+        groups = max(-(-len(sources) // LANES), 1)
+        return self.team.size // groups * groups, groups
+
     def search_batches(self, number: int) -> None:
-        """Search from a batch on each thread."""
-        depths, threads = np.zeros(self.passes.threads, np.int64), self.passes.threads
+        """Search from a batch on each group of threads."""
+        sources = self.part(number)
+        threads, groups = self._groups(sources)
+        depths = np.zeros(self.passes.threads, np.int64)
         rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
         self.team.run(
-            one_batch, threads, self.part(number), 0, self.degree, *rows, self.now, self.seen, self.paths, self.share,
-            self.row, *self.marks, *self.log, self.levels, self.factors, self.most, depths,
+            search_batch, threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
+            self.now, self.seen, self.paths, self.share, self.row, *self.marks, *self.buffers, *self.log, self.levels,
+            self.factors, self.most, depths,
         )  # fmt: skip
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
@@ -74,13 +91,13 @@ class Dependencies(HopSearch):
         counts, frontier = np.zeros(threads, np.int64), np.empty((threads, self.rows.slots), np.uint32)
         scalable = np.ones(threads, np.int64)
         work = (self.now, self.seen, self.paths)
-        self.team.run(begin_batch, threads, sources, 0, *work, *self.log, self.levels)
+        self.team.run(begin_batch, threads, sources, *work, *self.log, self.levels)
         while True:
             self._send(depth, self.paths, frontier, counts)
             depth += 1
             self.team.run(
-                forward_round, threads, sources, 0, depth, *self.rows.into, *self.rows.pushed, *work, self.row,
-                *self.marks, *self.log, self.levels, frontier, counts, self.most,
+                forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells, *work, self.row,
+                *self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
             )  # fmt: skip
             self.most = comm.allreduce(self.most, "max")
             self.team.run(
@@ -93,7 +110,7 @@ class Dependencies(HopSearch):
         counts[:] = 0
         for level in range(depth - 1, -1, -1):
             self.team.run(
-                backward_round, threads, level, *self.rows.out, self.now, self.paths, self.share, self.row,
+                backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths, self.share, self.row,
                 *self.log, self.levels, self.factors, frontier, counts,
             )  # fmt: skip
             self._send(level, self.share, frontier, counts)
@@ -103,8 +120,9 @@ class Dependencies(HopSearch):
         masters = self.rows.masters
         for t in range(self.passes.threads):
             logged = self.log[0][t, self.levels[t, depth] : self.levels[t, depth + 1]]
-            slots, (lanes, row) = self.rows.exchange(self.now[t, :masters], self.now[t, :masters], values[t, :masters])
-            self.now[t, slots], values[t, slots] = lanes, row
+            now = self.now[t, 0]
+            slots, (lanes, row) = self.rows.exchange(now[:masters], now[:masters], values[t, :masters])
+            now[slots], values[t, slots] = lanes, row
             counts[t] = len(logged) + len(slots)
             frontier[t, : len(logged)], frontier[t, len(logged) : counts[t]] = logged, slots
 
@@ -119,9 +137,12 @@ class Dependencies(HopSearch):
     def add(self, number: int) -> None:
         """Add the dependencies of each batch in order."""
         reached = self.reached[self.passes.part(number)]
+        sources = self.part(number)
+        threads, groups = self._groups(sources)
+        self.parts[groups:] = 0.0
         self.team.run(
-            sum_lanes, self.passes.threads, self.part(number), 0, self.seen, self.paths, self.endpoints, self.parts,
-            reached,
+            sum_lanes, threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
+            self.parts, reached,
         )  # fmt: skip
         add_parts(self.sums, self.owned(self.parts))
 

@@ -1,12 +1,14 @@
-"""Shortest paths counted from eight sources at once on one thread [Brandes 2001; lanes as in Then et al., VLDB 2014].
+"""Shortest paths counted from up to eight sources at once [Brandes 2001; lanes as in Then et al., VLDB 2014].
 
-Every vertex has eight lanes, one cache line of float64, and bytes whose bits are lanes. A forward round adds ``paths``
-of in-neighbours whose bit is set in ``now``, and logs the vertices that it reached with their lanes. Backward rounds
-take the log from its end: a vertex folds ``share`` = (1 + dependency) / paths of its out-neighbours in the next round,
-and its dependency replaces its number of paths.
+A vertex has a lane for each source of a batch: one, or eight, which are one cache line of float64; and bytes whose bits
+are lanes. A forward round adds ``paths`` of in-neighbours whose bit is set in ``now``, and logs the vertices that it
+reached with their lanes. Backward rounds take the log from its end: a vertex folds ``share`` = (1 + dependency) / paths
+of its out-neighbours in the next round, and its dependency replaces its number of paths.
 
-Both fold a row in ascending order of gids, and neighbours outside the round add 0. So the bits of a sum depend on
-the graph alone.
+Threads form groups; the ``mates`` of a group search from one batch and meet at a barrier after each phase. Three
+bitmaps ``now`` serve the levels in turn: a level is read while the next one is written and the last one cleared. In
+both directions one thread folds a row in ascending order of gids, and neighbours outside the round add 0. So the bits
+of a sum depend on the graph alone.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.many_sources.frontier import DENSE, candidates
+from dgraph.algorithms.many_sources.frontier import DENSE
 from dgraph.algorithms.many_sources.lanes import LANES, fold_chosen
-from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS
+from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, barrier, fetch_add, load, load_acquire, set_mark
 
 LARGE, DOWN = 2.0**500, 2.0**-512
 """Number of paths from which those of a round are scaled, in its lane, and the factor."""
@@ -24,13 +26,17 @@ LARGE, DOWN = 2.0**500, 2.0**-512
 LEAST = 2.0**-900
 """Smallest scaled number of paths: numbers of paths to vertices of one round may differ by this factor."""
 
+CLAIMED, FOLDED, FOUND, LOGGED, EDGES, SLOT = 0, 8, 16, 24, 32, 64
+"""Counters of a round, on cache lines of their own: chunks taken in both phases, candidates, logged vertices and their
+edges; and their number. Rounds use four slots in turn: one is cleared two rounds before its use."""
+
+CELLS, BUFFER, MOST_ROWS, PLANES = 4 * SLOT, 1024, 256, 3
+"""Counters of a group, vertices that a thread buffers, most rows of a chunk, and bitmaps ``now``."""
+
 
 @njit(**INNER)
 def begin(sources, now, seen, paths, log, lanes):
-    """Put the sources (slots; -1: of another rank) on level 0; return the length of the log."""
-    now[:] = 0
-    seen[:] = 0
-    paths[:] = 0.0
+    """Put the sources (slots; -1: of another rank) on level 0 of cleared arrays; return the length of the log."""
     count = 0
     for k in range(len(sources)):
         if sources[k] >= 0:
@@ -48,58 +54,141 @@ def begin(sources, now, seen, paths, log, lanes):
 
 
 @njit(**INNER)
-def forward(
-    frontier,
-    count,
-    rows,
-    neighbours,
-    pushed_offsets,
-    pushed,
-    full,
-    now,
-    seen,
-    paths,
-    sums,
-    marked,
-    found,
-    log,
-    lanes,
-    tail,
-):
-    """Count the paths to the vertices that the frontier reaches, and log them; return the length of the log."""
-    many = candidates(frontier, 0, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
-    dense = many < 0
-    if dense:
-        many = len(rows) - 1
-    for i in range(many):
-        v = np.uint32(i) if dense else found[i]
-        wanted = np.uint8(full & ~seen[v])
-        if wanted == 0:
-            continue
-        hit = fold_chosen(neighbours, rows[v], rows[v + 1], now, wanted, paths, sums, 0)
-        if hit:
-            for k in range(LANES):
-                paths[v, k] += sums[0, k]
-            seen[v] |= hit
-            log[tail], lanes[tail] = v, hit
-            tail += 1
-    return tail
+def clear_all(member, mates, now, seen, paths):
+    """Clear this member's part of the arrays of a batch."""
+    slots = len(paths)
+    first, last = slots * member // mates, slots * (member + 1) // mates
+    now[:, first:last] = 0
+    paths[first:last] = 0.0
+    seen[first : min(last, len(seen))] = 0
 
 
 @njit(**INNER)
-def backward(first, last, rows, neighbours, now, paths, share, sums, factors, log, lanes):
+def chunk_of(count, mates):
+    """Return the rows that a member takes at a time."""
+    return count if mates == 1 else max(1, min(MOST_ROWS, count // (8 * mates)))
+
+
+@njit(**INNER)
+def fold_row(neighbours, first, last, now, wanted, values, sums):
+    """Sum the lanes of ``values`` over neighbours in ``now`` into row 0 of ``sums``; return those that occur."""
+    if values.shape[1] > 1:
+        return fold_chosen(neighbours, first, last, now, wanted, values, sums, 0)
+    total, hit = 0.0, np.uint8(0)
+    for e in range(first, last):
+        u = load(neighbours, e)
+        inside = load(now, u)
+        value = values[u, 0]  # unconditional loads: no branch to predict
+        total += value if inside else 0.0
+        hit |= inside
+    sums[0, 0] = total
+    return hit
+
+
+@njit(**INNER)
+def copy(buffer, count, entries, place):
+    """Copy the first entries of a thread's buffer to ``place`` of a list."""
+    for i in range(count):
+        entries[place + i] = buffer[i]
+
+
+@njit(**INNER)
+def claim(mates, frontier, pushed_offsets, pushed, full, seen, marked, candidates, buffer, cells, base):
+    """List the masters that an edge of the frontier enters and that lack a lane in ``candidates``, and mark them."""
+    count = len(frontier)
+    chunk, k = chunk_of(count, mates), 0
+    while True:
+        first = fetch_add(cells, base + CLAIMED, chunk)
+        if first >= count:
+            break
+        for i in range(first, min(first + chunk, count)):
+            u = frontier[i]
+            for e in range(pushed_offsets[u], pushed_offsets[u + 1]):
+                v = load(pushed, e)
+                if full & ~seen[v] and set_mark(marked, np.int64(v), mates == 1):
+                    buffer[k] = v
+                    k += 1
+                    if k == BUFFER:
+                        copy(buffer, k, candidates, fetch_add(cells, base + FOUND, k))
+                        k = 0
+    copy(buffer, k, candidates, fetch_add(cells, base + FOUND, k))
+
+
+@njit(**INNER)
+def count_paths(
+    mates, dense, rows, neighbours, pushed_offsets, full, now, reached, seen, paths, sums, marked, candidates, buffer,
+    buffer_lanes, log, lanes, tail, cells, base,
+):  # fmt: skip
+    """Count the paths to candidates from the frontier ``now``, and log those reached from ``tail`` on.
+
+    Candidates are those in ``candidates``, or all masters if ``dense``. ``reached`` gets the lanes of logged vertices.
+    """
+    count = len(rows) - 1 if dense else load_acquire(cells, base + FOUND)
+    chunk, k, edges = chunk_of(count, mates), 0, 0
+    while True:
+        first = fetch_add(cells, base + FOLDED, chunk)
+        if first >= count:
+            break
+        for i in range(first, min(first + chunk, count)):
+            v = np.uint32(i) if dense else candidates[i]
+            if not dense:
+                marked[v] = 0
+            wanted = np.uint8(full & ~seen[v])
+            if wanted == 0:
+                continue
+            hit = fold_row(neighbours, rows[v], rows[v + 1], now, wanted, paths, sums)
+            if hit:
+                if paths.shape[1] == 1:
+                    paths[v, 0] += sums[0, 0]
+                else:
+                    for lane in range(LANES):
+                        paths[v, lane] += sums[0, lane]
+                seen[v] |= hit
+                reached[v] = hit
+                edges += pushed_offsets[v + 1] - pushed_offsets[v]
+                buffer[k], buffer_lanes[k] = v, hit
+                k += 1
+                if k == BUFFER:
+                    place = tail + fetch_add(cells, base + LOGGED, k)
+                    copy(buffer, k, log, place)
+                    copy(buffer_lanes, k, lanes, place)
+                    k = 0
+    place = tail + fetch_add(cells, base + LOGGED, k)
+    copy(buffer, k, log, place)
+    copy(buffer_lanes, k, lanes, place)
+    fetch_add(cells, base + EDGES, edges)
+
+
+@njit(**INLINE)
+def depend(v, k, wanted, paths, share, sums, factors):
+    """Replace the number of paths to ``v`` in lane ``k`` by its dependency, if the lane is wanted."""
+    chosen, old = wanted & (1 << k) != 0, paths[v, k]
+    dependency = old * sums[0, k] * factors[k]
+    share[v, k] = (1.0 + dependency) / old if chosen else share[v, k]
+    paths[v, k] = dependency if chosen else old
+
+
+@njit(**INNER)
+def backward(mates, first, last, rows, neighbours, now, before, paths, share, sums, factors, log, lanes, cells, base):
     """Compute dependencies of the logged vertices ``first … last`` from shares of the vertices in ``now``.
 
-    ``factors`` (lanes,) are those by which the later round was scaled.
+    ``before`` gets their lanes; ``factors`` (lanes,) are those by which the later round was scaled.
     """
-    for i in range(first, last):
-        v, wanted = log[i], lanes[i]
-        fold_chosen(neighbours, rows[v], rows[v + 1], now, wanted, share, sums, 0)
-        for k in range(LANES):
-            chosen, old = wanted & (1 << k) != 0, paths[v, k]
-            dependency = old * sums[0, k] * factors[k]
-            share[v, k] = (1.0 + dependency) / old if chosen else share[v, k]
-            paths[v, k] = dependency if chosen else old
+    count = last - first
+    chunk = chunk_of(count, mates)
+    while True:
+        part = fetch_add(cells, base + FOLDED, chunk)
+        if part >= count:
+            return
+        for i in range(first + part, first + min(part + chunk, count)):
+            v, wanted = log[i], lanes[i]
+            before[v] = wanted
+            fold_row(neighbours, rows[v], rows[v + 1], now, wanted, share, sums)
+            if paths.shape[1] == 1:
+                depend(v, 0, wanted, paths, share, sums, factors)
+            else:
+                for k in range(LANES):
+                    depend(v, k, wanted, paths, share, sums, factors)
 
 
 @njit(**INNER)
@@ -110,10 +199,18 @@ def put(first, last, now, log, lanes):
 
 
 @njit(**INNER)
-def clear(first, last, now, log):
-    """Clear the lanes of logged vertices."""
-    for i in range(first, last):
+def clear(member, mates, first, last, now, log):
+    """Clear the lanes of this member's part of logged vertices."""
+    count = last - first
+    for i in range(first + count * member // mates, first + count * (member + 1) // mates):
         now[log[i]] = 0
+
+
+@njit(**INNER)
+def clear_slot(cells, base):
+    """Clear the counters of a round."""
+    for i in range(SLOT):
+        cells[base + i] = 0
 
 
 @njit(**INNER)
@@ -121,7 +218,7 @@ def largest(first, last, paths, log, lanes, most):
     """Raise ``most`` (lanes,) to the largest number of paths of logged vertices."""
     for i in range(first, last):
         v = log[i]
-        for k in range(LANES):
+        for k in range(paths.shape[1]):
             if lanes[i] & (1 << k):
                 most[k] = max(most[k], paths[v, k])
 
@@ -136,7 +233,7 @@ def scale(first, last, paths, log, lanes, most, factors):
     if any_large:
         for i in range(first, last):
             v = log[i]
-            for k in range(LANES):
+            for k in range(paths.shape[1]):
                 if lanes[i] & (1 << k) and factors[k] != 1.0:
                     paths[v, k] *= DOWN
                     if paths[v, k] < LEAST:
@@ -144,110 +241,177 @@ def scale(first, last, paths, log, lanes, most, factors):
     return True
 
 
+@njit(**INNER)
+def scale_level(first, last, degree, paths, log, lanes, most, factors):
+    """Scale a level by its own largest numbers of paths; return a bound of them, or -1.0 if one becomes too small."""
+    most[:] = 0.0
+    largest(first, last, paths, log, lanes, most)
+    if not scale(first, last, paths, log, lanes, most, factors):
+        return -1.0
+    bound = 1.0
+    for k in range(LANES):
+        bound = max(bound, min(most[k], LARGE))
+    return bound
+
+
 @njit(**OPTIONS)
-def one_batch(
-    t, threads, sources, turn, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, nows, seens,
-    pathses, shares, sumses, marks, founds, logs, laneses, levelses, factorses, mosts, depths,
+def search_batch(
+    t, threads, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
+    cellses, bounds, nows, seens, pathses, shares, sumses, marks, candidateses, buffers, buffer_laneses, logs, laneses,
+    levelses, factorses, mosts, depths,
 ):  # fmt: skip
-    """Search from batch ``turn · threads + t`` and compute its dependencies; ``depths[t]`` is -1 if paths overflow.
+    """Search from a batch with each group of threads, and compute dependencies; a depth is -1 if paths overflow.
 
     ``degree`` is the largest in-degree: a round multiplies the largest number of paths at most by it.
     """
-    place = (turn * threads + t) * LANES
-    depths[t] = 0
-    if place >= len(sources):
-        return
-    now, seen, paths, share, marked, found = nows[t], seens[t], pathses[t], shares[t], marks[t], founds[t]
-    log, lanes, levels, mine = logs[t], laneses[t], levelses[t], sources[place : place + LANES]
-    factors, most, sums = factorses[t], mosts[t], sumses[t]
+    mates = threads // groups
+    group, member = t // mates, t % mates
+    gate, cells, now, seen, paths, share = (
+        gates[group],
+        cellses[group],
+        nows[group],
+        seens[group],
+        pathses[group],
+        shares[group],
+    )
+    marked, candidates, log, lanes = marks[group], candidateses[group], logs[group], laneses[group]
+    levels, factors, most = levelses[group], factorses[group], mosts[group]
+    sums, buffer, buffer_lanes = sumses[t], buffers[t], buffer_laneses[t]
+    mine = sources[group * LANES : (group + 1) * LANES]
     full = np.uint8((1 << len(mine)) - 1)
-    levels[0] = 0
-    levels[1] = tail = begin(mine, now, seen, paths, log, lanes)
-    depth, bound = 0, 1.0
-    while levels[depth] < tail:
-        first = levels[depth]
-        tail = forward(
-            log[first:tail], tail - first, rows, neighbours, pushed_offsets, pushed, full, now, seen, paths, sums,
-            marked, found, log, lanes, tail,
-        )  # fmt: skip
+    clear_all(member, mates, now, seen, paths)
+    barrier(gate, mates)
+    if member == 0:
+        cells[:] = 0
+        levels[0] = 0
+        levels[1] = begin(mine, now[0], seen, paths, log, lanes)
+    barrier(gate, mates)
+    depth, bound, edges, older, first, last = 0, 1.0, 0, 0, 0, levels[1]
+    for i in range(last):
+        edges += pushed_offsets[log[i] + 1] - pushed_offsets[log[i]]
+    while first < last:
         depth += 1
-        levels[depth + 1] = tail
-        clear(first, levels[depth], now, log)
-        put(levels[depth], tail, now, log, lanes)
+        base, reached = (depth & 3) * SLOT, now[depth % PLANES]
+        if member == 0:
+            clear_slot(cells, ((depth + 2) & 3) * SLOT)
+        dense = edges > len(pushed) // DENSE
+        if not dense:
+            claim(mates, log[first:last], pushed_offsets, pushed, full, seen, marked, candidates, buffer, cells, base)
+            barrier(gate, mates)
+        count_paths(
+            mates, dense, rows, neighbours, pushed_offsets, full, now[(depth - 1) % PLANES], reached, seen, paths, sums,
+            marked, candidates, buffer, buffer_lanes, log, lanes, last, cells, base,
+        )  # fmt: skip
+        clear(member, mates, older, first, now[(depth + 1) % PLANES], log)
+        barrier(gate, mates)
+        older, first, last = first, last, last + load_acquire(cells, base + LOGGED)
+        edges = load_acquire(cells, base + EDGES)
         bound *= degree
-        factors[depth] = 1.0
+        if member == 0:
+            levels[depth + 1] = last
+            factors[depth] = 1.0
         if bound > LARGE:
-            most[:] = 0.0
-            largest(levels[depth], tail, paths, log, lanes, most)
-            if not scale(levels[depth], tail, paths, log, lanes, most, factors[depth]):
-                depths[t] = -1
+            if member == 0:
+                bounds[group] = scale_level(first, last, degree, paths, log, lanes, most, factors[depth])
+            barrier(gate, mates)
+            bound = bounds[group]
+            if bound < 0.0:
+                depths[group] = -1
                 return
-            bound = 1.0
-            for k in range(LANES):
-                bound = max(bound, min(most[k], LARGE))
-    depths[t] = depth
+    barrier(gate, mates)
+    if member == 0:
+        depths[group] = depth
+        cells[:] = 0
+    barrier(gate, mates)
     for d in range(depth - 1, -1, -1):
+        base = (d & 3) * SLOT
+        if member == 0:
+            clear_slot(cells, ((d + 2) & 3) * SLOT)
         backward(
-            levels[d], levels[d + 1], out_rows, out_neighbours, now, paths, share, sums, factors[d + 1], log, lanes
-        )
-        clear(levels[d + 1], levels[d + 2], now, log)
-        put(levels[d], levels[d + 1], now, log, lanes)
+            mates, levels[d], levels[d + 1], out_rows, out_neighbours, now[(d + 1) % PLANES], now[d % PLANES], paths,
+            share, sums, factors[d + 1], log, lanes, cells, base,
+        )  # fmt: skip
+        if d + 2 <= depth:
+            clear(member, mates, levels[d + 2], levels[d + 3], now[(d + 2) % PLANES], log)
+        barrier(gate, mates)
 
 
 @njit(**OPTIONS)
-def sum_lanes(t, threads, sources, turn, seens, pathses, endpoints, sums, reached):
-    """Sum the dependencies of batch ``turn · threads + t`` over its lanes into row t of ``sums``."""
-    place, mine = (turn * threads + t) * LANES, sums[t]
-    mine[:] = 0.0
-    many = min(LANES, len(sources) - place)
-    if many <= 0:
-        return
-    paths, seen = pathses[t], seens[t]
-    for k in range(many):
-        if sources[place + k] >= 0:
-            v = np.uint32(sources[place + k])
-            paths[v, k], seen[v] = 0.0, seen[v] & ~np.uint8(1 << k)
-    for v in range(len(mine)):
-        lanes = seen[v]
-        if lanes == 0:
-            continue
-        total = 0.0
-        for k in range(LANES):
-            total += paths[v, k]
-        if endpoints:
-            for k in range(many):
-                one = (lanes >> k) & 1
-                total += one
-                reached[place + k] += one
+def sum_lanes(t, threads, groups, sources, gates, seens, pathses, sumses, endpoints, parts, reached):
+    """Sum the dependencies of each group's batch over its lanes into its row of ``parts``."""
+    mates = threads // groups
+    group, member = t // mates, t % mates
+    place, mine, paths, seen, counts = group * LANES, parts[group], pathses[group], seens[group], sumses[t]
+    many = max(min(LANES, len(sources) - place), 0)
+    if member == 0:
+        for k in range(many):
+            if sources[place + k] >= 0:
+                v = np.uint32(sources[place + k])
+                paths[v, k], seen[v] = 0.0, seen[v] & ~np.uint8(1 << k)
+    barrier(gates[group], mates)
+    counts[:] = 0.0
+    for v in range(len(mine) * member // mates, len(mine) * (member + 1) // mates):
+        lanes, total = seen[v], 0.0
+        if lanes:
+            for k in range(paths.shape[1]):
+                total += paths[v, k]
+            if endpoints:
+                for k in range(many):
+                    one = (lanes >> k) & 1
+                    total += one
+                    counts[0, k] += one
         mine[v] = total
+    if endpoints:
+        for k in range(many):
+            fetch_add(reached, place + k, np.int64(counts[0, k]))
 
 
 @njit(**OPTIONS)
-def begin_batch(t, threads, sources, turn, nows, seens, pathses, logs, laneses, levelses):
-    """Begin batch ``turn · threads + t``: the log has this rank's sources."""
-    place = (turn * threads + t) * LANES
+def begin_batch(t, threads, sources, nows, seens, pathses, logs, laneses, levelses):
+    """Begin batch ``t``: the log has this rank's sources."""
+    place = t * LANES
+    clear_all(0, 1, nows[t], seens[t], pathses[t])
     levelses[t, 0] = 0
-    levelses[t, 1] = begin(sources[place : place + LANES], nows[t], seens[t], pathses[t], logs[t], laneses[t])
+    levelses[t, 1] = begin(sources[place : place + LANES], nows[t, 0], seens[t], pathses[t], logs[t], laneses[t])
 
 
 @njit(**OPTIONS)
 def forward_round(
-    t, threads, sources, turn, depth, rows, neighbours, pushed_offsets, pushed, nows, seens, pathses, sumses, marks,
-    founds, logs, laneses, levelses, frontiers, counts, mosts,
+    t, threads, sources, depth, rows, neighbours, pushed_offsets, pushed, cellses, nows, seens, pathses, sumses, marks,
+    candidateses, buffers, buffer_laneses, logs, laneses, levelses, frontiers, counts, mosts,
 ):  # fmt: skip
     """Run the forward round that finds level ``depth`` of each batch, from frontiers with ghosts."""
-    place = (turn * threads + t) * LANES
-    levels, log, lanes, now = levelses[t], logs[t], laneses[t], nows[t]
+    place = t * LANES
+    levels, log, lanes, now, cells, frontier = levelses[t], logs[t], laneses[t], nows[t, 0], cellses[t], frontiers[t]
     full = np.uint8((1 << max(min(LANES, len(sources) - place), 0)) - 1)
-    tail = forward(
-        frontiers[t], counts[t], rows, neighbours, pushed_offsets, pushed, full, now, seens[t], pathses[t], sumses[t],
-        marks[t], founds[t], log, lanes, levels[depth],
+    edges, tail = 0, levels[depth]
+    for i in range(counts[t]):
+        edges += pushed_offsets[frontier[i] + 1] - pushed_offsets[frontier[i]]
+    dense = edges > len(pushed) // DENSE
+    clear_slot(cells, 0)
+    if not dense:
+        claim(
+            1,
+            frontier[: counts[t]],
+            pushed_offsets,
+            pushed,
+            full,
+            seens[t],
+            marks[t],
+            candidateses[t],
+            buffers[t],
+            cells,
+            0,
+        )
+    count_paths(
+        1, dense, rows, neighbours, pushed_offsets, full, now, nows[t, 1], seens[t], pathses[t], sumses[t], marks[t],
+        candidateses[t], buffers[t], buffer_laneses[t], log, lanes, tail, cells, 0,
     )  # fmt: skip
-    levels[depth + 1] = tail
-    clear(0, counts[t], now, frontiers[t])
-    put(levels[depth], tail, now, log, lanes)
+    levels[depth + 1] = tail + cells[LOGGED]
+    clear(0, 1, 0, counts[t], now, frontier)
+    put(tail, levels[depth + 1], now, log, lanes)
     mosts[t] = 0.0
-    largest(levels[depth], tail, pathses[t], log, lanes, mosts[t])
+    largest(tail, levels[depth + 1], pathses[t], log, lanes, mosts[t])
 
 
 @njit(**OPTIONS)
@@ -261,12 +425,16 @@ def scale_round(t, threads, depth, pathses, logs, laneses, levelses, factorses, 
 
 @njit(**OPTIONS)
 def backward_round(
-    t, threads, depth, rows, neighbours, nows, pathses, shares, sumses, logs, laneses, levelses, factorses, frontiers,
-    counts,
+    t, threads, depth, rows, neighbours, cellses, nows, pathses, shares, sumses, logs, laneses, levelses, factorses,
+    frontiers, counts,
 ):  # fmt: skip
     """Compute the dependencies of level ``depth`` of each batch; frontiers hold the later level with its ghosts."""
-    levels, log, lanes, now = levelses[t], logs[t], laneses[t], nows[t]
+    levels, log, lanes, now, cells = levelses[t], logs[t], laneses[t], nows[t, 0], cellses[t]
     first, last = levels[depth], levels[depth + 1]
-    backward(first, last, rows, neighbours, now, pathses[t], shares[t], sumses[t], factorses[t, depth + 1], log, lanes)
-    clear(0, counts[t], now, frontiers[t])
+    clear_slot(cells, 0)
+    backward(
+        1, first, last, rows, neighbours, now, nows[t, 1], pathses[t], shares[t], sumses[t], factorses[t, depth + 1],
+        log, lanes, cells, 0,
+    )  # fmt: skip
+    clear(0, 1, 0, counts[t], now, frontiers[t])
     put(first, last, now, log, lanes)

@@ -175,12 +175,17 @@ BEGAN = time.time()
 def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool = True) -> dict[str, Any]:
     """Return the constants of a program and of its rounds.
 
+    ONCE: a vertex accepts one proposal, which may have several fields. LEVELLED: it accepts those of one round.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
     common, reducer = constants(traced), traced.row_reducer
     can_pull = bool(common["CAN_PULL"] and pulls)
     return common | {
+        "ONCE": traced.first_wins,
+        "LEVELLED": traced.levelled,
+        "FLAGGED": traced.flagged and not traced.levelled,
+        "SMALLEST": traced.finds_smallest,
         "EDGE_KERNEL": kernel,
         "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,
         "CAN_PULL": can_pull,

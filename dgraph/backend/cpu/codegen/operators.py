@@ -132,19 +132,21 @@ def _offer(s: NumbaScope) -> list[str]:
         field, array = t.fields[key], f"F[{s.F[key]}]"
         monoid = field.reduce.name  # type: ignore[union-attr]
         read = widened(field.dtype if field.dtype != "bool" else "uint8", f"load({array}, v)")
-        if t.once:
+        if t.levelled and i == 0:
             lines += [
                 f"if {read} == {s.identity(key)} and replace_if_equal("
                 f"{array}, v, np.{field.dtype}({s.identity(key)}), {_saturated(s, key, f'p[{i}]')}, alone):",
                 "    changed = True",
             ]
+        elif t.first_wins:
+            lines += ["if changed:", f"    store({array}, v, {_saturated(s, key, f'p[{i}]')})"]
         elif monoid in ("min", "max"):
             sign = "<" if monoid == "min" else ">"
             lines += [
                 f"old = load({array}, v)",
                 f"while p[{i}] {sign} {widened(field.dtype, 'old') if field.dtype != 'bool' else 'np.int64(old)'}:",
                 f"    if replace_if_equal({array}, v, old, {_saturated(s, key, f'p[{i}]')}, alone):",
-                "        changed = True",
+                *(["        changed = True"] if not t.levelled else []),
                 "        break",
                 f"    old = load({array}, v)",
             ]

@@ -63,7 +63,9 @@ class CpuMachine(ProgramMachine):
         self.module, self.minima = self._module(traced), len(traced.minima)
         self._tuner = ThreadTuner()
         first = traced.program.first_hit
-        by_id = int(traced.smallest and (first or local.by_id))  # before the arrays below take the memory it needs
+        by_id = int(
+            traced.finds_smallest and (first or local.by_id)
+        )  # before the arrays below take the memory it needs
         size = local.size
         fields = traced.fields
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}

@@ -31,7 +31,7 @@ def direction(was, c):
         return PULL if edges > unexplored // 2 else PUSH
     if PRIORITY:
         return PUSH
-    if ONCE:
+    if LEVELLED:
         if mode == PUSH:  # near the end few edges remain, but a pull still visits all vertices
             return PULL if edges > unexplored // 15 and edges > n // 16 else PUSH
         return PUSH if active < was and active <= n // 18 else PULL
