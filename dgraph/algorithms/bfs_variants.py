@@ -24,7 +24,7 @@ VARIANTS = {
     "contract-expand": Traversal("contract-expand", "push", "edge", emit_limit=EVERY, culling=BOTH),
     "two-phase": Traversal("two-phase", "push", "edge", culling=BOTH),
     "hybrid": Traversal("hybrid", "push", "edge", emit_limit=1 << 20, culling=BOTH),
-    "bfs-4k": Traversal("bfs-4k", "push", "bfs-4k", features=FEATURES),
+    "bfs-4k": Traversal("bfs-4k", "push", "bfs-4k", {"search_memory": "registers"}, features=FEATURES),
     "expand-gather": Traversal("expand-gather", "push", "expand_gather"),
     "expand-balanced": Traversal("expand-balanced", "push", "expand_balanced"),
     "expand-hybrid": Traversal("expand-hybrid", "push", "expand_hybrid"),

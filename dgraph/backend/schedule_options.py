@@ -110,7 +110,7 @@ CHOICES = {
         ),
         Choice(
             "twc_small", "small", ("twc", "alb"),
-            "how vertices that no block or warp takes are walked: thread (each by its thread), scan (all of a block by its "
+            "walk of vertices that no block or warp takes: thread (each by its thread), scan (those of a block by its "
             "threads side by side, after a scan of degrees)",
             "thread", ("thread", "scan"), constant="SMALL_BY_SCAN",
         ),
@@ -132,6 +132,10 @@ CHOICES = {
         ),
         Choice(
             "warp_size", "warp_size", ("virtual_warp",), "lanes that share a vertex", 8, least=2, most=32, power=True,
+        ),
+        Choice(
+            "search_memory", "memory", ("warp_search",), "where a warp searches its 32 prefix sums",
+            "shared", ("shared", "registers"), constant="SEARCH_IN_REGISTERS",
         ),
         Choice(
             "grid_threshold", "threshold", ("dynamic_parallelism",),

@@ -244,8 +244,8 @@ def test_components_by_windows_need_every_edge(mutant, monkeypatch):
 @pytest.mark.parametrize(
     ("vertices", "edges", "largest", "name"),
     [
-        (1, 10**8, 10**8, "warp_search"),
-        (10**6, 8 * 10**6, 30, "warp_search"),
+        (1, 10**8, 10**8, "warp_shares"),
+        (10**6, 8 * 10**6, 30, "warp_shares"),
         (10**6, 2 * 10**6, 30, "vertex"),
         (10**7, 10**5, 3, "vertex"),
         (10**7, 10**5, 10**5, "merge_path"),
@@ -255,7 +255,7 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
     words = np.zeros(control.CONTROLS, np.int64)
     words[[control.QUEUED, control.LOCAL_EDGES, control.LARGEST]] = vertices, edges, largest
     assert schedule(GpuPlan(), words, wide=False) == name
-    assert schedule(GpuPlan(), words, wide=False, whole=True) == "warp_search"
+    assert schedule(GpuPlan(), words, wide=False, whole=True) == "warp_shares"
     assert schedule(GpuPlan(), words, wide=True) == "alb"
     assert schedule(GpuPlan("lb"), words, wide=True) == "lb"
 

@@ -67,7 +67,7 @@ def merge_path(degrees, blocks, threads):
     return out
 
 
-def warp_search(degrees, blocks, threads):
+def warp_shares(degrees, blocks, threads):
     """Deal out ``PIECE`` edges per warp, cyclically; its lanes restart side by side at each window of 31 vertices."""
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     starts = np.concatenate([[0], np.cumsum(degrees)])
@@ -142,7 +142,7 @@ def dynamic_parallelism(degrees, blocks, threads, threshold):
     return out
 
 
-def edge_discover(degrees, blocks, threads):
+def warp_search(degrees, blocks, threads):
     """Deal out 32 vertices per warp, cyclically; its lanes walk their edges side by side."""
     out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     for tile, first in enumerate(range(0, len(degrees), 32)):
@@ -233,8 +233,8 @@ def _edges_in_merged_list(degrees: np.ndarray) -> np.ndarray:
 MODELS = {
     model.__name__: model
     for model in (
-        vertex, edge, workload, split, hierarchical, virtual_warp, dynamic_warp, dynamic_parallelism, edge_discover,
-        twc, direct_search, warp_search, block_search, two_phase, multi_phase, merge_path, expand_gather,
+        vertex, edge, workload, split, hierarchical, virtual_warp, dynamic_warp, dynamic_parallelism, warp_search,
+        twc, direct_search, warp_shares, block_search, two_phase, multi_phase, merge_path, expand_gather,
         expand_balanced, expand_hybrid, lb, alb, steal,
     )
 }  # fmt: skip

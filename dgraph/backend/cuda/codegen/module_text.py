@@ -179,7 +179,7 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
     binned = ["propagation_blocking"] * sums_source_floats(t)
     folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds", "mark_rows"] if t.row_reducer else []
     folds += ["mode_tables"] * (t.row_reducer is MODE)
-    walks = [common("work_partition"), _schedule("warp_search")] if t.row_reducer else []
+    walks = [common("work_partition"), _schedule("warp_shares")] if t.row_reducer else []
     pulls = ["pull_kernels"] * variant.pulls
     files = [*walks, *(common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan"))]
     if not variant.fused:
@@ -193,7 +193,7 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
 def persistent_rounds(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel that runs many small rounds in one launch."""
     return _head(t, variant, persistent=True) + "\n".join(
-        [*map(_schedule, ("vertex", "warp_search", "twc")), common("persistent_rounds")]
+        [*map(_schedule, ("vertex", "warp_shares", "twc")), common("persistent_rounds")]
     )
 
 
@@ -210,7 +210,7 @@ def edges(t: Traced, variant: ModuleFlags, schedule: str) -> str:
 
 def multi_gpu_rounds(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel of rounds that several GPUs run together."""
-    schedules = map(_schedule, ("vertex", "warp_search", "twc"))
+    schedules = map(_schedule, ("vertex", "warp_shares", "twc"))
     own = kernel_of(t.program.kernel) if variant.union_find else Kernel("")
     names = ("device_signals", "in_kernel_exchange", *own.multi_gpu_files, "multi_gpu_rank", own.multi_gpu_walk)
     files = map(common, (*names, "multi_gpu_rounds"))
@@ -219,7 +219,7 @@ def multi_gpu_rounds(t: Traced, variant: ModuleFlags) -> str:
 
 def persistent_bfs(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel of a search that several GPUs run as a whole."""
-    schedules = map(_schedule, ("warp_search", "twc"))
+    schedules = map(_schedule, ("warp_shares", "twc"))
     return _head(t, variant, persistent=True, reach=True) + "\n".join(
         [
             *schedules,
@@ -231,7 +231,7 @@ def persistent_bfs(t: Traced, variant: ModuleFlags) -> str:
 
 def edge_filter(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernels that mark edges and copy them into rows of their own."""
-    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("edge_filter")])
+    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_shares"), common("edge_filter")])
 
 
 def _exchange_text(t: Traced) -> list[str]:

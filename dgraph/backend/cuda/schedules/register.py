@@ -116,13 +116,18 @@ SCHEDULES = {
             "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), options=("grid_threshold",), huge="own_grid",
             plain="dynamic_warp",
         ),
-        Schedule("edge_discover", "32 vertices for each warp; its lanes walk edges side by side", "001; BFS-4K"),
+        Schedule(
+            "warp_search", "32 vertices for each warp, whose lanes search their prefix sums", "001; BFS-4K", sums=True,
+            options=("search_memory",),
+        ),
         Schedule(
             "twc", "a thread, a warp or a block for each vertex, by degree", "Merrill 2012; 001; 002",
             options=("twc_small", "twc_cta", "twc_warp"),
         ),
         Schedule("direct_search", "one thread for each edge; binary search in all prefix sums", "001", sums=True),
-        Schedule("warp_search", "equal shares of edges for each warp; its lanes search together", "001", sums=True),
+        Schedule(
+            "warp_shares", "equal shares of edges for each warp; its lanes search together", "after 001", sums=True,
+        ),
         Schedule(
             "block_search", "equally many vertices for each block, equal runs of their edges for each thread", "001",
             sums=True,
