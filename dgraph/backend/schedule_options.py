@@ -100,9 +100,9 @@ CHOICES = {
     for row in (
         Choice(
             "alb_threshold", "threshold", ("alb",),
-            "degree above which a vertex is huge: auto (a block's share of the round's edges), threads (as many as are "
-            "launched)",
-            "auto", ("auto", "threads"), 0,
+            "least degree of a huge vertex: threads (as many as are launched), auto (a block's share of the round's "
+            "edges)",
+            "threads", ("auto", "threads"), 0,
         ),
         Choice(
             "alb_distribution", "distribution", ("alb", "lb"), "distribution of edges over threads",

@@ -135,12 +135,12 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
 
 
 @pytest.mark.parametrize(("largest", "record", "wanted"), [
-    (2048, False, ["twc:push edges"]), (2049, False, ["alb:push edges", "alb:push edges_huge"]),
-    (2048, True, ["alb:push edges"]),
+    (2047, False, ["twc:push edges"]), (2048, False, ["alb:push edges", "alb:push edges_huge"]),
+    (2047, True, ["alb:push edges"]),
 ])  # fmt: skip
 def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted):
     """Check that alb uses twc without huge vertices, unless edges by thread are recorded."""
-    machine = machine_for(device_of("emulated", 2), "levels", "push", GpuPlan("alb", record=record))
+    machine = machine_for(device_of("emulated", 2), "levels", "push", GpuPlan("alb", alb_threshold="auto", record=record))
     words = machine.words.copy()
     words[control.LOCAL_EDGES], words[control.LARGEST] = 3000, largest
     calls = machine.kernels.edges("alb", False, fused=True, words=words)

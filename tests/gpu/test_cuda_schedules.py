@@ -34,7 +34,7 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("merge_path", {"merge_by": "memory"}),
     ("alb", {"alb_threshold": 0}),
     ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
-    ("alb", {"alb_threshold": "threads"}),
+    ("alb", {"alb_threshold": "auto"}),
     ("alb", {"alb_threshold": 50, "twc_small": "scan"}),
     ("lb", {"alb_distribution": "blocked"}),
 ]

@@ -110,6 +110,8 @@ class GpuPlan:
         self.timed, self.ranges, self.local_rounds, self.copies_edges = timed, ranges, local_rounds, True
         self.host_rounds, self.reach = host_rounds, reach
         self.values = checked(schedule, keywords)
+        if schedule == "auto":
+            self.values["alb_threshold"] = "auto"  # the paper's is the default of the schedule's name alone
         self.key = (
             schedule, small, record, timed, ranges, renumber, blocks, local_rounds, host_rounds, across_limit,
             reach, *sorted(keywords.items()),

@@ -54,8 +54,8 @@ def twc(degrees, blocks, threads, scanned=False, cta=None, warp=32):
 
 
 def alb(degrees, blocks, threads, threshold, blocked=False, **small):
-    """Use twc up to the threshold and lb for the other vertices, whose order is unspecified."""
-    huge = degrees > threshold
+    """Use twc below the threshold and lb for the other vertices, whose order is unspecified."""
+    huge = degrees >= threshold
     return twc(np.where(huge, 0, degrees), blocks, threads, **small) + lb(degrees[huge], blocks, threads, blocked)
 
 

@@ -182,7 +182,7 @@ class Launcher:
         edges = self.graph.edges if whole else int(words[control.LOCAL_EDGES])
         number = self._option_value(row.option, edges, self._module(name, fused))
         largest = self.graph.longest(pulling) if whole else max(int(words[control.LARGEST]), control.LOW_DEGREE)
-        aside = bool(row.huge) and (whole or largest > number or number < control.LOW_DEGREE)
+        aside = bool(row.huge) and (whole or largest >= number)
         if row.plain and not aside and self.record is None:
             return [(f"{row.plain}:{traversal}", "edges", 0)]
         if not (traversal == "emit" and self.edges_emitted) and (number or not row.optional):
@@ -218,7 +218,7 @@ class Launcher:
         if option != "alb_threshold":
             return CHOICES[option].number(value)
         blocks = self.blocks(module, "edges")
-        threads = blocks * control.BLOCK
+        threads = blocks * self.device.threads
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
 
     def set_members(self, **values: int) -> None:
