@@ -131,6 +131,15 @@ CHOICES = {
             "edges of a vertex that a thread takes at most; auto: from the histogram of degrees", "auto", ("auto",), 1,
         ),
         Choice(
+            "mdt_bins", "bins", ("split", "hierarchical"), "bins of the histogram of degrees behind mdt=auto", 10,
+            least=1, most=4096,
+        ),
+        Choice(
+            "split_by", "by", ("split",),
+            "children: of the graph, made once before the first round (graph), or of each round's list (scan)",
+            "graph", ("scan", "graph"), constant="SPLIT_GRAPH",
+        ),
+        Choice(
             "warp_size", "warp_size", ("virtual_warp",), "lanes that share a vertex", 8, least=2, most=32, power=True,
         ),
         Choice(

@@ -52,7 +52,8 @@ WAYS = {
     "both": GpuPlan(small=200),
     "persistent": GpuPlan(schedule="persistent"),
     "not renumbered": GpuPlan(renumber=False),
-    "alb": GpuPlan(schedule="alb", alb_threshold=20),
+    "alb": GpuPlan(schedule="alb", alb_threshold=20, twc_small="scan"),
+    "split": GpuPlan(schedule="split", mdt=3),
 }
 
 
@@ -140,7 +141,9 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
 ])  # fmt: skip
 def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted):
     """Check that alb uses twc without huge vertices, unless edges by thread are recorded."""
-    machine = machine_for(device_of("emulated", 2), "levels", "push", GpuPlan("alb", alb_threshold="auto", record=record))
+    machine = machine_for(
+        device_of("emulated", 2), "levels", "push", GpuPlan("alb", alb_threshold="auto", record=record)
+    )
     words = machine.words.copy()
     words[control.LOCAL_EDGES], words[control.LARGEST] = 3000, largest
     calls = machine.kernels.edges("alb", False, fused=True, words=words)

@@ -10,6 +10,7 @@ from devices import device_of, local_graph, on_devices
 from emulated import Device
 from one_round import FRONTIERS, exactly_once, in_a_child, skewed, visited
 from schedule_models import MODELS
+from schedule_models.papers import shares_of
 
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -24,6 +25,8 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("warp_search", {"search_memory": "registers"}),
     ("edge", {"edge_chunk": "off"}),
     ("split", {"mdt": 3}),
+    ("split", {"mdt": 1}),
+    ("split", {"mdt": 3, "split_by": "scan"}),
     ("hierarchical", {"mdt": 2}),
     ("hierarchical", {"mdt": 1}),
     ("virtual_warp", {"warp_size": 2}),
@@ -82,7 +85,8 @@ MUTANTS = {
     "warp_shares": ("window += 31;", "window += 32;"),
     "edge": ("for (u64 k = mine; k < degree;", "for (u64 k = mine; k + 1 < degree;"),
     "workload": ("stop = smaller(at + run, work.edges);", "stop = smaller(at + run - 1, work.edges);"),
-    "split": ("degree * (k + 1) / siblings", "degree * (k + 1) / (siblings + 1)"),
+    "split,mdt=3": ("born ? child + 1 == end", "born ? child == end"),
+    "split,mdt=3,by=scan": ("degree * (k + 1) / siblings", "degree * (k + 1) / (siblings + 1)"),
     "hierarchical": ("rest.add(left > most, u);", "rest.add(left > most + 1, u);"),
     "virtual_warp": ("e += smaller((offset_t)(2 * size)", "e += smaller((offset_t)(3 * size)"),
     "dynamic_warp": ("in_group = lane_id() & (size - 1)", "in_group = lane_id() & (size - 2)"),
@@ -99,8 +103,7 @@ MUTANTS = {
     "steal": ("(tasks * blockIdx.x / gridDim.x) << 32", "(tasks * (blockIdx.x + 1) / gridDim.x - 1) << 32"),
 }
 MUTANT_OPTIONS = {
-    "alb": {"alb_threshold": 50}, "dynamic_parallelism": {"grid_threshold": 90}, "split": {"mdt": 3},
-    "hierarchical": {"mdt": 2},
+    "alb": {"alb_threshold": 50}, "dynamic_parallelism": {"grid_threshold": 90}, "hierarchical": {"mdt": 2},
 }  # fmt: skip
 
 
@@ -123,7 +126,8 @@ def test_a_wrong_template_is_found(device, schedule):
 @on_devices(gpu=False)
 @pytest.mark.parametrize("narrow", ["(signed char)", "(u8)"])
 @pytest.mark.parametrize(
-    ("schedule", "wide", "options"), [("lb", "(prefix_t)here", {}), ("split", "sums[i] = (u64)here", {"mdt": 1})]
+    ("schedule", "wide", "options"),
+    [("lb", "(prefix_t)here", {}), ("split", "sums[i] = (u64)here", {"mdt": 1, "split_by": "scan"})],
 )
 def test_a_narrow_scan_is_found(device, schedule, wide, options, narrow, monkeypatch):
     """Check mutants whose prefix sums overflow; on a small graph only a narrow type does."""
@@ -147,7 +151,7 @@ def test_the_number_of_blocks_may_be_chosen(device):
 
 
 MAPPED = {
-    "split": {"mdt": 3}, "hierarchical": {"mdt": 90}, "dynamic_parallelism": {"grid_threshold": 50},
+    "split": {"mdt": 3, "split_by": "scan"}, "hierarchical": {"mdt": 90}, "dynamic_parallelism": {"grid_threshold": 50},
     "alb": {"alb_threshold": 256},
 }  # fmt: skip
 """Options that change a mapping on a small graph, if the defaults do not."""
@@ -175,6 +179,7 @@ def model_options(options):
         *[(name, MAPPED.get(name, {})) for name in SCHEDULES],
         ("lb", {"alb_distribution": "blocked"}),
         ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
+        ("split", {"mdt": 3}),
         ("twc", {"twc_small": "scan"}),
         ("twc", {"twc_small": "scan", "twc_cta": 80, "twc_warp": 4}),
         ("alb", {"alb_threshold": 80, "twc_small": "scan"}),
@@ -198,6 +203,12 @@ def mapped(machine, schedule, degrees, options):
     blocks = machine.kernels.grid(f"{schedule}:push", fused=True)
     if schedule == "steal":
         options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // threads)]
+    if machine.options["split_by"] == "graph" and schedule == "split":
+        n, src, *_ = skewed()
+        shares = [shares_of(degree, options["mdt"])[1:] for degree in np.bincount(src, minlength=n).tolist()]
+        children = device.get(machine.arrays.scratch0)[: sum(map(len, shares))]
+        assert np.array_equal(np.sort(children), np.arange(children.size))
+        options["joined"] = np.concatenate(shares)[children].astype(np.int64)
     recorded = device.get(machine.arrays.record)[: blocks * threads]
     np.testing.assert_array_equal(recorded, MODELS[schedule](degrees, blocks, threads, **options))
 
@@ -275,4 +286,4 @@ def test_split_degree_of_the_paper(degrees, mdt):
     n = degrees.size
     src = np.repeat(np.arange(n), degrees)
     local = local_graph(n, src, np.zeros_like(src))
-    assert device_graph.DeviceGraph(local, Device(), renumber=False).split_degree == mdt
+    assert device_graph.DeviceGraph(local, Device(), renumber=False).split_degree(10) == mdt

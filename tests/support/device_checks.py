@@ -42,6 +42,9 @@ OPTIONS = [{"schedule": name} for name in (*SCHEDULES, "persistent", "auto")] + 
     {"schedule": "edge", "edge_chunk": "off"},
     {"schedule": "hierarchical", "mdt": 2},
     {"schedule": "split", "mdt": 3},
+    {"schedule": "split", "mdt": 3, "split_by": "scan"},
+    {"schedule": "twc", "twc_small": "scan"},
+    {"schedule": "warp_search", "search_memory": "registers"},
     {"schedule": "dynamic_parallelism", "grid_threshold": 20},
     {"schedule": "expand_hybrid", "expand_factor": 1},
 ]

@@ -95,15 +95,26 @@ def workload(degrees, blocks, threads):
     return _counted(np.arange(total) // max(-(-total // all_threads), 1), all_threads)
 
 
-def split(degrees, blocks, threads, mdt):
-    """Split each vertex into children with equal shares of its edges; child i goes to thread i, in list order."""
-    out, rank, child = np.zeros(blocks * threads, np.int64), _rank(blocks, threads), 0
-    for degree in degrees.tolist():
-        family = -(-degree // mdt)
-        for k in range(family):
-            out[rank[child % rank.size]] += degree * (k + 1) // family - degree * k // family
-            child += 1
+def split(degrees, blocks, threads, mdt, joined=None):
+    """Split each vertex into children with equal shares of its edges; child i goes to thread i, in list order.
+
+    ``joined``: shares of all but first children, in the order in which they stand in the list, behind all first ones.
+    """
+    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    shares = [shares_of(degree, mdt) for degree in degrees.tolist()]
+    listed = (
+        [s for family in shares if sum(family) for s in family]
+        if joined is None
+        else [first for first, *_ in shares] + list(joined)
+    )
+    np.add.at(out, rank[np.arange(len(listed)) % rank.size], listed)
     return out
+
+
+def shares_of(degree, mdt):
+    """Return the edges of each vertex that a vertex of ``degree`` edges is split into."""
+    family = max(-(-degree // mdt), 1)
+    return [degree * (k + 1) // family - degree * k // family for k in range(family)]
 
 
 def hierarchical(degrees, blocks, threads, mdt):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class Launcher:
         sources: texts of the modules.
         compiling: seconds spent in compiling or loading modules.
         loaded: True once :meth:`ready` was called.
+        prepared: module whose schedule has prepared this run, see ``Schedule.once``.
         edges_emitted: True if this round's kernel also makes the edge list of the next one.
         record: record of launches; None where none was asked for.
     """
@@ -48,6 +50,7 @@ class Launcher:
         self.traced, self.graph = sources.traced, sources.graph
         self.device, self.options = device, options = sources.device, sources.options
         self.loaded = self.edges_emitted = False
+        self.prepared = ""
         self.record = LaunchRecord(device, options, arrays.record) if options.record or options.timed else None
         self._cooperative = {*COOPERATIVE, *kernel_of(self.traced.program.kernel).cooperative}
         self._members = {name: (i, kind) for i, (kind, name) in enumerate(module_text.environment(self.traced))}
@@ -95,7 +98,7 @@ class Launcher:
             return kernel in self._cooperative, 1
         schedule = SCHEDULES.get(module.partition(":")[0])
         return kernel in self._cooperative, self.blocks(
-            compiled, "edges" if schedule and kernel in schedule.before else kernel
+            compiled, "edges" if schedule and kernel in schedule.once + schedule.before else kernel
         )
 
     def blocks(self, module, kernel: str) -> int:
@@ -185,8 +188,11 @@ class Launcher:
         aside = bool(row.huge) and (whole or largest >= number)
         if row.plain and not aside and self.record is None:
             return [(f"{row.plain}:{traversal}", "edges", 0)]
-        if not (traversal == "emit" and self.edges_emitted) and (number or not row.optional):
-            calls += [(name, kernel, number) for kernel in row.before]
+        if self.prepared != name:
+            calls += [(name, kernel, number) for kernel in row.launched(row.once, self.options.values)]
+            self.prepared = name
+        if not (traversal == "emit" and self.edges_emitted):
+            calls += [(name, kernel, number) for kernel in row.launched(row.before, self.options.values)]
         self.edges_emitted = traversal == "emit"
         if row.sweeps:
             few = 4 * self.device.threads
@@ -214,12 +220,18 @@ class Launcher:
         if isinstance(value, int):
             return value
         if option == "mdt":
-            return self.graph.split_degree
+            return self.split_degree
         if option != "alb_threshold":
             return CHOICES[option].number(value)
         blocks = self.blocks(module, "edges")
         threads = blocks * self.device.threads
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
+
+    @cached_property
+    def split_degree(self) -> int:
+        """Most edges of a vertex for one thread, under ``split`` and ``hierarchical``."""
+        mdt = self.options["mdt"]
+        return mdt if isinstance(mdt, int) else self.graph.split_degree(int(self.options["mdt_bins"]))
 
     def set_members(self, **values: int) -> None:
         """Set members of ``env``; they reach each module before its next launch."""

@@ -65,6 +65,16 @@ class RoundLog:
         """Return seconds by kernel so far, where they are measured."""
         return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
 
+    def schedule_counts(self) -> dict[str, int]:
+        """Return the MDT under ``split`` and ``hierarchical``, and how many vertices ``split`` splits."""
+        if self.options.schedule not in ("split", "hierarchical"):
+            return {}
+        mdt = self.kernels.split_degree
+        if self.options.schedule == "hierarchical":
+            return {"mdt": mdt}
+        split, children = self.graph.split_vertices(mdt)
+        return {"mdt": mdt, "split_vertices": split, "child_vertices": children}
+
     def tasks(self) -> dict[str, float]:
         """Return statistics of the queues of ``steal``, where loads are recorded; else nothing."""
         return self.queues() if self.options.record and self.options.schedule == "steal" else {}

@@ -17,6 +17,8 @@ class Sizes:
         wide: True if positions of edges are 64-bit.
         threads: threads of a block.
         blocks: most blocks of a launch.
+        largest: largest degree of this rank's rows; 0 if not known.
+        reads: values that an edge reads of its source.
         options: values of the schedule's options.
     """
 
@@ -25,6 +27,8 @@ class Sizes:
     wide: bool
     threads: int
     blocks: int
+    largest: int = 0
+    reads: int = 0
     options: Mapping[str, str | int] = field(default_factory=dict)
 
 
@@ -37,6 +41,16 @@ def _edge_list(sizes: Sizes) -> tuple[int, int, int]:
     return sizes.edges, 0, sizes.edges if sizes.wide else sizes.edges // 2 + 1
 
 
+def _family(sizes: Sizes) -> tuple[int, int, int]:
+    """Return the scratch of ``split``: children of a round, their parents, and numbers, rows and sources."""
+    if sizes.options["split_by"] == "scan":
+        return 0, 0, sizes.vertices
+    mdt = sizes.options["mdt"]
+    least = mdt if isinstance(mdt, int) else max(sizes.largest // int(sizes.options["mdt_bins"]), 1)
+    children = sizes.edges // least
+    return children, children, sizes.vertices + 1 + children * (1 + max(sizes.reads, 1))
+
+
 @dataclass(frozen=True)
 class Schedule:
     """One row of the register.
@@ -47,8 +61,9 @@ class Schedule:
         source: publication.
         needs: schedules whose files its text includes before its own, in order.
         sums: True if it searches prefix sums of degrees.
+        once: kernels of its file that prepare a run, in order.
         before: kernels of its file that prepare a round, in order.
-        optional: True if these are launched only where their number is not 0.
+        only: kernel of these → option and word without which it is not launched.
         options: its options (``dgraph.backend.schedule_options``). Kernels get the number of the first that is no
             constant of its text.
         huge: function of a second kernel, for vertices that the first sets aside; "" for none.
@@ -62,13 +77,18 @@ class Schedule:
     source: str
     needs: tuple[str, ...] = ()
     sums: bool = False
+    once: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    optional: bool = False
+    only: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     huge: str = ""
     plain: str = ""
     sweeps: bool = False
     scratch: Callable[[Sizes], tuple[int, int, int]] = _nothing
+
+    def launched(self, kernels: tuple[str, ...], values: Mapping[str, str | int]) -> list[str]:
+        """Return those of ``once`` or ``before`` that are launched under values of its options."""
+        return [name for name in kernels if name not in self.only or values[self.only[name][0]] == self.only[name][1]]
 
     @property
     def option(self) -> str:
@@ -100,11 +120,18 @@ SCHEDULES = {
         ),
         Schedule(
             "split", "vertices of many edges are split into children, one thread each", "000 NS",
-            before=("count_children", "number_children"), options=("mdt",), scratch=lambda s: (0, 0, s.vertices),
+            once=("count_births", "number_births", "make_children"),
+            before=("count_children", "number_children", "join_children"), options=("mdt", "split_by", "mdt_bins"),
+            only={
+                **dict.fromkeys(("count_births", "number_births", "make_children"), ("split_by", "graph")),
+                **dict.fromkeys(("count_children", "number_children"), ("split_by", "scan")),
+                "join_children": ("split_by", "graph"),
+            },
+            scratch=_family,
         ),
         Schedule(
             "hierarchical", "sweeps over the list, a few edges of every vertex in each", "000 HP",
-            options=("mdt",), sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
+            options=("mdt", "mdt_bins"), sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
         ),
         Schedule("virtual_warp", "groups of 2 to 32 lanes for each vertex", "001", options=("warp_size",)),
         Schedule(
@@ -143,7 +170,8 @@ SCHEDULES = {
         ),
         Schedule(
             "merge_path", "equal shares of vertices and edges for each thread", "004; Green 2012",
-            needs=("edge",), sums=True, before=("redistribute",), optional=True, options=("merge_by",),
+            needs=("edge",), sums=True, before=("redistribute",), only={"redistribute": ("merge_by", "memory")},
+            options=("merge_by",),
             scratch=lambda s: _edge_list(s) if s.options["merge_by"] == "memory" else (0, 0, 0),
         ),
         Schedule("expand_gather", "tiles of equally many edges for each block", "004", sums=True),
