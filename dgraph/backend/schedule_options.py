@@ -124,7 +124,13 @@ CHOICES = {
         ),
         Choice(
             "edge_chunk", "chunk", ("edge",), "one reservation in the list of edges a vertex, in place of one an edge",
-            "on", ("off", "on"),
+            "on", ("off", "on"), constant="EDGE_CHUNK",
+        ),
+        Choice(
+            "edge_emit", "emit", ("edge",),
+            "how the next list is made: a kernel lists the frontier's edges (listed), or each improvement appends its "
+            "vertex's edges at once, so that they may stand there several times (fused)",
+            "listed", ("listed", "fused"), constant="EMIT_REPEATED",
         ),
         Choice(
             "mdt", "mdt", ("split", "hierarchical"),

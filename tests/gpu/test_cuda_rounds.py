@@ -54,6 +54,7 @@ WAYS = {
     "not renumbered": GpuPlan(renumber=False),
     "alb": GpuPlan(schedule="alb", alb_threshold=20, twc_small="scan"),
     "split": GpuPlan(schedule="split", mdt=3),
+    "edges emitted": GpuPlan(schedule="edge", edge_emit="fused"),
 }
 
 

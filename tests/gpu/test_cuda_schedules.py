@@ -24,6 +24,7 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("twc", {"twc_small": "scan", "twc_cta": 200, "twc_warp": 80}),
     ("warp_search", {"search_memory": "registers"}),
     ("edge", {"edge_chunk": "off"}),
+    ("edge", {"edge_emit": "fused"}),
     ("split", {"mdt": 3}),
     ("split", {"mdt": 1}),
     ("split", {"mdt": 3, "split_by": "scan"}),

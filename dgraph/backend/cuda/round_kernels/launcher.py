@@ -18,7 +18,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.backend.schedule_options import CHOICES
 from dgraph.program import HINDEX, MODE
-from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling
+from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling, hands_on_edges
 
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
 """Kernels of one block."""
@@ -191,7 +191,10 @@ class Launcher:
         if self.prepared != name:
             calls += [(name, kernel, number) for kernel in row.launched(row.once, self.options.values)]
             self.prepared = name
-        if not (traversal == "emit" and self.edges_emitted):
+        repeated = traversal == "emit" and self.options["edge_emit"] == "fused"
+        if repeated:
+            number = int(self.edges_emitted)
+        if repeated or not (traversal == "emit" and self.edges_emitted):
             calls += [(name, kernel, number) for kernel in row.launched(row.before, self.options.values)]
         self.edges_emitted = traversal == "emit"
         if row.sweeps:
@@ -210,7 +213,8 @@ class Launcher:
         """Return "pull", "push", or "emit" for a push that also makes the edge list of the next round."""
         if pulling:
             return "pull"
-        return "emit" if schedule == "edge" and fused and edges < self.options.emit_limit else "push"
+        emits = schedule == "edge" and fused and edges < self.options.emit_limit and hands_on_edges(self.traced)
+        return "emit" if emits and not self.options.sweeps else "push"
 
     def _option_value(self, option: str, edges: int, module) -> int:
         """Return the number of a schedule's option in a round of ``edges`` edges."""

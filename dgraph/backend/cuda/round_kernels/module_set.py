@@ -16,7 +16,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.backend.schedule_options import constants
 from dgraph.program import Traced
-from dgraph.program.analysis import sends_vertex_sets
+from dgraph.program.analysis import hands_on_edges, sends_vertex_sets
 
 Name = tuple[str, bool]
 """Key of ``module_text.module``, or ``schedule:direction``; and True for the module of graphs without mirrors."""
@@ -112,7 +112,7 @@ class ModuleSet:
                 return []
             return [f"{name}:push" for name in ahead(self.options, graph.wide)]
         directions = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.pulls
-        emitting = ["emit"] * bool(fused and self.options.emit_limit)
+        emitting = ["emit"] * bool(fused and self.options.emit_limit and hands_on_edges(self.traced))
         plain = [f"{SCHEDULES[chosen].plain}:push"] * bool(SCHEDULES[chosen].plain and "push" in directions)
         return [f"{chosen}:{traversal}" for traversal in directions + emitting] + plain
 

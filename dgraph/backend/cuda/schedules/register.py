@@ -32,13 +32,17 @@ class Sizes:
     options: Mapping[str, str | int] = field(default_factory=dict)
 
 
+EDGE_COUNTS = 4
+"""Counts of ``edge,emit=fused``: edges listed, those of them not repeated, the longest list, lists condensed."""
+
+
 def _nothing(sizes: Sizes) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
 def _edge_list(sizes: Sizes) -> tuple[int, int, int]:
-    """Return the scratch of ``EdgeList`` (``edge_operator.cuh``): sources, and 32- or 64-bit positions."""
-    return sizes.edges, 0, sizes.edges if sizes.wide else sizes.edges // 2 + 1
+    """Return the scratch of ``EdgeList`` (``edge_operator.cuh``): sources, counts, and 32- or 64-bit positions."""
+    return sizes.edges, 2 * EDGE_COUNTS, sizes.edges if sizes.wide else sizes.edges // 2 + 1
 
 
 def _family(sizes: Sizes) -> tuple[int, int, int]:
@@ -112,7 +116,7 @@ SCHEDULES = {
         Schedule("vertex", "one thread for each active vertex", "000 BS; 001"),
         Schedule(
             "edge", "one thread for each edge, from a list of edges", "000 EP; 001",
-            before=("list_edges",), options=("edge_chunk",), scratch=_edge_list,
+            before=("list_edges",), options=("edge_chunk", "edge_emit"), scratch=_edge_list,
         ),
         Schedule(
             "workload", "one equal run of edges for each thread; a kernel before finds where runs start", "000 WD",
