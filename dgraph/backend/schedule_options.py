@@ -165,6 +165,35 @@ CHOICES = {
             "expand_factor", "factor", ("expand_hybrid",),
             "edges a vertex from which on redistribution is balanced, and not gathering", 10, least=0,
         ),
+        Choice(
+            "few", "few", ("hierarchical",),
+            "vertices of a list, for each thread of a block, below which their edges are divided among all threads", 4,
+            least=1, most=8, constant="FEW_EACH",
+        ),
+        Choice(
+            "smallest_warp", "smallest", ("dynamic_warp", "dynamic_parallelism"), "fewest lanes that share a vertex", 4,
+            least=1, most=32, power=True, constant="SMALLEST_WARP",
+        ),
+        Choice(
+            "loaded", "loaded", ("block_search",), "prefix sums that a block loads at once, for each of its threads", 4,
+            least=1, most=16, constant="LOADED_EACH",
+        ),
+        Choice(
+            "row_edges", "row", ("two_phase", "multi_phase"), "edges of a thread in a block's piece (K)", 8,
+            least=1, most=16, constant="IN_ROW",
+        ),
+        Choice(
+            "searches", "searches", ("multi_phase",), "searches of a thread in a block's piece (IS)", 2,
+            least=1, most=8, constant="ITERATED",
+        ),
+        Choice(
+            "tile", "tile", ("expand_gather", "expand_balanced", "expand_hybrid"),
+            "entries of a block's tile, for each of its threads", 8, least=1, most=32, constant="TILE_EACH",
+        ),
+        Choice(
+            "deep", "deep", ("expand_hybrid",), "round from which on a thread walks each vertex", 64, least=0,
+            constant="DEEP",
+        ),
     )
 }  # fmt: skip
 """Name → option."""

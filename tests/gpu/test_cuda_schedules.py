@@ -19,6 +19,13 @@ from dgraph.backend.schedule_options import parse_schedule
 pytestmark = pytest.mark.mpi_skip
 
 
+KNOBS = [
+    ("two_phase", {"row_edges": 10}),
+    ("multi_phase", {"row_edges": 10, "searches": 3}),
+    ("block_search", {"loaded": 1}),
+    ("dynamic_warp", {"smallest_warp": 1}),
+    ("expand_balanced", {"tile": 3}),
+]
 OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("twc", {"twc_small": "scan"}),
     ("twc", {"twc_small": "scan", "twc_cta": 200, "twc_warp": 80}),
@@ -41,6 +48,9 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("alb", {"alb_threshold": "auto"}),
     ("alb", {"alb_threshold": 50, "twc_small": "scan"}),
     ("lb", {"alb_distribution": "blocked"}),
+    ("hierarchical", {"mdt": 2, "few": 1}),
+    ("expand_hybrid", {"deep": 0}),
+    *KNOBS,
 ]
 
 
@@ -166,6 +176,8 @@ def model_options(options):
         "warp_size": "size",
         "expand_factor": "factor",
         "twc_cta": "cta",
+        "row_edges": "row",
+        "smallest_warp": "smallest",
         "twc_warp": "warp",
     }
     words = {"alb_distribution": ("blocked", "blocked"), "twc_small": ("scan", "scanned")}
@@ -188,6 +200,7 @@ def model_options(options):
         ("edge", {"edge_chunk": "off"}),
         ("virtual_warp", {"warp_size": 32}),
         ("expand_hybrid", {"expand_factor": 3}),
+        *KNOBS,
     ],
 )
 def test_threads_as_the_paper_maps_them(device, schedule, options):

@@ -117,16 +117,16 @@ def shares_of(degree, mdt):
     return [degree * (k + 1) // family - degree * k // family for k in range(family)]
 
 
-def hierarchical(degrees, blocks, threads, mdt):
+def hierarchical(degrees, blocks, threads, mdt, few=4):
     """Sweep ``mdt`` edges per vertex, a thread per vertex; once few vertices remain, share their edges in equal runs.
 
     The vertices of a sweep after the first must have equally many edges left, because their order is unspecified.
     """
     out, left = np.zeros(blocks * threads, np.int64), degrees.copy()
-    while left.size >= 4 * threads:
+    while left.size >= few * threads:
         out += vertex(np.minimum(left, mdt), blocks, threads)
         left = left[left > mdt] - mdt
-        assert left.size < 4 * threads or (left == left[0]).all()
+        assert left.size < few * threads or (left == left[0]).all()
     return out + workload(left, blocks, threads)
 
 
@@ -139,15 +139,17 @@ def virtual_warp(degrees, blocks, threads, size=8):
     return out
 
 
-def dynamic_warp(degrees, blocks, threads):
-    """Use virtual_warp with the power of two from 4 to 32 that is nearest to threads / vertices."""
+def dynamic_warp(degrees, blocks, threads, smallest=4):
+    """Use virtual_warp with the power of two from ``smallest`` to 32 that is nearest to threads / vertices."""
     share = blocks * threads / max(len(degrees), 1)
-    return virtual_warp(degrees, blocks, threads, min((4, 8, 16, 32), key=lambda size: (abs(size - share), -size)))
+    sizes = [size for size in (1, 2, 4, 8, 16, 32) if size >= smallest]
+    return virtual_warp(degrees, blocks, threads, min(sizes, key=lambda size: (abs(size - share), -size)))
 
 
-def dynamic_parallelism(degrees, blocks, threads, threshold):
+def dynamic_parallelism(degrees, blocks, threads, threshold, smallest=4):
     """Spread each vertex above the threshold over all threads, starting at the first; dynamic_warp takes the others."""
-    out, rank = dynamic_warp(np.where(degrees > threshold, 0, degrees), blocks, threads), _rank(blocks, threads)
+    small = np.where(degrees > threshold, 0, degrees)
+    out, rank = dynamic_warp(small, blocks, threads, smallest), _rank(blocks, threads)
     for degree in degrees[degrees > threshold].tolist():
         out[rank] += _strided(degree, rank.size)
     return out
@@ -171,50 +173,50 @@ def direct_search(degrees, blocks, threads):
     return _counted(edge // max(run, 1) * threads + edge % threads, blocks * threads)
 
 
-def block_search(degrees, blocks, threads):
-    """Deal out 4 · ``threads`` vertices per block, cyclically; each thread gets a run of their edges."""
+def block_search(degrees, blocks, threads, loaded=4):
+    """Deal out ``loaded`` · ``threads`` vertices per block, cyclically; each thread gets a run of their edges."""
     out = np.zeros((blocks, threads), np.int64)
-    for k, first in enumerate(range(0, len(degrees), 4 * threads)):
-        total = int(degrees[first : first + 4 * threads].sum())
+    for k, first in enumerate(range(0, len(degrees), loaded * threads)):
+        total = int(degrees[first : first + loaded * threads].sum())
         out[k % blocks] += _counted(np.arange(total) // max(-(-total // threads), 1), threads)
     return out.ravel()
 
 
-def two_phase(degrees, blocks, threads):
-    """Deal out 8 · ``threads`` edges per block, cyclically; each thread gets a run of 8."""
+def two_phase(degrees, blocks, threads, row=8):
+    """Deal out ``row`` · ``threads`` edges per block, cyclically; each thread gets a run of ``row``."""
     edge = np.arange(int(degrees.sum()))
-    piece, within = edge // (8 * threads), edge % (8 * threads)
-    return _counted(piece % blocks * threads + within // 8, blocks * threads)
+    piece, within = edge // (row * threads), edge % (row * threads)
+    return _counted(piece % blocks * threads + within // row, blocks * threads)
 
 
-def multi_phase(degrees, blocks, threads):
-    """Deal out the pieces of two_phase, in two halves; a warp's lanes walk its 128 edges side by side."""
+def multi_phase(degrees, blocks, threads, row=8, searches=2):
+    """Deal out the pieces of two_phase, in ``searches`` parts; a warp's lanes walk its edges of a part side by side."""
+    edge, short = np.arange(int(degrees.sum())), -(-row // searches)
+    piece, within = edge // (row * threads), edge % (row * threads) % (short * threads)
+    return _counted(piece % blocks * threads + within // (32 * short) * 32 + within % 32, blocks * threads)
+
+
+def expand_gather(degrees, blocks, threads, tile=8):
+    """Deal out tiles of ``tile`` · ``threads`` edges per block, cyclically; its threads walk them side by side."""
     edge = np.arange(int(degrees.sum()))
-    piece, within = edge // (8 * threads), edge % (4 * threads)
-    return _counted(piece % blocks * threads + within // 128 * 32 + within % 32, blocks * threads)
+    return _counted(edge // (tile * threads) % blocks * threads + edge % threads, blocks * threads)
 
 
-def expand_gather(degrees, blocks, threads):
-    """Deal out tiles of 8 · ``threads`` edges per block, cyclically; its threads walk them side by side."""
-    edge = np.arange(int(degrees.sum()))
-    return _counted(edge // (8 * threads) % blocks * threads + edge % threads, blocks * threads)
-
-
-def expand_balanced(degrees, blocks, threads):
-    """Deal out tiles of 8 · ``threads`` entries of the merged list of edges and vertex ends, cyclically.
+def expand_balanced(degrees, blocks, threads, tile=8):
+    """Deal out tiles of ``tile`` · ``threads`` entries of the merged list of edges and vertex ends, cyclically.
 
     A block's threads walk the edges of its tile side by side.
     """
     place = _edges_in_merged_list(degrees)
-    tile = place // (8 * threads)
-    within = np.arange(place.size) - np.searchsorted(tile, tile)
-    return _counted(tile % blocks * threads + within % threads, blocks * threads)
+    number = place // (tile * threads)
+    within = np.arange(place.size) - np.searchsorted(number, number)
+    return _counted(number % blocks * threads + within % threads, blocks * threads)
 
 
-def expand_hybrid(degrees, blocks, threads, factor=10):
+def expand_hybrid(degrees, blocks, threads, factor=10, tile=8):
     """Use expand_balanced above ``factor`` edges per vertex, else expand_gather."""
     balanced = degrees.sum() > factor * len(degrees)
-    return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads)
+    return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads, tile)
 
 
 def steal(degrees, blocks, threads, takers=None):

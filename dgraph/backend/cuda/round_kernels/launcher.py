@@ -198,7 +198,7 @@ class Launcher:
             calls += [(name, kernel, number) for kernel in row.launched(row.before, self.options.values)]
         self.edges_emitted = traversal == "emit"
         if row.sweeps:
-            few = 4 * self.device.threads
+            few = int(self.options["few"]) * self.device.threads
             sweeps = min(-(-largest // number), edges // (few * number) + 2)
             calls += [(name, "edges", number + (sweep << control.SWEEP_BIT)) for sweep in range(max(sweeps, 1))]
         else:

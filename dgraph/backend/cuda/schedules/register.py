@@ -135,17 +135,17 @@ SCHEDULES = {
         ),
         Schedule(
             "hierarchical", "sweeps over the list, a few edges of every vertex in each", "000 HP",
-            options=("mdt", "mdt_bins"), sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
+            options=("mdt", "mdt_bins", "few"), sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
         ),
         Schedule("virtual_warp", "groups of 2 to 32 lanes for each vertex", "001", options=("warp_size",)),
         Schedule(
             "dynamic_warp", "virtual_warp, with groups sized by the round", "001; BFS-4K",
-            needs=("virtual_warp",),
+            needs=("virtual_warp",), options=("smallest_warp",),
         ),
         Schedule(
             "dynamic_parallelism", "dynamic_warp, and a second launch with a whole grid for each huge vertex",
-            "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), options=("grid_threshold",), huge="own_grid",
-            plain="dynamic_warp",
+            "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), options=("grid_threshold", "smallest_warp"),
+            huge="own_grid", plain="dynamic_warp",
         ),
         Schedule(
             "warp_search", "32 vertices for each warp, whose lanes search their prefix sums", "001; BFS-4K", sums=True,
@@ -161,15 +161,16 @@ SCHEDULES = {
         ),
         Schedule(
             "block_search", "equally many vertices for each block, equal runs of their edges for each thread", "001",
-            sums=True,
+            sums=True, options=("loaded",),
         ),
         Schedule(
             "two_phase", "equal pieces of edges for each block, found before; equal runs for each thread", "001",
-            sums=True, before=("find_pieces",), scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
+            sums=True, before=("find_pieces",), options=("row_edges",),
+            scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
         ),
         Schedule(
             "multi_phase", "two_phase, with runs exchanged so that lanes walk edges side by side", "001",
-            needs=("two_phase",), sums=True, before=("find_pieces",),
+            needs=("two_phase",), sums=True, before=("find_pieces",), options=("row_edges", "searches"),
             scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
         ),
         Schedule(
@@ -178,14 +179,16 @@ SCHEDULES = {
             options=("merge_by",),
             scratch=lambda s: _edge_list(s) if s.options["merge_by"] == "memory" else (0, 0, 0),
         ),
-        Schedule("expand_gather", "tiles of equally many edges for each block", "004", sums=True),
+        Schedule(
+            "expand_gather", "tiles of equally many edges for each block", "004", sums=True, options=("tile",),
+        ),
         Schedule(
             "expand_balanced", "tiles of equally many vertices and edges for each block", "004",
-            needs=("expand_gather",), sums=True,
+            needs=("expand_gather",), sums=True, options=("tile",),
         ),
         Schedule(
             "expand_hybrid", "expand_gather or expand_balanced by mean degree; deep in a search, vertex", "004",
-            needs=("vertex", "expand_gather", "expand_balanced"), sums=True, options=("expand_factor",),
+            needs=("vertex", "expand_gather", "expand_balanced"), sums=True, options=("expand_factor", "tile", "deep"),
         ),
         Schedule(
             "lb", "all edges spread over all threads; binary search for vertices", "002", sums=True,
