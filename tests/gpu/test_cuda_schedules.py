@@ -181,8 +181,8 @@ def model_options(options):
         "twc_warp": "warp",
     }
     words = {"alb_distribution": ("blocked", "blocked"), "twc_small": ("scan", "scanned")}
-    told = {key: options.get(name) == word for name, (word, key) in words.items() if name in options}
-    return told | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
+    flags = {key: options.get(name) == word for name, (word, key) in words.items() if name in options}
+    return flags | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
 
 
 @on_devices

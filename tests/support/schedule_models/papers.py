@@ -100,15 +100,15 @@ def split(degrees, blocks, threads, mdt, joined=None):
 
     ``joined``: shares of all but first children, in the order in which they stand in the list, behind all first ones.
     """
-    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    edges, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     shares = [shares_of(degree, mdt) for degree in degrees.tolist()]
     listed = (
         [s for family in shares if sum(family) for s in family]
         if joined is None
         else [first for first, *_ in shares] + list(joined)
     )
-    np.add.at(out, rank[np.arange(len(listed)) % rank.size], listed)
-    return out
+    np.add.at(edges, rank[np.arange(len(listed)) % rank.size], listed)
+    return edges
 
 
 def shares_of(degree, mdt):

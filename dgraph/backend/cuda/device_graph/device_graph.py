@@ -199,18 +199,22 @@ class DeviceGraph(RowClasses, IdPlaces):
 
         Bins of the degree histogram are counted from 1.   [000 III B]
         """
-        xp, offsets = self.device.xp, self.out.offsets
+        xp = self.device.xp
         if not self.largest:
             return 1
-        scaled = (offsets[1:] - offsets[:-1]).astype(np.int64) * bins + self.largest - 1
+        scaled = self._row_degrees() * bins + self.largest - 1
         counts = xp.bincount(scaled // self.largest, minlength=bins + 1)
         counts[1] += counts[0]  # vertices without edges are in the first bin
         return max((int(counts[1:].argmax()) + 1) * self.largest // bins, 1)
 
+    def _row_degrees(self):
+        """Return the number of edges of each row of this rank, int64 (masters + mirrors,)."""
+        offsets = self.out.offsets
+        return (offsets[1:] - offsets[:-1]).astype(np.int64)
+
     def split_vertices(self, mdt: int) -> tuple[int, int]:
         """Return the number of vertices of more than ``mdt`` out-edges, and that of the children they split into."""
-        degrees = (self.out.offsets[1:] - self.out.offsets[:-1]).astype(np.int64)
-        pieces = (degrees + (mdt - 1)) // mdt
+        pieces = (self._row_degrees() + (mdt - 1)) // mdt
         return int((pieces > 1).sum()), int((self.device.xp.maximum(pieces, 1) - 1).sum())
 
     @cached_property

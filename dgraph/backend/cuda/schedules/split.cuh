@@ -67,15 +67,15 @@ KERNEL join_children(i64 number) {
         const u32 u = i < work.count ? work.item(i) : 0;
         const bool mine = i < work.count && work.first(u) < work.last(u);
         const u64 eldest = first_child()[u], many = mine ? first_child()[u + 1] - eldest : 0;
-        const u64 at = many ? atomicAdd(tail, many) : 0;
+        const u64 place = many ? atomicAdd(tail, many) : 0;
         Source s = Source();
         if (many && !PULLING) s = at_source(G, u);
         for (u32 left = ballot(many > 0); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;
-            const u64 place = shuffle(at, lane), child = shuffle(eldest, lane), all = shuffle(many, lane);
+            const u64 begin = shuffle(place, lane), child = shuffle(eldest, lane), all = shuffle(many, lane);
             const Source copied = from_lane(s, lane);
             for (u64 k = lane_id(); k < all; k += 32) {
-                env.scratch0[place + k] = (u32)(child + k);
+                env.scratch0[begin + k] = (u32)(child + k);
                 child_sources()[child + k] = copied;
             }
         }

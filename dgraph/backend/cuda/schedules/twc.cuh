@@ -29,13 +29,13 @@ template <class V> DEVICE void gather_small(V& visit, TwcRoom& room, u32 u, offs
         stop = smaller(from + GATHERED, (u64)every);
         for (u64 k = larger(start, from); k < smaller(start + degree, stop); k++) room.owners[k - from] = threadIdx.x;
         __syncthreads();
-        for (u64 at = from + threadIdx.x; at - lane_id() < stop; at += 2 * BLOCK) {
+        for (u64 first = from + threadIdx.x; first - lane_id() < stop; first += 2 * BLOCK) {
             bool has[2];
             offset_t edges[2];
             u32 items[2];
             Source sources[2];
             for (int k = 0; k < 2; k++) {
-                const u64 edge = at + k * BLOCK;
+                const u64 edge = first + k * BLOCK;
                 has[k] = edge < stop;
                 const u32 owner = has[k] ? room.owners[edge - from] : 0;
                 edges[k] = room.bases[owner] + (offset_t)edge, items[k] = room.items[owner];
