@@ -86,7 +86,7 @@ ENTRIES = [
     Entry("merge_path", {"merge_by": "memory"}),
     Entry("virtual_warp", {"warp_size": 32}),
     Entry("alb", {"alb_distribution": "blocked"}),
-    Entry("alb", {"alb_threshold": "threads"}),
+    Entry("alb", {"alb_threshold": "auto"}),
 ]
 VARIED = [Entry("auto", variant=name) for name in BFS_VARIANTS]
 

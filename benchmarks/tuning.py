@@ -27,7 +27,7 @@ GRAPHS = {
     "road9M": Recipe("road", (3000, 3000, 0.62, 35), True, 1000, 0, 0),
 }
 CANDIDATES = (
-    "vertex", "edge_discover", "virtual_warp", "twc", "lb", "alb", "warp_search", "expand_balanced", "merge_path",
+    "vertex", "warp_search", "virtual_warp", "twc", "lb", "alb", "warp_shares", "expand_balanced", "merge_path",
 )  # fmt: skip
 MOST_ROUNDS = 300
 """Limit of rounds per run; further rounds of a road network are similar."""

@@ -446,7 +446,7 @@ def sssp(
     *,
     cutoff: float | None = None,
     delta: float | None = None,
-    variant: Literal["auto", "buckets", "gather", "bellman-ford", "bellman-ford-topology", "delta-stepping", "near-far", "workfront", "bucketing", "h-bf"] = "auto",
+    variant: Literal["auto", "buckets", "gather", "data-driven", "bellman-ford", "bellman-ford-topology", "delta-stepping", "near-far", "workfront", "bucketing", "h-bf"] = "auto",
     return_predecessors: bool = True,
     predecessors: Literal["smallest", "any"] = "smallest",
     weight: str | None = None,

@@ -37,6 +37,12 @@ class Distances(Program):
         return v.dist / self.delta
 
 
+class DataDriven(Distances):
+    """Relax in place the edges of all vertices whose distance fell in the last round, without buckets [paper 000]."""
+
+    priority = None
+
+
 class LimitedDistances(Distances):
     """Δ-stepping up to a distance.
 

@@ -23,7 +23,13 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs import ANY, PREDECESSORS, parents
-from dgraph.algorithms.delta_stepping import CloserDistances, CloserLimitedDistances, Distances, LimitedDistances
+from dgraph.algorithms.delta_stepping import (
+    CloserDistances,
+    CloserLimitedDistances,
+    DataDriven,
+    Distances,
+    LimitedDistances,
+)
 from dgraph.algorithms.distances import summarize
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.sssp_parts.gather_near_hubs import gather, has_hubs
@@ -38,6 +44,9 @@ from dgraph.result.columns import UNREACHED
 
 NARROW = np.iinfo(np.int32).max
 """INF of a 32-bit distance."""
+
+DATA_DRIVEN = "data-driven"
+"""Variant of paper 000: a worklist without buckets, whose vertices relax in place."""
 
 NEED = f"sssp needs weights ≥ 0 unless its variant is one of {SIGNED}"
 """Reason in the error for a negative weight."""
@@ -78,7 +87,7 @@ class Overflowed(OnePass):
         str,
         "auto",
         "method; gather is for graphs with hubs; the bellman-ford ones and workfront take negative weights",
-        choices=("auto", "buckets", "gather", *VARIANTS),
+        choices=("auto", "buckets", "gather", DATA_DRIVEN, *VARIANTS),
     ),
     Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
     PREDECESSORS,
@@ -112,10 +121,9 @@ class Sssp(Algorithm):
 
     def check(self):
         """Refuse parameters that a variant does not have."""
-        if self.variant == "gather" and (self.cutoff is not None or self.delta is not None):
-            raise UsageError(
-                "--variant gather finds all distances with bucket widths of its own; leave delta and cutoff out"
-            )
+        if self.variant in ("gather", DATA_DRIVEN) and (self.cutoff is not None or self.delta is not None):
+            widths = "with bucket widths of its own" if self.variant == "gather" else "without buckets"
+            raise UsageError(f"--variant {self.variant} finds all distances {widths}; leave delta and cutoff out")
         if self.variant in VARIANTS and self.delta is not None and not VARIANTS[self.variant].buckets:
             raise UsageError(f"--variant {self.variant} has no buckets; leave delta out")
 
@@ -123,7 +131,7 @@ class Sssp(Algorithm):
         """Find the distances, then the predecessors; collective."""
         source = check_source(ctx, self.source, "sssp")
         published = VARIANTS.get(self.variant)
-        if published and ctx.previous is not None:
+        if (published or self.variant == DATA_DRIVEN) and ctx.previous is not None:
             raise UsageError(f"--variant {self.variant} starts from scratch; leave previous out, or take variant auto")
         if published and published.signed and any_negative(ctx):
             return self._signed(ctx, source)
@@ -138,12 +146,14 @@ class Sssp(Algorithm):
         if known is not None and (known.removed or known.raised):
             known = None
         program: Program
-        if self.cutoff is None:
+        if self.variant == DATA_DRIVEN:
+            program = DataDriven(source=source)
+        elif self.cutoff is None:
             program = (Distances if known is None else CloserDistances)(**settings)
         else:
             kind = LimitedDistances if known is None else CloserLimitedDistances
             program = kind(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
-        program.widens = self.delta is None
+        program.widens = self.delta is None and self.variant != DATA_DRIVEN
         gathers = known is None and self._chosen(ctx) == "gather"
         program.local_rounds = not gathers and ctx.local_rounds
         nearer = self._nearer(ctx)
@@ -172,7 +182,7 @@ class Sssp(Algorithm):
             columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
         elif nearer:
             columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, paths.reached)
-        summary = {"source": source, "reached": reached, "delta": delta}
+        summary = {"source": source, "reached": reached} | ({} if self.variant == DATA_DRIVEN else {"delta": delta})
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
     def _nearer(self, ctx: Context):

@@ -186,6 +186,10 @@ class Machine(ABC):
         """Return the time of each kernel so far; empty unless it is measured."""
         return []
 
+    def schedule_counts(self) -> dict[str, int]:
+        """Return counts of what a schedule made of the graph or of its lists, by name; empty if it makes nothing."""
+        return {}
+
     def tasks(self) -> dict[str, float]:
         """Return figures of a schedule's task queues by name; empty unless they are recorded."""
         return {}

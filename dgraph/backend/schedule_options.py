@@ -26,6 +26,7 @@ class Choice:
         words: words that are values.
         least, most: range of numbers that are values; ``least`` None: no number is.
         power: True if a number must be a power of two.
+        constant: macro of the schedule's text that has the value's number; "": kernels get it at launch.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Choice:
     least: int | None = None
     most: int | None = None
     power: bool = False
+    constant: str = ""
 
     @property
     def flag(self) -> str:
@@ -52,6 +54,10 @@ class Choice:
         if self.most is None:
             return "N" if self.least in (0, 1) else f"N≥{self.least}"
         return f"{self.least}…{self.most}"
+
+    def number(self, value: str | int) -> int:
+        """Return a value as a number: of a word its place among the words."""
+        return value if isinstance(value, int) else self.words.index(value)
 
     def checked(self, value: object) -> str | int:
         """Return the value as a word or a number.
@@ -94,24 +100,57 @@ CHOICES = {
     for row in (
         Choice(
             "alb_threshold", "threshold", ("alb",),
-            "degree above which a vertex is huge: auto (a block's share of the round's edges), threads (as many as are "
-            "launched)",
-            "auto", ("auto", "threads"), 0,
+            "least degree of a huge vertex: threads (as many as are launched), auto (a block's share of the round's "
+            "edges)",
+            "threads", ("auto", "threads"), 0,
         ),
         Choice(
             "alb_distribution", "distribution", ("alb", "lb"), "distribution of edges over threads",
             "cyclic", ("cyclic", "blocked"),
         ),
         Choice(
+            "twc_small", "small", ("twc", "alb"),
+            "walk of vertices that no block or warp takes: thread (each by its thread), scan (those of a block by its "
+            "threads side by side, after a scan of degrees)",
+            "thread", ("thread", "scan"), constant="SMALL_BY_SCAN",
+        ),
+        Choice(
+            "twc_cta", "cta", ("twc", "alb"), "least degree of a vertex whose edges a block walks; block: its threads",
+            "block", ("block",), 1, constant="CTA_LEAST",
+        ),
+        Choice(
+            "twc_warp", "warp", ("twc", "alb"), "least degree of a vertex whose edges a warp walks", 32, least=1,
+            constant="WARP_LEAST",
+        ),
+        Choice(
             "edge_chunk", "chunk", ("edge",), "one reservation in the list of edges a vertex, in place of one an edge",
-            "on", ("on", "off"),
+            "on", ("off", "on"), constant="EDGE_CHUNK",
+        ),
+        Choice(
+            "edge_emit", "emit", ("edge",),
+            "how the next list is made: a kernel lists the frontier's edges (listed), or each improvement appends its "
+            "vertex's edges at once, so that they may stand there several times (fused)",
+            "listed", ("listed", "fused"), constant="EMIT_REPEATED",
         ),
         Choice(
             "mdt", "mdt", ("split", "hierarchical"),
             "edges of a vertex that a thread takes at most; auto: from the histogram of degrees", "auto", ("auto",), 1,
         ),
         Choice(
+            "mdt_bins", "bins", ("split", "hierarchical"), "bins of the histogram of degrees behind mdt=auto", 10,
+            least=1, most=4096,
+        ),
+        Choice(
+            "split_by", "by", ("split",),
+            "children: of the graph, made once before the first round (graph), or of each round's list (scan)",
+            "graph", ("scan", "graph"), constant="SPLIT_GRAPH",
+        ),
+        Choice(
             "warp_size", "warp_size", ("virtual_warp",), "lanes that share a vertex", 8, least=2, most=32, power=True,
+        ),
+        Choice(
+            "search_memory", "memory", ("warp_search",), "where a warp searches its 32 prefix sums",
+            "shared", ("shared", "registers"), constant="SEARCH_IN_REGISTERS",
         ),
         Choice(
             "grid_threshold", "threshold", ("dynamic_parallelism",),
@@ -125,6 +164,35 @@ CHOICES = {
         Choice(
             "expand_factor", "factor", ("expand_hybrid",),
             "edges a vertex from which on redistribution is balanced, and not gathering", 10, least=0,
+        ),
+        Choice(
+            "few", "few", ("hierarchical",),
+            "vertices of a list, for each thread of a block, below which their edges are divided among all threads", 4,
+            least=1, most=8, constant="FEW_EACH",
+        ),
+        Choice(
+            "smallest_warp", "smallest", ("dynamic_warp", "dynamic_parallelism"), "fewest lanes that share a vertex", 4,
+            least=1, most=32, power=True, constant="SMALLEST_WARP",
+        ),
+        Choice(
+            "loaded", "loaded", ("block_search",), "prefix sums that a block loads at once, for each of its threads", 4,
+            least=1, most=16, constant="LOADED_EACH",
+        ),
+        Choice(
+            "row_edges", "row", ("two_phase", "multi_phase"), "edges of a thread in a block's piece (K)", 8,
+            least=1, most=16, constant="IN_ROW",
+        ),
+        Choice(
+            "searches", "searches", ("multi_phase",), "searches of a thread in a block's piece (IS)", 2,
+            least=1, most=8, constant="ITERATED",
+        ),
+        Choice(
+            "tile", "tile", ("expand_gather", "expand_balanced", "expand_hybrid"),
+            "entries of a block's tile, for each of its threads", 8, least=1, most=32, constant="TILE_EACH",
+        ),
+        Choice(
+            "deep", "deep", ("expand_hybrid",), "round from which on a thread walks each vertex", 64, least=0,
+            constant="DEEP",
         ),
     )
 }  # fmt: skip
@@ -147,6 +215,11 @@ def checked(schedule: str, values: Mapping[str, object]) -> dict[str, str | int]
                 f"give {row.flag}{value}, or leave the option out"
             )
     return {name: row.checked(values[name]) if name in values else row.default for name, row in CHOICES.items()}
+
+
+def constants(values: Mapping[str, str | int]) -> dict[str, int]:
+    """Return the macros of all schedules' texts with their numbers, of defaults where ``values`` has none."""
+    return {row.constant: row.number(values.get(name, row.default)) for name, row in CHOICES.items() if row.constant}
 
 
 def options_of(schedule: str) -> dict[str, Choice]:

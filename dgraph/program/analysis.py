@@ -6,7 +6,7 @@ in arrival order.
 
 from __future__ import annotations
 
-from dgraph.program import ADD, Traced
+from dgraph.program import ADD, MAX, MIN, Traced
 from dgraph.program.expression_tree import Expr
 
 
@@ -37,6 +37,12 @@ def order_independent(t: Traced) -> bool:
     """Return True if proposals may be combined in arrival order: monoids are idempotent or sum integers."""
     fields = [t.fields[k] for k in t.proposes]
     return all(field.reduce.idempotent or field.dtype == "int64" for field in fields)  # type: ignore[union-attr]
+
+
+def hands_on_edges(t: Traced) -> bool:
+    """Return True if a vertex may append its out-edges to the next list as soon as a proposal improves it."""
+    plain = not (t.all or t.row_reducer) and t.apply is None and t.priority is None
+    return plain and len(t.proposes) == 1 and all(t.fields[k].reduce in (MIN, MAX) for k in t.proposes)
 
 
 def falls_below_ceiling(t: Traced) -> bool:

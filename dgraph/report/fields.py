@@ -72,6 +72,7 @@ def _part(name: str, made_by: str, meaning: str, *shown: str) -> ReportField:
 
 
 DRIVER, CONTEXT, PLACEMENT = "engine/rounds/driver.py", "engine/rounds/context.py", "engine/placement.py"
+ROUND_LOG = "backend/cuda/round_kernels/round_log.py"
 RECORD, SERIES = "engine/rounds/record.py", "engine/rounds/round_series.py"
 HOST_EXCHANGE, GPU_FIGURES = "engine/sync/host_exchange.py", "backend/cuda/memory/memory_figures.py"
 
@@ -85,6 +86,20 @@ FIELDS = (
     ReportField("mirrors", COUNT, RANK, "counts.mirrors", PLACEMENT, "copies of other ranks' vertices",
                 ("text", "page")),
     ReportField("edges", COUNT, RANK, "counts.edges", PLACEMENT, "local arcs", ("text", "page")),
+    ReportField("MDT", COUNT, RANK, "counts.mdt", ROUND_LOG,
+                "most edges of a vertex that a thread takes, with the schedules split and hierarchical", ("text",)),
+    ReportField("split vertices", COUNT, RANK, "counts.split_vertices", ROUND_LOG,
+                "vertices of more edges than MDT, with the schedule split", ("text",), over_ranks="sum"),
+    ReportField("child vertices", COUNT, RANK, "counts.child_vertices", ROUND_LOG,
+                "children that these were split into, without their parents", ("text",), over_ranks="sum"),
+    ReportField("edges listed", COUNT, RANK, "counts.listed_edges", ROUND_LOG,
+                "appended to lists by rounds before, with edge,emit=fused", ("text",), over_ranks="sum"),
+    ReportField("repeated", COUNT, RANK, "counts.repeated_edges", ROUND_LOG, "of these, edges that stood there already",
+                ("text",), over_ranks="sum"),
+    ReportField("longest list", COUNT, RANK, "counts.longest_list", ROUND_LOG, "edges of the longest of these lists",
+                ("text",)),
+    ReportField("condensed lists", COUNT, RANK, "counts.condensed_lists", ROUND_LOG,
+                "lists of more edges than the graph has, which were made anew", ("text",), over_ranks="sum"),
     _phase("load", PLACEMENT, "read or generated the graph"),
     _phase("partition", PLACEMENT, "ran the policy"),
     _phase("build", PLACEMENT, "built its part of the graph"),

@@ -37,6 +37,15 @@ def tasks(queues: dict) -> str:
     )
 
 
+def children(counts: dict) -> str:
+    """Return one line on the vertices that the schedule ``split`` split, from the counts of a rank."""
+    share = counts["split_vertices"] / max(counts["masters"] + counts.get("mirrors", 0), 1)
+    return (
+        f"MDT {count(counts['mdt'])}: {count(counts['split_vertices'])} vertices ({share:.2%}) split into parents and "
+        f"{count(counts['child_vertices'])} children"
+    )
+
+
 def kernels(report: dict) -> str:
     """Return a table of launches and time by kernel, summed over ranks; empty if they were not timed."""
     rows: dict[tuple[str, str], list[float]] = {}

@@ -84,7 +84,7 @@ def test_features_choose_schedules(device):
     def schedules(without, **options):
         return set(solved(device, traversal("bfs-4k", without), False, **options).schedules(0))
 
-    assert schedules("single-block") >= {"edge_discover"}
+    assert schedules("single-block") >= {"warp_search"}
     assert schedules("single-block,edge-discover") == {"dynamic_warp"}
     assert schedules("single-block,edge-discover,dynamic-warps") == {"vertex"}
     assert "persistent" in schedules(None)

@@ -52,7 +52,9 @@ WAYS = {
     "both": GpuPlan(small=200),
     "persistent": GpuPlan(schedule="persistent"),
     "not renumbered": GpuPlan(renumber=False),
-    "alb": GpuPlan(schedule="alb", alb_threshold=20),
+    "alb": GpuPlan(schedule="alb", alb_threshold=20, twc_small="scan"),
+    "split": GpuPlan(schedule="split", mdt=3),
+    "edges emitted": GpuPlan(schedule="edge", edge_emit="fused"),
 }
 
 
@@ -135,12 +137,14 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
 
 
 @pytest.mark.parametrize(("largest", "record", "wanted"), [
-    (2048, False, ["twc:push edges"]), (2049, False, ["alb:push edges", "alb:push edges_huge"]),
-    (2048, True, ["alb:push edges"]),
+    (2047, False, ["twc:push edges"]), (2048, False, ["alb:push edges", "alb:push edges_huge"]),
+    (2047, True, ["alb:push edges"]),
 ])  # fmt: skip
 def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted):
     """Check that alb uses twc without huge vertices, unless edges by thread are recorded."""
-    machine = machine_for(device_of("emulated", 2), "levels", "push", GpuPlan("alb", record=record))
+    machine = machine_for(
+        device_of("emulated", 2), "levels", "push", GpuPlan("alb", alb_threshold="auto", record=record)
+    )
     words = machine.words.copy()
     words[control.LOCAL_EDGES], words[control.LARGEST] = 3000, largest
     calls = machine.kernels.edges("alb", False, fused=True, words=words)
@@ -244,8 +248,8 @@ def test_components_by_windows_need_every_edge(mutant, monkeypatch):
 @pytest.mark.parametrize(
     ("vertices", "edges", "largest", "name"),
     [
-        (1, 10**8, 10**8, "warp_search"),
-        (10**6, 8 * 10**6, 30, "warp_search"),
+        (1, 10**8, 10**8, "warp_shares"),
+        (10**6, 8 * 10**6, 30, "warp_shares"),
         (10**6, 2 * 10**6, 30, "vertex"),
         (10**7, 10**5, 3, "vertex"),
         (10**7, 10**5, 10**5, "merge_path"),
@@ -255,7 +259,7 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
     words = np.zeros(control.CONTROLS, np.int64)
     words[[control.QUEUED, control.LOCAL_EDGES, control.LARGEST]] = vertices, edges, largest
     assert schedule(GpuPlan(), words, wide=False) == name
-    assert schedule(GpuPlan(), words, wide=False, whole=True) == "warp_search"
+    assert schedule(GpuPlan(), words, wide=False, whole=True) == "warp_shares"
     assert schedule(GpuPlan(), words, wide=True) == "alb"
     assert schedule(GpuPlan("lb"), words, wide=True) == "lb"
 

@@ -10,16 +10,31 @@ from devices import device_of, local_graph, on_devices
 from emulated import Device
 from one_round import FRONTIERS, exactly_once, in_a_child, skewed, visited
 from schedule_models import MODELS
+from schedule_models.papers import shares_of
 
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.schedule_options import parse_schedule
 
 pytestmark = pytest.mark.mpi_skip
 
 
+KNOBS = [
+    ("two_phase", {"row_edges": 10}),
+    ("multi_phase", {"row_edges": 10, "searches": 3}),
+    ("block_search", {"loaded": 1}),
+    ("dynamic_warp", {"smallest_warp": 1}),
+    ("expand_balanced", {"tile": 3}),
+]
 OPTIONS = [(name, {}) for name in SCHEDULES] + [
+    ("twc", {"twc_small": "scan"}),
+    ("twc", {"twc_small": "scan", "twc_cta": 200, "twc_warp": 80}),
+    ("warp_search", {"search_memory": "registers"}),
     ("edge", {"edge_chunk": "off"}),
+    ("edge", {"edge_emit": "fused"}),
     ("split", {"mdt": 3}),
+    ("split", {"mdt": 1}),
+    ("split", {"mdt": 3, "split_by": "scan"}),
     ("hierarchical", {"mdt": 2}),
     ("hierarchical", {"mdt": 1}),
     ("virtual_warp", {"warp_size": 2}),
@@ -30,8 +45,12 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("merge_path", {"merge_by": "memory"}),
     ("alb", {"alb_threshold": 0}),
     ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
-    ("alb", {"alb_threshold": "threads"}),
+    ("alb", {"alb_threshold": "auto"}),
+    ("alb", {"alb_threshold": 50, "twc_small": "scan"}),
     ("lb", {"alb_distribution": "blocked"}),
+    ("hierarchical", {"mdt": 2, "few": 1}),
+    ("expand_hybrid", {"deep": 0}),
+    *KNOBS,
 ]
 
 
@@ -70,18 +89,21 @@ def test_wide_offsets(device, schedule, monkeypatch):
 MUTANTS = {
     "vertex": ("e < last); e += 4)", "e < last); e += 5)"),
     "twc": ("at += BLOCK) {\n            const offset_t here", "at += 2 * BLOCK) {\n            const offset_t here"),
+    "twc,small=scan": ("< smaller(start + degree, stop); k++)", "< smaller(start + degree, stop - 1); k++)"),
     "lb": ("bool has = edge < end;", "bool has = edge + 1 < end;"),
     "alb": ("aside ? last : first", "first"),
     "merge_path": ("<= diagonal - middle - 1)", "< diagonal - middle - 1)"),
-    "warp_search": ("window += 31;", "window += 32;"),
+    "warp_shares": ("window += 31;", "window += 32;"),
     "edge": ("for (u64 k = mine; k < degree;", "for (u64 k = mine; k + 1 < degree;"),
     "workload": ("stop = smaller(at + run, work.edges);", "stop = smaller(at + run - 1, work.edges);"),
-    "split": ("degree * (k + 1) / siblings", "degree * (k + 1) / (siblings + 1)"),
+    "split,mdt=3": ("born ? child + 1 == end", "born ? child == end"),
+    "split,mdt=3,by=scan": ("degree * (k + 1) / siblings", "degree * (k + 1) / (siblings + 1)"),
     "hierarchical": ("rest.add(left > most, u);", "rest.add(left > most + 1, u);"),
     "virtual_warp": ("e += smaller((offset_t)(2 * size)", "e += smaller((offset_t)(3 * size)"),
     "dynamic_warp": ("in_group = lane_id() & (size - 1)", "in_group = lane_id() & (size - 2)"),
     "dynamic_parallelism": ("return degree > threshold;", "return degree >= threshold;"),
-    "edge_discover": ("edge < all ? e + 1", "edge + 1 < all ? e + 1"),
+    "warp_search": ("if (next <= edge)", "if (next < edge)"),
+    "warp_search,memory=registers": ("start = through - degree", "start = through"),
     "direct_search": ("const bool has = edge < stop;", "const bool has = edge < stop - 1;"),
     "block_search": ("last_up_to(room.starts, loaded, at)", "last_up_to(room.starts, loaded, at + 1)"),
     "two_phase": ("last_up_to(starts, high - low, edge)", "last_up_to(starts, high - low, edge + 1)"),
@@ -92,19 +114,19 @@ MUTANTS = {
     "steal": ("(tasks * blockIdx.x / gridDim.x) << 32", "(tasks * (blockIdx.x + 1) / gridDim.x - 1) << 32"),
 }
 MUTANT_OPTIONS = {
-    "alb": {"alb_threshold": 50}, "dynamic_parallelism": {"grid_threshold": 90}, "split": {"mdt": 3},
-    "hierarchical": {"mdt": 2},
+    "alb": {"alb_threshold": 50}, "dynamic_parallelism": {"grid_threshold": 90}, "hierarchical": {"mdt": 2},
 }  # fmt: skip
 
 
 @on_devices(gpu=False)
 @pytest.mark.parametrize("schedule", MUTANTS)
 def test_a_wrong_template_is_found(device, schedule):
-    options = MUTANT_OPTIONS.get(schedule, {})
+    mutant, options = MUTANTS[schedule], MUTANT_OPTIONS.get(schedule, {}) | parse_schedule(schedule)
+    schedule = options.pop("schedule")
 
     def right():
         return all(
-            exactly_once(visited(device_of(device, blocks, MUTANTS[schedule]), schedule, active, **options)[0], active)
+            exactly_once(visited(device_of(device, blocks, mutant), schedule, active, **options)[0], active)
             for blocks in (1, 3)
             for active in FRONTIERS.values()
         )
@@ -115,7 +137,8 @@ def test_a_wrong_template_is_found(device, schedule):
 @on_devices(gpu=False)
 @pytest.mark.parametrize("narrow", ["(signed char)", "(u8)"])
 @pytest.mark.parametrize(
-    ("schedule", "wide", "options"), [("lb", "(prefix_t)here", {}), ("split", "sums[i] = (u64)here", {"mdt": 1})]
+    ("schedule", "wide", "options"),
+    [("lb", "(prefix_t)here", {}), ("split", "sums[i] = (u64)here", {"mdt": 1, "split_by": "scan"})],
 )
 def test_a_narrow_scan_is_found(device, schedule, wide, options, narrow, monkeypatch):
     """Check mutants whose prefix sums overflow; on a small graph only a narrow type does."""
@@ -139,7 +162,7 @@ def test_the_number_of_blocks_may_be_chosen(device):
 
 
 MAPPED = {
-    "split": {"mdt": 3}, "hierarchical": {"mdt": 90}, "dynamic_parallelism": {"grid_threshold": 50},
+    "split": {"mdt": 3, "split_by": "scan"}, "hierarchical": {"mdt": 90}, "dynamic_parallelism": {"grid_threshold": 50},
     "alb": {"alb_threshold": 256},
 }  # fmt: skip
 """Options that change a mapping on a small graph, if the defaults do not."""
@@ -152,9 +175,14 @@ def model_options(options):
         "alb_threshold": "threshold",
         "warp_size": "size",
         "expand_factor": "factor",
+        "twc_cta": "cta",
+        "row_edges": "row",
+        "smallest_warp": "smallest",
+        "twc_warp": "warp",
     }
-    blocked = {"blocked": True} if options.get("alb_distribution") == "blocked" else {}
-    return blocked | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
+    words = {"alb_distribution": ("blocked", "blocked"), "twc_small": ("scan", "scanned")}
+    flags = {key: options.get(name) == word for name, (word, key) in words.items() if name in options}
+    return flags | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
 
 
 @on_devices
@@ -164,9 +192,15 @@ def model_options(options):
         *[(name, MAPPED.get(name, {})) for name in SCHEDULES],
         ("lb", {"alb_distribution": "blocked"}),
         ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
+        ("split", {"mdt": 3}),
+        ("twc", {"twc_small": "scan"}),
+        ("twc", {"twc_small": "scan", "twc_cta": 80, "twc_warp": 4}),
+        ("alb", {"alb_threshold": 80, "twc_small": "scan"}),
+        ("warp_search", {"search_memory": "registers"}),
         ("edge", {"edge_chunk": "off"}),
         ("virtual_warp", {"warp_size": 32}),
         ("expand_hybrid", {"expand_factor": 3}),
+        *KNOBS,
     ],
 )
 def test_threads_as_the_paper_maps_them(device, schedule, options):
@@ -183,6 +217,12 @@ def mapped(machine, schedule, degrees, options):
     blocks = machine.kernels.grid(f"{schedule}:push", fused=True)
     if schedule == "steal":
         options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // threads)]
+    if machine.options["split_by"] == "graph" and schedule == "split":
+        n, src, *_ = skewed()
+        shares = [shares_of(degree, options["mdt"])[1:] for degree in np.bincount(src, minlength=n).tolist()]
+        children = device.get(machine.arrays.scratch0)[: sum(map(len, shares))]
+        assert np.array_equal(np.sort(children), np.arange(children.size))
+        options["joined"] = np.concatenate(shares)[children].astype(np.int64)
     recorded = device.get(machine.arrays.record)[: blocks * threads]
     np.testing.assert_array_equal(recorded, MODELS[schedule](degrees, blocks, threads, **options))
 
@@ -260,4 +300,4 @@ def test_split_degree_of_the_paper(degrees, mdt):
     n = degrees.size
     src = np.repeat(np.arange(n), degrees)
     local = local_graph(n, src, np.zeros_like(src))
-    assert device_graph.DeviceGraph(local, Device(), renumber=False).split_degree == mdt
+    assert device_graph.DeviceGraph(local, Device(), renumber=False).split_degree(10) == mdt

@@ -144,7 +144,7 @@ def peeled():
     yield "rounds", partial(module_text.persistent_rounds, variant=alone)
     yield "multi_gpu_rounds", partial(module_text.multi_gpu_rounds, variant=several)
     yield "round_kernels", partial(module_text.round_kernels, variant=several)
-    yield "warp_search", partial(module_text.edges, variant=several, schedule="warp_search")
+    yield "warp_shares", partial(module_text.edges, variant=several, schedule="warp_shares")
 
 
 def texts(architecture):
@@ -274,8 +274,8 @@ def test_options_of_the_gpu_without_one(monkeypatch):
         ),
         ({"schedule": "split", "mdt": 0}, "--schedule split,mdt=0 is none of"),
         (
-            {"schedule": "twc", "mdt": 9},
-            "the schedule twc has no options; leave 'mdt=9' out",
+            {"schedule": "vertex", "mdt": 9},
+            "the schedule vertex has no options; leave 'mdt=9' out",
         ),
         ({"edge_chunk": False}, "the schedule auto has no options; leave 'chunk=off' out"),
         ({"backend": "gpu"}, "unknown backend 'gpu'"),

@@ -20,6 +20,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
 from dgraph.report import Record
+from dgraph.report.recorded import children
 from dgraph.report.recorded import load as load_text
 
 pytestmark = pytest.mark.mpi_skip
@@ -116,6 +117,15 @@ def test_queues_of_steal_are_told():
     assert queues["queues"] == report["ranks"][0]["load"]["blocks"]
     assert queues["least"] <= queues["mean"] <= queues["most"] <= queues["tasks"]
     assert f"{queues['tasks']} tasks in 2 queues" in load_text(report)
+
+
+@needs_compiler
+def test_split_vertices_are_counted():
+    report = ran(schedule="split", mdt=40)
+    assert list(violations(report, SCHEMA)) == []
+    counts = report["ranks"][0]["counts"]
+    assert [counts[name] for name in ("mdt", "split_vertices", "child_vertices")] == [40, 1, -(-300 // 40) - 1]
+    assert "MDT 40: 1 vertices (" in children(counts)
 
 
 @pytest.mark.exhaustive

@@ -40,8 +40,13 @@ PROGRAMS = {
 OPTIONS = [{"schedule": name} for name in (*SCHEDULES, "persistent", "auto")] + [
     {"schedule": "alb", "alb_threshold": 20, "alb_distribution": "blocked"},
     {"schedule": "edge", "edge_chunk": "off"},
+    {"schedule": "edge", "edge_emit": "fused"},
+    {"schedule": "edge", "edge_emit": "fused", "edge_chunk": "off"},
     {"schedule": "hierarchical", "mdt": 2},
     {"schedule": "split", "mdt": 3},
+    {"schedule": "split", "mdt": 3, "split_by": "scan"},
+    {"schedule": "twc", "twc_small": "scan"},
+    {"schedule": "warp_search", "search_memory": "registers"},
     {"schedule": "dynamic_parallelism", "grid_threshold": 20},
     {"schedule": "expand_hybrid", "expand_factor": 1},
 ]

@@ -11,7 +11,7 @@ from dgraph.backend.schedule_options import checked
 from dgraph.errors import UsageError, unknown
 from dgraph.program import Traced
 from dgraph.program.analysis import sums_source_floats
-from dgraph.program.traversal import Traversal
+from dgraph.program.traversal import EVERY, Traversal
 
 SMALL, SMALL_MULTI_GPU = 1 << 21, 1 << 20
 """Largest frontier, in vertices and in edges, that the persistent kernel runs: on one GPU, and a rank of several GPUs.
@@ -110,11 +110,14 @@ class GpuPlan:
         self.timed, self.ranges, self.local_rounds, self.copies_edges = timed, ranges, local_rounds, True
         self.host_rounds, self.reach = host_rounds, reach
         self.values = checked(schedule, keywords)
+        if schedule == "auto":
+            self.values["alb_threshold"] = "auto"  # the paper's is the default of the schedule's name alone
         self.key = (
             schedule, small, record, timed, ranges, renumber, blocks, local_rounds, host_rounds, across_limit,
             reach, *sorted(keywords.items()),
         )  # fmt: skip
-        self.sweeps, self.emit_limit, self.cull, self.one_block = False, 0, 0, False
+        self.sweeps, self.cull, self.one_block = False, 0, False
+        self.emit_limit = EVERY if self.values["edge_emit"] == "fused" else 0
         self.features: tuple[str, ...] = ()
         self._under: dict[Traversal, GpuPlan] = {}
 
@@ -192,7 +195,8 @@ class GpuPlan:
         if self.schedule == "auto" and traversal.schedule != "auto":
             chosen.schedule = traversal.schedule
             chosen.values |= traversal.options  # type: ignore[arg-type]
-        chosen.sweeps, chosen.emit_limit, chosen.features = traversal.sweeps, traversal.emit_limit, traversal.features
+        chosen.sweeps, chosen.features = traversal.sweeps, traversal.features
+        chosen.emit_limit = max(traversal.emit_limit, self.emit_limit)
         chosen.cull = sum(CULLING[name] for name in traversal.culling)
         if chosen.schedule == "bfs-4k":
             chosen.one_block = "single-block" in traversal.features

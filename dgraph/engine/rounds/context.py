@@ -101,6 +101,8 @@ class Context:
         self.comm.watchdog.begin(0)
         self.record.spent(machine.spent())
         self.record.queues |= machine.tasks()
+        for name, amount in machine.schedule_counts().items():
+            self.record.count_most(name, amount)
         result = State(
             fields=machine.fields(),
             globals=machine.globals(),

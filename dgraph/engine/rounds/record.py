@@ -108,6 +108,10 @@ class Record:
         """Add to a counter of this rank, such as ``masters``, ``mirrors`` or ``edges``."""
         self.counts[name] = self.counts.get(name, 0) + int(amount)
 
+    def count_most(self, name: str, amount: int) -> None:
+        """Raise a counter of this rank to ``amount``: the most of any program of the run."""
+        self.counts[name] = max(self.counts.get(name, 0), int(amount))
+
     def message(self, peer: int, bytes: int, messages: int = 1) -> None:
         """Count ``messages`` of ``bytes`` in total as sent to rank ``peer``."""
         sent = self.sent.setdefault(peer, [0, 0])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from dgraph.report.recorded import UNITS, ratio, spreads, tasks
+from dgraph.report.recorded import UNITS, children, ratio, spreads, tasks
 from dgraph.report.text_lines import aligned, count, size
 from dgraph.tools.balance.measure import Cell
 
@@ -74,6 +74,7 @@ def detail(cell: Cell) -> str:
         histogram(cell.load["block"]),
     ]
     parts += [tasks(cell.queues)] if cell.queues else []
+    parts += [children(cell.counts)] if "child_vertices" in cell.counts else []
     first, *rest = cell.series
     heaviest = sorted(rest, key=lambda row: -row[3])[: SHOWN - 1]
     lines: list[list[str] | None] = [["round", "schedule", "edges", "mean block", "fullest", "fullest/mean"], None]

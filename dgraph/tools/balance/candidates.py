@@ -18,7 +18,7 @@ SWEEP = "sweep"
 WHOLE = ("auto", "persistent")
 """Names that ``--schedule`` accepts beside those of the register."""
 
-IN_ROUNDS = ("vertex", "warp_search", "twc")
+IN_ROUNDS = ("vertex", "warp_shares", "twc")
 """Schedules that the persistent kernel contains."""
 
 

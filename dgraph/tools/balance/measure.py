@@ -48,6 +48,7 @@ class Cell:
         load: edges by block, warp and thread, as in a report; None if they were not counted.
         series: for each round that a report keeps: number, schedule, edges, maximum and mean edges of a thread block.
         queues: statistics of the queues of schedule ``steal``.
+        counts: counters of the run.
         answer: columns of the result.
         note: reason why something is missing; "" if nothing is.
         right: True if the answer equals that of the first schedule.
@@ -63,6 +64,7 @@ class Cell:
     load: dict[str, Any] | None = None
     series: list[tuple[int, str, int, int, float]] = field(default_factory=list)
     queues: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     answer: Mapping[str, np.ndarray] | None = None
     note: str = ""
     right: bool = True
@@ -137,6 +139,7 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
         cell.memory = memory
     (rank,) = report["ranks"]
     cell.load, cell.queues = rank.get("load"), rank.get("queues", {})
+    cell.counts = rank["counts"]
     columns = rank["rounds"]
     if "fullest_block" in columns:
         cell.series = [

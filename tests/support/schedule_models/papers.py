@@ -30,26 +30,33 @@ def lb(degrees, blocks, threads, blocked=False):
     return out
 
 
-def twc(degrees, blocks, threads):
-    """Assign tiles of one vertex per thread; the block strides over a large vertex, the warp over a medium one."""
+def twc(degrees, blocks, threads, scanned=False, cta=None, warp=32):
+    """Assign tiles of one vertex per thread; the block strides over a large vertex, the warp over a medium one.
+
+    The thread walks a small vertex; ``scanned``: the block strides over those of the tile, one after another.
+    """
     out = np.zeros(blocks * threads, np.int64)
-    for i, degree in enumerate(degrees.tolist()):
+    small = np.where(degrees < min(warp, cta or threads), degrees, 0) * scanned
+    for tile in range(-(-len(degrees) // threads)):
+        first = tile % blocks * threads
+        out[first : first + threads] += _strided(int(small[tile * threads : (tile + 1) * threads].sum()), threads)
+    for i, degree in enumerate((degrees - small).tolist()):
         tile, thread = divmod(i, threads)
         first = tile % blocks * threads
-        if degree >= threads:
+        if degree >= (cta or threads):
             out[first : first + threads] += _strided(degree, threads)
-        elif degree >= 32:
-            warp = first + thread // 32 * 32
-            out[warp : warp + 32] += _strided(degree, 32)
+        elif degree >= warp:
+            lanes = first + thread // 32 * 32
+            out[lanes : lanes + 32] += _strided(degree, 32)
         else:
             out[first + thread] += degree
     return out
 
 
-def alb(degrees, blocks, threads, threshold, blocked=False):
-    """Use twc up to the threshold and lb for the other vertices, whose order is unspecified."""
-    huge = degrees > threshold
-    return twc(np.where(huge, 0, degrees), blocks, threads) + lb(degrees[huge], blocks, threads, blocked)
+def alb(degrees, blocks, threads, threshold, blocked=False, **small):
+    """Use twc below the threshold and lb for the other vertices, whose order is unspecified."""
+    huge = degrees >= threshold
+    return twc(np.where(huge, 0, degrees), blocks, threads, **small) + lb(degrees[huge], blocks, threads, blocked)
 
 
 def merge_path(degrees, blocks, threads):
@@ -60,7 +67,7 @@ def merge_path(degrees, blocks, threads):
     return out
 
 
-def warp_search(degrees, blocks, threads):
+def warp_shares(degrees, blocks, threads):
     """Deal out ``PIECE`` edges per warp, cyclically; its lanes restart side by side at each window of 31 vertices."""
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     starts = np.concatenate([[0], np.cumsum(degrees)])
@@ -88,27 +95,38 @@ def workload(degrees, blocks, threads):
     return _counted(np.arange(total) // max(-(-total // all_threads), 1), all_threads)
 
 
-def split(degrees, blocks, threads, mdt):
-    """Split each vertex into children with equal shares of its edges; child i goes to thread i, in list order."""
-    out, rank, child = np.zeros(blocks * threads, np.int64), _rank(blocks, threads), 0
-    for degree in degrees.tolist():
-        family = -(-degree // mdt)
-        for k in range(family):
-            out[rank[child % rank.size]] += degree * (k + 1) // family - degree * k // family
-            child += 1
-    return out
+def split(degrees, blocks, threads, mdt, joined=None):
+    """Split each vertex into children with equal shares of its edges; child i goes to thread i, in list order.
+
+    ``joined``: shares of all but first children, in the order in which they stand in the list, behind all first ones.
+    """
+    edges, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    shares = [shares_of(degree, mdt) for degree in degrees.tolist()]
+    listed = (
+        [s for family in shares if sum(family) for s in family]
+        if joined is None
+        else [first for first, *_ in shares] + list(joined)
+    )
+    np.add.at(edges, rank[np.arange(len(listed)) % rank.size], listed)
+    return edges
 
 
-def hierarchical(degrees, blocks, threads, mdt):
+def shares_of(degree, mdt):
+    """Return the edges of each vertex that a vertex of ``degree`` edges is split into."""
+    family = max(-(-degree // mdt), 1)
+    return [degree * (k + 1) // family - degree * k // family for k in range(family)]
+
+
+def hierarchical(degrees, blocks, threads, mdt, few=4):
     """Sweep ``mdt`` edges per vertex, a thread per vertex; once few vertices remain, share their edges in equal runs.
 
     The vertices of a sweep after the first must have equally many edges left, because their order is unspecified.
     """
     out, left = np.zeros(blocks * threads, np.int64), degrees.copy()
-    while left.size >= 4 * threads:
+    while left.size >= few * threads:
         out += vertex(np.minimum(left, mdt), blocks, threads)
         left = left[left > mdt] - mdt
-        assert left.size < 4 * threads or (left == left[0]).all()
+        assert left.size < few * threads or (left == left[0]).all()
     return out + workload(left, blocks, threads)
 
 
@@ -121,21 +139,23 @@ def virtual_warp(degrees, blocks, threads, size=8):
     return out
 
 
-def dynamic_warp(degrees, blocks, threads):
-    """Use virtual_warp with the power of two from 4 to 32 that is nearest to threads / vertices."""
+def dynamic_warp(degrees, blocks, threads, smallest=4):
+    """Use virtual_warp with the power of two from ``smallest`` to 32 that is nearest to threads / vertices."""
     share = blocks * threads / max(len(degrees), 1)
-    return virtual_warp(degrees, blocks, threads, min((4, 8, 16, 32), key=lambda size: (abs(size - share), -size)))
+    sizes = [size for size in (1, 2, 4, 8, 16, 32) if size >= smallest]
+    return virtual_warp(degrees, blocks, threads, min(sizes, key=lambda size: (abs(size - share), -size)))
 
 
-def dynamic_parallelism(degrees, blocks, threads, threshold):
+def dynamic_parallelism(degrees, blocks, threads, threshold, smallest=4):
     """Spread each vertex above the threshold over all threads, starting at the first; dynamic_warp takes the others."""
-    out, rank = dynamic_warp(np.where(degrees > threshold, 0, degrees), blocks, threads), _rank(blocks, threads)
+    small = np.where(degrees > threshold, 0, degrees)
+    out, rank = dynamic_warp(small, blocks, threads, smallest), _rank(blocks, threads)
     for degree in degrees[degrees > threshold].tolist():
         out[rank] += _strided(degree, rank.size)
     return out
 
 
-def edge_discover(degrees, blocks, threads):
+def warp_search(degrees, blocks, threads):
     """Deal out 32 vertices per warp, cyclically; its lanes walk their edges side by side."""
     out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     for tile, first in enumerate(range(0, len(degrees), 32)):
@@ -153,50 +173,50 @@ def direct_search(degrees, blocks, threads):
     return _counted(edge // max(run, 1) * threads + edge % threads, blocks * threads)
 
 
-def block_search(degrees, blocks, threads):
-    """Deal out 4 · ``threads`` vertices per block, cyclically; each thread gets a run of their edges."""
+def block_search(degrees, blocks, threads, loaded=4):
+    """Deal out ``loaded`` · ``threads`` vertices per block, cyclically; each thread gets a run of their edges."""
     out = np.zeros((blocks, threads), np.int64)
-    for k, first in enumerate(range(0, len(degrees), 4 * threads)):
-        total = int(degrees[first : first + 4 * threads].sum())
+    for k, first in enumerate(range(0, len(degrees), loaded * threads)):
+        total = int(degrees[first : first + loaded * threads].sum())
         out[k % blocks] += _counted(np.arange(total) // max(-(-total // threads), 1), threads)
     return out.ravel()
 
 
-def two_phase(degrees, blocks, threads):
-    """Deal out 8 · ``threads`` edges per block, cyclically; each thread gets a run of 8."""
+def two_phase(degrees, blocks, threads, row=8):
+    """Deal out ``row`` · ``threads`` edges per block, cyclically; each thread gets a run of ``row``."""
     edge = np.arange(int(degrees.sum()))
-    piece, within = edge // (8 * threads), edge % (8 * threads)
-    return _counted(piece % blocks * threads + within // 8, blocks * threads)
+    piece, within = edge // (row * threads), edge % (row * threads)
+    return _counted(piece % blocks * threads + within // row, blocks * threads)
 
 
-def multi_phase(degrees, blocks, threads):
-    """Deal out the pieces of two_phase, in two halves; a warp's lanes walk its 128 edges side by side."""
+def multi_phase(degrees, blocks, threads, row=8, searches=2):
+    """Deal out the pieces of two_phase, in ``searches`` parts; a warp's lanes walk its edges of a part side by side."""
+    edge, short = np.arange(int(degrees.sum())), -(-row // searches)
+    piece, within = edge // (row * threads), edge % (row * threads) % (short * threads)
+    return _counted(piece % blocks * threads + within // (32 * short) * 32 + within % 32, blocks * threads)
+
+
+def expand_gather(degrees, blocks, threads, tile=8):
+    """Deal out tiles of ``tile`` · ``threads`` edges per block, cyclically; its threads walk them side by side."""
     edge = np.arange(int(degrees.sum()))
-    piece, within = edge // (8 * threads), edge % (4 * threads)
-    return _counted(piece % blocks * threads + within // 128 * 32 + within % 32, blocks * threads)
+    return _counted(edge // (tile * threads) % blocks * threads + edge % threads, blocks * threads)
 
 
-def expand_gather(degrees, blocks, threads):
-    """Deal out tiles of 8 · ``threads`` edges per block, cyclically; its threads walk them side by side."""
-    edge = np.arange(int(degrees.sum()))
-    return _counted(edge // (8 * threads) % blocks * threads + edge % threads, blocks * threads)
-
-
-def expand_balanced(degrees, blocks, threads):
-    """Deal out tiles of 8 · ``threads`` entries of the merged list of edges and vertex ends, cyclically.
+def expand_balanced(degrees, blocks, threads, tile=8):
+    """Deal out tiles of ``tile`` · ``threads`` entries of the merged list of edges and vertex ends, cyclically.
 
     A block's threads walk the edges of its tile side by side.
     """
     place = _edges_in_merged_list(degrees)
-    tile = place // (8 * threads)
-    within = np.arange(place.size) - np.searchsorted(tile, tile)
-    return _counted(tile % blocks * threads + within % threads, blocks * threads)
+    number = place // (tile * threads)
+    within = np.arange(place.size) - np.searchsorted(number, number)
+    return _counted(number % blocks * threads + within % threads, blocks * threads)
 
 
-def expand_hybrid(degrees, blocks, threads, factor=10):
+def expand_hybrid(degrees, blocks, threads, factor=10, tile=8):
     """Use expand_balanced above ``factor`` edges per vertex, else expand_gather."""
     balanced = degrees.sum() > factor * len(degrees)
-    return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads)
+    return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads, tile)
 
 
 def steal(degrees, blocks, threads, takers=None):
@@ -226,8 +246,8 @@ def _edges_in_merged_list(degrees: np.ndarray) -> np.ndarray:
 MODELS = {
     model.__name__: model
     for model in (
-        vertex, edge, workload, split, hierarchical, virtual_warp, dynamic_warp, dynamic_parallelism, edge_discover,
-        twc, direct_search, warp_search, block_search, two_phase, multi_phase, merge_path, expand_gather,
+        vertex, edge, workload, split, hierarchical, virtual_warp, dynamic_warp, dynamic_parallelism, warp_search,
+        twc, direct_search, warp_shares, block_search, two_phase, multi_phase, merge_path, expand_gather,
         expand_balanced, expand_hybrid, lb, alb, steal,
     )
 }  # fmt: skip

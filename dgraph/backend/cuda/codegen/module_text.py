@@ -18,6 +18,7 @@ from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import shared_type
 from dgraph.backend.kernel_register import FOLDERS, Kernel, kernel_of
+from dgraph.backend.schedule_options import constants as schedule_constants
 from dgraph.program import MODE, Traced
 from dgraph.program.analysis import falls_below_ceiling, order_independent, runs_locally, sums_source_floats
 
@@ -117,6 +118,7 @@ class ModuleFlags:
         persistent_bfs: blocks a multiprocessor of the kernel that runs whole searches.
         kcore_peel: the program's kernel peels vertices while it visits edges, and nothing pulls.
         union_find: labels spread over trees of a union-find forest.
+        knobs: constants of schedules' texts: macro and number; defaults where there are none.
         by_id: the program asks for the smallest id, and neighbours are in ascending order of it or the first will do.
     """
 
@@ -134,6 +136,7 @@ class ModuleFlags:
     persistent_bfs: int = 4
     kcore_peel: bool = False
     union_find: bool = False
+    knobs: tuple[tuple[str, int], ...] = ()
     by_id: bool = False
 
 
@@ -176,7 +179,7 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
     binned = ["propagation_blocking"] * sums_source_floats(t)
     folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds", "mark_rows"] if t.row_reducer else []
     folds += ["mode_tables"] * (t.row_reducer is MODE)
-    walks = [common("work_partition"), _schedule("warp_search")] if t.row_reducer else []
+    walks = [common("work_partition"), _schedule("warp_shares")] if t.row_reducer else []
     pulls = ["pull_kernels"] * variant.pulls
     files = [*walks, *(common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan"))]
     if not variant.fused:
@@ -190,7 +193,7 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
 def persistent_rounds(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel that runs many small rounds in one launch."""
     return _head(t, variant, persistent=True) + "\n".join(
-        [*map(_schedule, ("vertex", "warp_search", "twc")), common("persistent_rounds")]
+        [*map(_schedule, ("vertex", "warp_shares", "twc")), common("persistent_rounds")]
     )
 
 
@@ -207,7 +210,7 @@ def edges(t: Traced, variant: ModuleFlags, schedule: str) -> str:
 
 def multi_gpu_rounds(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel of rounds that several GPUs run together."""
-    schedules = map(_schedule, ("vertex", "warp_search", "twc"))
+    schedules = map(_schedule, ("vertex", "warp_shares", "twc"))
     own = kernel_of(t.program.kernel) if variant.union_find else Kernel("")
     names = ("device_signals", "in_kernel_exchange", *own.multi_gpu_files, "multi_gpu_rank", own.multi_gpu_walk)
     files = map(common, (*names, "multi_gpu_rounds"))
@@ -216,7 +219,7 @@ def multi_gpu_rounds(t: Traced, variant: ModuleFlags) -> str:
 
 def persistent_bfs(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernel of a search that several GPUs run as a whole."""
-    schedules = map(_schedule, ("warp_search", "twc"))
+    schedules = map(_schedule, ("warp_shares", "twc"))
     return _head(t, variant, persistent=True, reach=True) + "\n".join(
         [
             *schedules,
@@ -228,7 +231,7 @@ def persistent_bfs(t: Traced, variant: ModuleFlags) -> str:
 
 def edge_filter(t: Traced, variant: ModuleFlags) -> str:
     """Return the kernels that mark edges and copy them into rows of their own."""
-    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("edge_filter")])
+    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_shares"), common("edge_filter")])
 
 
 def _exchange_text(t: Traced) -> list[str]:
@@ -236,7 +239,8 @@ def _exchange_text(t: Traced) -> list[str]:
 
 
 def _head(t: Traced, variant: ModuleFlags, persistent: bool, reach: bool = False, walks: bool = True) -> str:
-    macros = {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
+    macros = schedule_constants({}) | dict(variant.knobs)
+    macros |= {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
         "SMALLEST": t.smallest + variant.by_id,
         "WIDE": int(variant.wide),
         "FUSED": int(variant.fused),

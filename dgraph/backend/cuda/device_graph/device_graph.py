@@ -24,9 +24,6 @@ from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descendin
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
-BINS = 10
-"""Bins of the degree histogram behind ``split_degree``."""
-
 SOME = 1 << 23
 """Edges transposed at a time; bounds the scratch memory."""
 
@@ -197,19 +194,28 @@ class DeviceGraph(RowClasses, IdPlaces):
     def _longest_in(self) -> int:
         return int(self._in_degree().max()) if self.local.size else 0
 
-    @cached_property
-    def split_degree(self) -> int:
-        """Most edges of a vertex for one thread: (fullest bin ÷ bins) · largest degree.
+    def split_degree(self, bins: int) -> int:
+        """Return the most edges of a vertex for one thread: (fullest bin ÷ bins) · largest degree.
 
         Bins of the degree histogram are counted from 1.   [000 III B]
         """
-        xp, offsets = self.device.xp, self.out.offsets
+        xp = self.device.xp
         if not self.largest:
             return 1
-        bins = (offsets[1:] - offsets[:-1]).astype(np.int64) * BINS + self.largest - 1
-        counts = xp.bincount(bins // self.largest, minlength=BINS + 1)
+        scaled = self._row_degrees() * bins + self.largest - 1
+        counts = xp.bincount(scaled // self.largest, minlength=bins + 1)
         counts[1] += counts[0]  # vertices without edges are in the first bin
-        return max((int(counts[1:].argmax()) + 1) * self.largest // BINS, 1)
+        return max((int(counts[1:].argmax()) + 1) * self.largest // bins, 1)
+
+    def _row_degrees(self):
+        """Return the number of edges of each row of this rank, int64 (masters + mirrors,)."""
+        offsets = self.out.offsets
+        return (offsets[1:] - offsets[:-1]).astype(np.int64)
+
+    def split_vertices(self, mdt: int) -> tuple[int, int]:
+        """Return the number of vertices of more than ``mdt`` out-edges, and that of the children they split into."""
+        pieces = (self._row_degrees() + (mdt - 1)) // mdt
+        return int((pieces > 1).sum()), int((self.device.xp.maximum(pieces, 1) - 1).sum())
 
     @cached_property
     def incoming(self) -> DeviceCsr:

@@ -19,7 +19,7 @@ FEW = 1 << 19
 """Edges and vertices up to which a graph is small."""
 
 MADE_ON_HOST = (
-    "by_id", "_longest_in", "split_degree", "incoming", "rows_pulled", "masters_with_edges", "rows_of_many", "heads",
+    "by_id", "_longest_in", "incoming", "rows_pulled", "masters_with_edges", "rows_of_many", "heads",
     "incoming_heads", "incoming_some", "incoming_many", "long_rows", "chunks", "mirrors_at",
 )  # fmt: skip
 """Properties that the graph on the host has, and this one uploads."""
@@ -52,6 +52,14 @@ class SmallGraph(DeviceGraph):
         self.out = self._put(host.out)
         self.original, self.degree = self._put(host.original), self._put(host.degree)
         self.order, self.place = self._put(host.order), self._put(host.place)
+
+    def split_degree(self, bins: int) -> int:
+        """Return the most edges of a vertex for one thread."""
+        return self._host.split_degree(bins)
+
+    def split_vertices(self, mdt: int) -> tuple[int, int]:
+        """Return the number of vertices of more than ``mdt`` out-edges, and that of their children."""
+        return self._host.split_vertices(mdt)
 
     def _put(self, part: Any) -> Any:
         """Return an array, rows or a tuple of them on the device; numbers as they are."""

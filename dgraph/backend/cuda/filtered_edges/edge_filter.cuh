@@ -2,7 +2,7 @@
 // none writes, or on weights. A bit an edge says which they are; how many stand in front of each word of bits is where its
 // edges go, and where rows begin.
 
-// What ``warp_search`` walks all rows with.
+// What ``warp_shares`` walks all rows with.
 struct EdgeMarker {
     Globals G;
 

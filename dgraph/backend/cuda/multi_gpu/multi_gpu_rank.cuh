@@ -5,7 +5,7 @@ struct MultiGpuRoom : ExchangeRoom {
     Counted counted;
     union {
         VertexRoom vertex;
-        WarpSearchRoom search;
+        WarpSharesRoom search;
         TwcRoom twc;
     };
 };

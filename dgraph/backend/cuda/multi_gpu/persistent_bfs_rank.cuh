@@ -5,7 +5,7 @@ struct BfsRoom {
     Totalled totals;
     AwakeRoom awake;
     union {
-        WarpSearchRoom search;
+        WarpSharesRoom search;
         TwcRoom twc;
         BitsRoom<1> bits;
         PullRoom pull;
@@ -139,7 +139,7 @@ struct BfsRank : Turn {
         visit.aim(slot_of(tick), swapped, false, room.staging.held[warp_in_block()]);
         const Work work = {queue(), degree_sums(), env.out_offsets, (u64)queued, (u64)local_edges, 0};
         if (WIDE) twc(visit, work, room.twc);
-        else warp_search(visit, work, room.search);
+        else warp_shares(visit, work, room.search);
         visit.close();
     }
 

@@ -10,7 +10,7 @@ struct WalkingRank : MultiGpuRank {
         const Work work = {queue(), degree_sums(), env.out_offsets, (u64)queued, (u64)local_edges, 0};
         if (largest <= LOW_DEGREE) vertex(visit, work, room.vertex);
         else if (WIDE) twc(visit, work, room.twc);
-        else warp_search(visit, work, room.search);
+        else warp_shares(visit, work, room.search);
         visit.close();
         if (visit.sent) FENCE_SYSTEM(); // at once: other warps of the block still process edges
     }

@@ -26,28 +26,28 @@ def schedule(options: GpuPlan, words: np.ndarray, wide: bool, whole: bool = Fals
     if options.schedule == "bfs-4k":
         return _bfs_4k(options, words)
     if wide or whole:
-        return "alb" if wide else "warp_search"
+        return "alb" if wide else "warp_shares"
     return _auto(int(words[control.QUEUED]), int(words[control.LOCAL_EDGES]), int(words[control.LARGEST]))
 
 
 def ahead(options: GpuPlan, wide: bool) -> list[str]:
     """Return the schedules that pushing rounds are likely to use, to be compiled first."""
     if options.schedule == "bfs-4k":
-        return ["dynamic_warp", "edge_discover", "dynamic_parallelism", "vertex"]
+        return ["dynamic_warp", "warp_search", "dynamic_parallelism", "vertex"]
     if options.schedule == "persistent":
         return []
-    return ["alb", SCHEDULES["alb"].plain] if wide else ["warp_search", "vertex", "merge_path"]
+    return ["alb", SCHEDULES["alb"].plain] if wide else ["warp_shares", "vertex", "merge_path"]
 
 
 def _auto(vertices: int, edges: int, largest: int) -> str:
     """Return the schedule of ``auto`` for a frontier.
 
-    ``warp_search`` never loses much (``benchmarks/tuning.py``), except where vertices without edges abound: its windows
+    ``warp_shares`` never loses much (``benchmarks/tuning.py``), except where vertices without edges abound: its windows
     pass 31 of them at a time.
     """
     if largest <= SHORT and edges < FEW * vertices:
         return "vertex"
-    return "merge_path" if edges < vertices else "warp_search"
+    return "merge_path" if edges < vertices else "warp_shares"
 
 
 def _bfs_4k(options: GpuPlan, words: np.ndarray) -> str:
@@ -59,5 +59,5 @@ def _bfs_4k(options: GpuPlan, words: np.ndarray) -> str:
     if "dynamic-parallelism" in on and words[control.LARGEST] > options["grid_threshold"]:
         return "dynamic_parallelism"
     if "edge-discover" in on and words[control.LOCAL_EDGES] < 32 * words[control.QUEUED]:
-        return "edge_discover"
+        return "warp_search"
     return "dynamic_warp" if "dynamic-warps" in on else "vertex"

@@ -143,7 +143,7 @@ struct Visit {
     template <int K>
     __device__ void batch(const bool (&has)[K], const offset_t (&e)[K], const u32 (&u)[K], const Source (&s)[K]) {
         u32 v[K], other[K], before[K], mark[K], word[K];
-        bool near[K], far[K];
+        bool near[K], far[K], improved[K];
         Proposal p[K];
         Claim claim[K];
         Peeled peeled[K];
@@ -181,6 +181,7 @@ struct Visit {
             else if (MARK_EARLY && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
             else if (!(MIRROR_PROPOSALS == PROPOSALS_ALL_MAILED && mailed(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
             if (SEEN && near[k] && master) put(v[k], p[k]);
+            improved[k] = near[k];
             far[k] = far[k] && near[k];
             near[k] = near[k] && !far[k];
             if (PERSISTENT) far[k] = far[k] && !(word[k] >> (v[k] & 31) & 1);
@@ -193,7 +194,7 @@ struct Visit {
             if (MAILS && mail) near[k] = near[k] && !master;
             else if (!FUSED) mirror_list.add(near[k] && !master, v[k]);
             if (SORTS) far_list.add(far[k], v[k]);
-            if (EMIT_NEXT_EDGES) emit_edges(near[k], v[k]);
+            if (EMIT_NEXT_EDGES) emit_edges(EMIT_REPEATED ? improved[k] : near[k], v[k]);
         }
         if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
     }
@@ -234,15 +235,23 @@ struct Visit {
         }
     }
 
-    // The edges of a vertex that has just joined the frontier, into the list that the next round walks.
+    // The edges of a vertex that has just joined the frontier, into the list that the next round walks. EMIT_REPEATED: of a
+    // vertex that a proposal has improved, which may be so several times; what is past the list's end is only counted.
     __device__ void emit_edges(bool joined, u32 v) const {
+        u64* tail = (u64*)(slot_of(stamp) + EMITTED_TAIL);
         const offset_t first = joined ? env.out_offsets[v] : 0;
         const u64 degree = joined ? (u64)(env.out_offsets[v + 1] - first) : 0;
-        const u64 at = degree ? atomicAdd((u64*)(slot_of(stamp) + EMITTED_TAIL), degree) : 0;
+        const u64 at = degree && EDGE_CHUNK ? atomicAdd(tail, degree) : 0;
         const EdgeList list = edge_list(!KNOWN(&env.control->swapped));
         for (u32 left = ballot(degree > 0); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, source = shuffle(v, lane);
-            list.put(shuffle(at, lane), source, shuffle(first, lane), shuffle(degree, lane), lane_id(), 32);
+            const u64 place = shuffle(at, lane), all = shuffle(degree, lane);
+            const offset_t edge = shuffle(first, lane);
+            if (EDGE_CHUNK) list.put(place, source, edge, place + all <= (u64)env.out_edges ? all : 0, lane_id(), 32);
+            else for (u64 k = lane_id(); k < all; k += 32) {
+                const u64 own = atomicAdd(tail, 1ull);
+                list.put(own, source, edge + (offset_t)k, own < (u64)env.out_edges, 0, 1);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import LaunchRecord
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.schedule_options import CHOICES
 from dgraph.program import HINDEX, MODE
-from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling
+from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling, hands_on_edges
 
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
 """Kernels of one block."""
@@ -38,6 +40,7 @@ class Launcher:
         sources: texts of the modules.
         compiling: seconds spent in compiling or loading modules.
         loaded: True once :meth:`ready` was called.
+        prepared: module whose schedule has prepared this run, see ``Schedule.once``.
         edges_emitted: True if this round's kernel also makes the edge list of the next one.
         record: record of launches; None where none was asked for.
     """
@@ -47,6 +50,7 @@ class Launcher:
         self.traced, self.graph = sources.traced, sources.graph
         self.device, self.options = device, options = sources.device, sources.options
         self.loaded = self.edges_emitted = False
+        self.prepared = ""
         self.record = LaunchRecord(device, options, arrays.record) if options.record or options.timed else None
         self._cooperative = {*COOPERATIVE, *kernel_of(self.traced.program.kernel).cooperative}
         self._members = {name: (i, kind) for i, (kind, name) in enumerate(module_text.environment(self.traced))}
@@ -94,7 +98,7 @@ class Launcher:
             return kernel in self._cooperative, 1
         schedule = SCHEDULES.get(module.partition(":")[0])
         return kernel in self._cooperative, self.blocks(
-            compiled, "edges" if schedule and kernel in schedule.before else kernel
+            compiled, "edges" if schedule and kernel in schedule.once + schedule.before else kernel
         )
 
     def blocks(self, module, kernel: str) -> int:
@@ -181,14 +185,20 @@ class Launcher:
         edges = self.graph.edges if whole else int(words[control.LOCAL_EDGES])
         number = self._option_value(row.option, edges, self._module(name, fused))
         largest = self.graph.longest(pulling) if whole else max(int(words[control.LARGEST]), control.LOW_DEGREE)
-        aside = bool(row.huge) and (whole or largest > number or number < control.LOW_DEGREE)
+        aside = bool(row.huge) and (whole or largest >= number)
         if row.plain and not aside and self.record is None:
             return [(f"{row.plain}:{traversal}", "edges", 0)]
-        if not (traversal == "emit" and self.edges_emitted) and (number or not row.optional):
-            calls += [(name, kernel, number) for kernel in row.before]
+        if self.prepared != name:
+            calls += [(name, kernel, number) for kernel in row.launched(row.once, self.options.values)]
+            self.prepared = name
+        repeated = traversal == "emit" and self.options["edge_emit"] == "fused"
+        if repeated:
+            number = int(self.edges_emitted)
+        if repeated or not (traversal == "emit" and self.edges_emitted):
+            calls += [(name, kernel, number) for kernel in row.launched(row.before, self.options.values)]
         self.edges_emitted = traversal == "emit"
         if row.sweeps:
-            few = 4 * self.device.threads
+            few = int(self.options["few"]) * self.device.threads
             sweeps = min(-(-largest // number), edges // (few * number) + 2)
             calls += [(name, "edges", number + (sweep << control.SWEEP_BIT)) for sweep in range(max(sweeps, 1))]
         else:
@@ -203,7 +213,8 @@ class Launcher:
         """Return "pull", "push", or "emit" for a push that also makes the edge list of the next round."""
         if pulling:
             return "pull"
-        return "emit" if schedule == "edge" and fused and edges < self.options.emit_limit else "push"
+        emits = schedule == "edge" and fused and edges < self.options.emit_limit and hands_on_edges(self.traced)
+        return "emit" if emits and not self.options.sweeps else "push"
 
     def _option_value(self, option: str, edges: int, module) -> int:
         """Return the number of a schedule's option in a round of ``edges`` edges."""
@@ -213,12 +224,18 @@ class Launcher:
         if isinstance(value, int):
             return value
         if option == "mdt":
-            return self.graph.split_degree
-        if option in ("edge_chunk", "merge_by"):
-            return int(value in ("on", "memory"))
+            return self.split_degree
+        if option != "alb_threshold":
+            return CHOICES[option].number(value)
         blocks = self.blocks(module, "edges")
-        threads = blocks * control.BLOCK
+        threads = blocks * self.device.threads
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
+
+    @cached_property
+    def split_degree(self) -> int:
+        """Most edges of a vertex for one thread, under ``split`` and ``hierarchical``."""
+        mdt = self.options["mdt"]
+        return mdt if isinstance(mdt, int) else self.graph.split_degree(int(self.options["mdt_bins"]))
 
     def set_members(self, **values: int) -> None:
         """Set members of ``env``; they reach each module before its next launch."""

@@ -170,7 +170,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         if self.device_exchange is not None and self.device_exchange.direct:
             self.launch(("round_kernels", "wake"))
         self._fill_given(initial)
-        self.kernels.edges_emitted = False
+        self.kernels.edges_emitted, self.kernels.prepared = False, ""
         self.started = self.sources.whole and not self._buckets_at_start
         self.kernels.launch("round_kernels", "start", int(self.started), fused=self.sources.whole)
         if self.started:

@@ -14,8 +14,9 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.auto_schedule import ahead
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.schedule_options import constants
 from dgraph.program import Traced
-from dgraph.program.analysis import sends_vertex_sets
+from dgraph.program.analysis import hands_on_edges, sends_vertex_sets
 
 Name = tuple[str, bool]
 """Key of ``module_text.module``, or ``schedule:direction``; and True for the module of graphs without mirrors."""
@@ -111,13 +112,14 @@ class ModuleSet:
                 return []
             return [f"{name}:push" for name in ahead(self.options, graph.wide)]
         directions = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.pulls
-        emitting = ["emit"] * bool(fused and self.options.emit_limit)
+        emitting = ["emit"] * bool(fused and self.options.emit_limit and hands_on_edges(self.traced))
         plain = [f"{SCHEDULES[chosen].plain}:push"] * bool(SCHEDULES[chosen].plain and "push" in directions)
         return [f"{chosen}:{traversal}" for traversal in directions + emitting] + plain
 
     def _made(self, name: str, fused: bool) -> tuple[str, str]:
         """Generate a module's text, which all runs of a program on this GPU share."""
         schedule, _, traversal = name.partition(":")
+        row = SCHEDULES.get(schedule)
         variant = module_text.ModuleFlags(
             wide=self.graph.wide,
             degrees=self.graph.degree.dtype.name,
@@ -133,6 +135,7 @@ class ModuleSet:
             persistent_bfs=self.options.persistent_bfs_blocks(self.graph.extent),
             kcore_peel=self.kcore_peel,
             union_find=self.union_find,
+            knobs=tuple(constants({name: self.options[name] for name in row.options}).items()) if row else (),
             by_id=self.pulls and self.traced.smallest and (self.traced.program.first_hit or self.graph.by_id),
         )
         if (variant, schedule) not in self._known:

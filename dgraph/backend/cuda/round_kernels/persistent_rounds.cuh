@@ -6,7 +6,7 @@ struct RoundsRoom {
     Counted counted;
     union {
         VertexRoom vertex;
-        WarpSearchRoom search;
+        WarpSharesRoom search;
         TwcRoom twc;
     };
 };
@@ -64,7 +64,7 @@ struct PersistentRounds : Turn, Buckets {
         const Work work = {queue(), degree_sums(), env.out_offsets, (u64)queued, (u64)local_edges, 0};
         if (largest <= LOW_DEGREE) vertex(visit, work, room.vertex);
         else if (WIDE) twc(visit, work, room.twc);
-        else warp_search(visit, work, room.search);
+        else warp_shares(visit, work, room.search);
         visit.close();
     }
 

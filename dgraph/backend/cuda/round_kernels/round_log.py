@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
@@ -17,6 +18,8 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+from dgraph.program.analysis import hands_on_edges
 
 NAMES = ("persistent", *SCHEDULES)
 """Names of schedules, by the number that kernels record."""
@@ -25,6 +28,8 @@ NAMES = ("persistent", *SCHEDULES)
 class RoundLog:
     """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that logs rounds."""
 
+    traced: Traced
+    graph: DeviceGraph
     local: LocalGraph
     arrays: GpuWorkArrays
     kernels: Launcher
@@ -64,6 +69,20 @@ class RoundLog:
     def spent(self) -> list[Spent]:
         """Return seconds by kernel so far, where they are measured."""
         return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
+
+    def schedule_counts(self) -> dict[str, int]:
+        """Return counts of ``split``'s graph, of ``hierarchical``, and of the lists of ``edge`` under emit=fused."""
+        if self.options["edge_emit"] == "fused" and hands_on_edges(self.traced):
+            listed, distinct, longest, condensed = self.device.get(self.arrays.scratch1).view(np.uint64).tolist()
+            return {"listed_edges": listed, "repeated_edges": listed - distinct, "longest_list": longest,
+                    "condensed_lists": condensed}  # fmt: skip
+        if self.options.schedule not in ("split", "hierarchical"):
+            return {}
+        mdt = self.kernels.split_degree
+        if self.options.schedule == "hierarchical":
+            return {"mdt": mdt}
+        split, children = self.graph.split_vertices(mdt)
+        return {"mdt": mdt, "split_vertices": split, "child_vertices": children}
 
     def tasks(self) -> dict[str, float]:
         """Return statistics of the queues of ``steal``, where loads are recorded; else nothing."""

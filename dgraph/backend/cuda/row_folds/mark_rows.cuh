@@ -1,6 +1,6 @@
 // Find the rows to fold along the out-edges of active vertices. All rows that they reach are marked, a bit each. With
 // SUPPORTS only rows whose support gets less than their bound are folded. One edge of each finds that, so these rows
-// make the list of touched vertices. Warps take equal pieces of the edges (``warp_search.cuh``).
+// make the list of touched vertices. Warps take equal pieces of the edges (``warp_shares.cuh``).
 
 // Most edges of a piece; a warp searches for the source of the first edge.
 #define MARKED_PIECE 1024

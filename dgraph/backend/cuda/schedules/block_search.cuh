@@ -3,7 +3,7 @@
 // A block loads LOADED prefix sums into shared memory and divides their edges equally: each thread finds its first
 // edge's vertex by binary search there, and walks its run alone.
 
-#define LOADED (4 * BLOCK)
+#define LOADED (LOADED_EACH * BLOCK)
 
 struct BlockSearchRoom {
     prefix_t starts[LOADED];

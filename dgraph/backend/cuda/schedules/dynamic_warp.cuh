@@ -1,10 +1,8 @@
 // dynamic_warp: virtual warps sized by the round [001; Busato & Bombieri, TPDS 2015: BFS-4K].
 //
-// The size is the power of two nearest to resident threads / vertices, from SMALLEST_WARP to 32.
+// The size is the power of two nearest to resident threads / vertices, from SMALLEST_WARP, the paper's K1, to 32.
 
 struct DynamicWarpRoom {};
-
-#define SMALLEST_WARP 4
 
 DEVICE u32 fitting_warp(u64 count) {
     u32 size = SMALLEST_WARP;

@@ -3,7 +3,7 @@
 // A block takes a tile of TILE edges, whatever the number of their vertices. It writes each edge's vertex to shared
 // memory, then its threads walk the tile's edges side by side.
 
-#define TILE (8 * BLOCK)
+#define TILE (TILE_EACH * BLOCK)
 
 struct ExpandGatherRoom {
     u32 owners[TILE];

@@ -1,8 +1,6 @@
 // expand_hybrid: ``expand_balanced`` above ``work.number`` edges a vertex, ``expand_gather`` below [004, 4.4].
 //
-// After DEEP rounds of a search, redistribution costs more than it saves: then a thread walks each vertex (``vertex``).
-
-#define DEEP 64
+// From round DEEP of a search on, redistribution costs more than it saves: then a thread walks each vertex (``vertex``).
 
 struct ExpandHybridRoom {
     union {

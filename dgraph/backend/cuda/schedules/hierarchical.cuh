@@ -5,7 +5,7 @@
 // divided equally among all threads, as in ``workload``. We changed: lists hold no vertex twice, so no condensing is
 // needed.
 
-#define FEW (4 * BLOCK)
+#define FEW (FEW_EACH * BLOCK)
 
 struct HierarchicalRoom {
     u32 held[BLOCK / 32][64];

@@ -1,11 +1,10 @@
 // multi_phase: ``two_phase`` with coalesced expansion and iterated search [001; Busato & Bombieri 2017].
 //
 // Each thread writes the vertices of its run to shared memory, and the lanes of a warp then walk edges side by side. A
-// thread searches ITERATED times in one piece, for shorter runs.
+// thread searches ITERATED times, the paper's IS, in one piece, for shorter runs.
 
-#define ITERATED 2
-#define IN_PORTION (IN_PIECE / ITERATED)
-#define IN_SHORT_ROW (IN_ROW / ITERATED)
+#define IN_SHORT_ROW ((IN_ROW + ITERATED - 1) / ITERATED)
+#define IN_PORTION (IN_SHORT_ROW * BLOCK)
 
 struct MultiPhaseRoom {
     TwoPhaseRoom piece;

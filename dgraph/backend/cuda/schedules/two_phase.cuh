@@ -1,9 +1,8 @@
 // two_phase: equal pieces of edges a block, then equal runs a thread [001; Davidson 2014, Green 2012, Baxter 2013].
 //
-// ``find_pieces`` cuts the list into pieces of IN_PIECE edges, with one binary search each. Then each block loads its
+// ``find_pieces`` cuts the list into pieces of IN_PIECE edges (IN_ROW, the paper's K, a thread), with one binary search each. Then each block loads its
 // piece's prefix sums into shared memory, and its threads search there and walk runs of IN_ROW edges.
 
-#define IN_ROW 8
 #define IN_PIECE (IN_ROW * BLOCK)
 
 struct TwoPhaseRoom {

@@ -1,63 +1,42 @@
-// warp_search: equal pieces of the frontier's edges for every warp [001: dynamic, warp-based search].
+// warp_search: 32 prefix sums a warp [001, 5.3.2: local warp search; Busato & Bombieri, TPDS 2015: BFS-4K].
 //
-// A warp finds its first vertex by a search in the prefix sum with 32 probes at a time. Then a window of 32 vertices is
-// held in registers, and lanes find their edges' vertices by shuffles. In a small round the pieces are just large
-// enough for all loads of a warp to be in flight at once.
+// A warp takes a chunk of 32 vertices. Its lanes walk their edges side by side, 32 at a time, and each finds its edge's
+// vertex by a binary search of five steps in the chunk. SEARCH_IN_REGISTERS: lanes hold their prefix sums, made by
+// shuffles from degrees, and the search reads them by shuffles; else they are loaded into shared memory. Warps and blocks
+// are as uneven as their chunks.
 
-struct WarpSearchRoom {};
+struct WarpSearchRoom {
+    prefix_t starts[BLOCK / 32][32];
+};
 
-#define WARP_PIECE 256
-#define AT_ONCE 2
-
-// Return the last item that starts at ``edge`` or before, by the whole warp.
-DEVICE u64 search_by_warp(const Work& work, u64 edge) {
-    u64 low = 0, high = work.count;
-    while (high - low > 1) {
-        const u64 step = (high - low + 31) / 32, probe = low + lane_id() * step;
-        const u32 before = ballot(probe < high && work.start(probe) <= edge);
-        low += (u64)(31 - __clz(before)) * step;
-        high = smaller(high, low + step);
-    }
-    return low;
-}
-
-template <int K, class V> DEVICE void search_pieces(V& visit, const Work& work, u64 piece) {
-    for (u64 edge = warp_rank() * piece; edge < work.edges; edge += warps() * piece) {
-        const u64 end = smaller(edge + piece, work.edges);
-        u64 window = search_by_warp(work, edge), at = edge;
-        while (at < end) {
-            const u64 i = window + lane_id();
-            const bool mine = i < work.count;
-            const u32 u = mine ? work.item(i) : 0;
-            const u64 start = mine ? work.start(i) : work.edges;
-            const offset_t base = mine ? work.first(u) - (offset_t)start : 0;
-            const Source s = visit.source(mine, u);
-            const u64 stop = smaller(end, shuffle(start, 31));
-            for (; at < stop; at += 32 * K) {
-                bool has[K];
-                offset_t e[K];
-                u32 owners[K];
-                Source sources[K];
-                for (int k = 0; k < K; k++) {
-                    const u64 edge_here = at + 32 * k + lane_id();
-                    u32 owner = 0;
-                    for (u32 step = 16; step; step >>= 1)
-                        if (shuffle(start, owner + step) <= edge_here) owner += step;
-                    has[k] = edge_here < stop;
-                    e[k] = shuffle(base, owner) + (offset_t)edge_here;
-                    owners[k] = shuffle(u, owner), sources[k] = from_lane(s, owner);
-                }
-                visit.template batch<K>(has, e, owners, sources);
-            }
-            at = stop;
-            window += 31;
+template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom& room) {
+    prefix_t* starts = room.starts[warp_in_block()];
+    for (u64 first = 32 * warp_rank(); first < work.count; first += threads()) {
+        const u64 i = first + lane_id(), chunk = work.start(first);
+        const bool mine = i < work.count;
+        const u32 u = mine ? work.item(i) : 0;
+        const offset_t base = mine ? work.first(u) : 0;
+        u64 start, all;
+        if (SEARCH_IN_REGISTERS) {
+            const u64 degree = mine ? (u64)(work.last(u) - base) : 0, through = sum_up_to_lane(degree);
+            start = through - degree, all = shuffle(through, 31);
+        } else {
+            all = work.end(smaller(first + 31, work.count - 1)) - chunk;
+            start = mine ? work.start(i) - chunk : all;
+            starts[lane_id()] = (prefix_t)start;
+            __syncwarp();
         }
+        const Source s = visit.source(mine, u);
+        for (u64 at = 0; at < all; at += 32) {
+            const u64 edge = at + lane_id();
+            u32 owner = 0;
+            for (u32 step = 16; step; step >>= 1) {
+                const u64 next = SEARCH_IN_REGISTERS ? shuffle(start, owner + step) : (u64)starts[owner + step];
+                if (next <= edge) owner += step;
+            }
+            const offset_t e = shuffle(base, owner) + (offset_t)(edge - shuffle(start, owner));
+            visit.template edges<1>(e, edge < all ? e + 1 : e, shuffle(u, owner), from_lane(s, owner));
+        }
+        __syncwarp();
     }
-}
-
-// In a small round of fewer edges than lanes, each lane takes one edge.
-template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
-    const u64 least = 32 * AT_ONCE, each = work.edges / warps() / least * least;
-    if (PERSISTENT && work.edges <= 32 * warps()) search_pieces<1>(visit, work, 32);
-    else search_pieces<AT_ONCE>(visit, work, PERSISTENT ? smaller(larger(each, least), (u64)WARP_PIECE) : WARP_PIECE);
 }
