@@ -20,7 +20,7 @@ VARIANTS = {
     "edge-topology": Traversal("edge-topology", "push", "edge", sweeps=True),
     "matrix": Traversal("matrix", "pull", "virtual_warp", {"warp_size": 32}, on_cpu=True),
     "queue": Traversal("queue", "push", "vertex", on_cpu=True),
-    "expand-contract": Traversal("expand-contract", "push", "twc", culling=BOTH),
+    "expand-contract": Traversal("expand-contract", "push", "twc", {"twc_small": "scan"}, culling=BOTH),
     "contract-expand": Traversal("contract-expand", "push", "edge", emit_limit=EVERY, culling=BOTH),
     "two-phase": Traversal("two-phase", "push", "edge", culling=BOTH),
     "hybrid": Traversal("hybrid", "push", "edge", emit_limit=1 << 20, culling=BOTH),

@@ -26,6 +26,7 @@ class Choice:
         words: words that are values.
         least, most: range of numbers that are values; ``least`` None: no number is.
         power: True if a number must be a power of two.
+        constant: macro of the schedule's text that has the value's number; "": kernels get it at launch.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Choice:
     least: int | None = None
     most: int | None = None
     power: bool = False
+    constant: str = ""
 
     @property
     def flag(self) -> str:
@@ -52,6 +54,10 @@ class Choice:
         if self.most is None:
             return "N" if self.least in (0, 1) else f"N≥{self.least}"
         return f"{self.least}…{self.most}"
+
+    def number(self, value: str | int) -> int:
+        """Return a value as a number: of a word its place among the words."""
+        return value if isinstance(value, int) else self.words.index(value)
 
     def checked(self, value: object) -> str | int:
         """Return the value as a word or a number.
@@ -103,8 +109,22 @@ CHOICES = {
             "cyclic", ("cyclic", "blocked"),
         ),
         Choice(
+            "twc_small", "small", ("twc", "alb"),
+            "how vertices that no block or warp takes are walked: thread (each by its thread), scan (all of a block by its "
+            "threads side by side, after a scan of degrees)",
+            "thread", ("thread", "scan"), constant="SMALL_BY_SCAN",
+        ),
+        Choice(
+            "twc_cta", "cta", ("twc", "alb"), "least degree of a vertex whose edges a block walks; block: its threads",
+            "block", ("block",), 1, constant="CTA_LEAST",
+        ),
+        Choice(
+            "twc_warp", "warp", ("twc", "alb"), "least degree of a vertex whose edges a warp walks", 32, least=1,
+            constant="WARP_LEAST",
+        ),
+        Choice(
             "edge_chunk", "chunk", ("edge",), "one reservation in the list of edges a vertex, in place of one an edge",
-            "on", ("on", "off"),
+            "on", ("off", "on"),
         ),
         Choice(
             "mdt", "mdt", ("split", "hierarchical"),
@@ -147,6 +167,11 @@ def checked(schedule: str, values: Mapping[str, object]) -> dict[str, str | int]
                 f"give {row.flag}{value}, or leave the option out"
             )
     return {name: row.checked(values[name]) if name in values else row.default for name, row in CHOICES.items()}
+
+
+def constants(values: Mapping[str, str | int]) -> dict[str, int]:
+    """Return the macros of all schedules' texts with their numbers, of defaults where ``values`` has none."""
+    return {row.constant: row.number(values.get(name, row.default)) for name, row in CHOICES.items() if row.constant}
 
 
 def options_of(schedule: str) -> dict[str, Choice]:

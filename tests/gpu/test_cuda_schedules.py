@@ -13,11 +13,14 @@ from schedule_models import MODELS
 
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.schedule_options import parse_schedule
 
 pytestmark = pytest.mark.mpi_skip
 
 
 OPTIONS = [(name, {}) for name in SCHEDULES] + [
+    ("twc", {"twc_small": "scan"}),
+    ("twc", {"twc_small": "scan", "twc_cta": 200, "twc_warp": 80}),
     ("edge", {"edge_chunk": "off"}),
     ("split", {"mdt": 3}),
     ("hierarchical", {"mdt": 2}),
@@ -31,6 +34,7 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("alb", {"alb_threshold": 0}),
     ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
     ("alb", {"alb_threshold": "threads"}),
+    ("alb", {"alb_threshold": 50, "twc_small": "scan"}),
     ("lb", {"alb_distribution": "blocked"}),
 ]
 
@@ -70,6 +74,7 @@ def test_wide_offsets(device, schedule, monkeypatch):
 MUTANTS = {
     "vertex": ("e < last); e += 4)", "e < last); e += 5)"),
     "twc": ("at += BLOCK) {\n            const offset_t here", "at += 2 * BLOCK) {\n            const offset_t here"),
+    "twc,small=scan": ("< smaller(start + degree, stop); k++)", "< smaller(start + degree, stop - 1); k++)"),
     "lb": ("bool has = edge < end;", "bool has = edge + 1 < end;"),
     "alb": ("aside ? last : first", "first"),
     "merge_path": ("<= diagonal - middle - 1)", "< diagonal - middle - 1)"),
@@ -100,11 +105,12 @@ MUTANT_OPTIONS = {
 @on_devices(gpu=False)
 @pytest.mark.parametrize("schedule", MUTANTS)
 def test_a_wrong_template_is_found(device, schedule):
-    options = MUTANT_OPTIONS.get(schedule, {})
+    mutant, options = MUTANTS[schedule], MUTANT_OPTIONS.get(schedule, {}) | parse_schedule(schedule)
+    schedule = options.pop("schedule")
 
     def right():
         return all(
-            exactly_once(visited(device_of(device, blocks, MUTANTS[schedule]), schedule, active, **options)[0], active)
+            exactly_once(visited(device_of(device, blocks, mutant), schedule, active, **options)[0], active)
             for blocks in (1, 3)
             for active in FRONTIERS.values()
         )
@@ -152,9 +158,12 @@ def model_options(options):
         "alb_threshold": "threshold",
         "warp_size": "size",
         "expand_factor": "factor",
+        "twc_cta": "cta",
+        "twc_warp": "warp",
     }
-    blocked = {"blocked": True} if options.get("alb_distribution") == "blocked" else {}
-    return blocked | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
+    words = {"alb_distribution": ("blocked", "blocked"), "twc_small": ("scan", "scanned")}
+    told = {key: options.get(name) == word for name, (word, key) in words.items() if name in options}
+    return told | {names.get(name, name): value for name, value in options.items() if isinstance(value, int)}
 
 
 @on_devices
@@ -164,6 +173,9 @@ def model_options(options):
         *[(name, MAPPED.get(name, {})) for name in SCHEDULES],
         ("lb", {"alb_distribution": "blocked"}),
         ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
+        ("twc", {"twc_small": "scan"}),
+        ("twc", {"twc_small": "scan", "twc_cta": 80, "twc_warp": 4}),
+        ("alb", {"alb_threshold": 80, "twc_small": "scan"}),
         ("edge", {"edge_chunk": "off"}),
         ("virtual_warp", {"warp_size": 32}),
         ("expand_hybrid", {"expand_factor": 3}),

@@ -30,26 +30,33 @@ def lb(degrees, blocks, threads, blocked=False):
     return out
 
 
-def twc(degrees, blocks, threads):
-    """Assign tiles of one vertex per thread; the block strides over a large vertex, the warp over a medium one."""
+def twc(degrees, blocks, threads, scanned=False, cta=None, warp=32):
+    """Assign tiles of one vertex per thread; the block strides over a large vertex, the warp over a medium one.
+
+    The thread walks a small vertex; ``scanned``: the block strides over those of the tile, one after another.
+    """
     out = np.zeros(blocks * threads, np.int64)
-    for i, degree in enumerate(degrees.tolist()):
+    small = np.where(degrees < min(warp, cta or threads), degrees, 0) * scanned
+    for tile in range(-(-len(degrees) // threads)):
+        first = tile % blocks * threads
+        out[first : first + threads] += _strided(int(small[tile * threads : (tile + 1) * threads].sum()), threads)
+    for i, degree in enumerate((degrees - small).tolist()):
         tile, thread = divmod(i, threads)
         first = tile % blocks * threads
-        if degree >= threads:
+        if degree >= (cta or threads):
             out[first : first + threads] += _strided(degree, threads)
-        elif degree >= 32:
-            warp = first + thread // 32 * 32
-            out[warp : warp + 32] += _strided(degree, 32)
+        elif degree >= warp:
+            lanes = first + thread // 32 * 32
+            out[lanes : lanes + 32] += _strided(degree, 32)
         else:
             out[first + thread] += degree
     return out
 
 
-def alb(degrees, blocks, threads, threshold, blocked=False):
+def alb(degrees, blocks, threads, threshold, blocked=False, **small):
     """Use twc up to the threshold and lb for the other vertices, whose order is unspecified."""
     huge = degrees > threshold
-    return twc(np.where(huge, 0, degrees), blocks, threads) + lb(degrees[huge], blocks, threads, blocked)
+    return twc(np.where(huge, 0, degrees), blocks, threads, **small) + lb(degrees[huge], blocks, threads, blocked)
 
 
 def merge_path(degrees, blocks, threads):

@@ -18,6 +18,7 @@ from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import shared_type
 from dgraph.backend.kernel_register import FOLDERS, Kernel, kernel_of
+from dgraph.backend.schedule_options import constants as schedule_constants
 from dgraph.program import MODE, Traced
 from dgraph.program.analysis import falls_below_ceiling, order_independent, runs_locally, sums_source_floats
 
@@ -117,6 +118,7 @@ class ModuleFlags:
         persistent_bfs: blocks a multiprocessor of the kernel that runs whole searches.
         kcore_peel: the program's kernel peels vertices while it visits edges, and nothing pulls.
         union_find: labels spread over trees of a union-find forest.
+        knobs: constants of schedules' texts: macro and number; defaults where there are none.
         by_id: the program asks for the smallest id, and neighbours are in ascending order of it or the first will do.
     """
 
@@ -134,6 +136,7 @@ class ModuleFlags:
     persistent_bfs: int = 4
     kcore_peel: bool = False
     union_find: bool = False
+    knobs: tuple[tuple[str, int], ...] = ()
     by_id: bool = False
 
 
@@ -236,7 +239,8 @@ def _exchange_text(t: Traced) -> list[str]:
 
 
 def _head(t: Traced, variant: ModuleFlags, persistent: bool, reach: bool = False, walks: bool = True) -> str:
-    macros = {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
+    macros = schedule_constants({}) | dict(variant.knobs)
+    macros |= {name: int(value) for name, value in constants(t).items() if name not in CPU_ONLY} | {
         "SMALLEST": t.smallest + variant.by_id,
         "WIDE": int(variant.wide),
         "FUSED": int(variant.fused),

@@ -190,8 +190,7 @@ def wanted(
     huge = size if (row and row.huge) or options.features or extent.wide else 0
     blocks = max(processors * MOST_RESIDENT, options.blocks or 0)
     places = extent.edges * (2 if options.emit_limit else 1)
-    option = options[row.option] if row and row.option else ""
-    sizes = Sizes(size, places, extent.wide, threads, blocks, option)
+    sizes = Sizes(size, places, extent.wide, threads, blocks, options.values)
     scratch = row.scratch(sizes) if row else (0, 0, 0)
     sifted = options.filters_edges(t, extent, pulls)
     words = (extent.edges + 31) // 32 if sifted else 0

@@ -15,6 +15,7 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import LaunchRecord
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.schedule_options import CHOICES
 from dgraph.program import HINDEX, MODE
 from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling
 
@@ -214,8 +215,8 @@ class Launcher:
             return value
         if option == "mdt":
             return self.graph.split_degree
-        if option in ("edge_chunk", "merge_by"):
-            return int(value in ("on", "memory"))
+        if option != "alb_threshold":
+            return CHOICES[option].number(value)
         blocks = self.blocks(module, "edges")
         threads = blocks * control.BLOCK
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads

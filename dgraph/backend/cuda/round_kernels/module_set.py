@@ -14,6 +14,7 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.auto_schedule import ahead
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.schedule_options import constants
 from dgraph.program import Traced
 from dgraph.program.analysis import sends_vertex_sets
 
@@ -118,6 +119,7 @@ class ModuleSet:
     def _made(self, name: str, fused: bool) -> tuple[str, str]:
         """Generate a module's text, which all runs of a program on this GPU share."""
         schedule, _, traversal = name.partition(":")
+        row = SCHEDULES.get(schedule)
         variant = module_text.ModuleFlags(
             wide=self.graph.wide,
             degrees=self.graph.degree.dtype.name,
@@ -133,6 +135,7 @@ class ModuleSet:
             persistent_bfs=self.options.persistent_bfs_blocks(self.graph.extent),
             kcore_peel=self.kcore_peel,
             union_find=self.union_find,
+            knobs=tuple(constants({name: self.options[name] for name in row.options}).items()) if row else (),
             by_id=self.pulls and self.traced.smallest and (self.traced.program.first_hit or self.graph.by_id),
         )
         if (variant, schedule) not in self._known:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dgraph.backend.schedule_options import CHOICES
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Sizes:
         wide: True if positions of edges are 64-bit.
         threads: threads of a block.
         blocks: most blocks of a launch.
-        option: value of the schedule's option.
+        options: values of the schedule's options.
     """
 
     vertices: int
@@ -23,7 +25,7 @@ class Sizes:
     wide: bool
     threads: int
     blocks: int
-    option: str | int = ""
+    options: Mapping[str, str | int] = field(default_factory=dict)
 
 
 def _nothing(sizes: Sizes) -> tuple[int, int, int]:
@@ -46,11 +48,12 @@ class Schedule:
         needs: schedules whose files its text includes before its own, in order.
         sums: True if it searches prefix sums of degrees.
         before: kernels of its file that prepare a round, in order.
-        optional: True if these are launched only where the option's number is not 0.
-        option: option (``dgraph.backend.schedule_options``) whose number its kernels get; "" for none.
+        optional: True if these are launched only where their number is not 0.
+        options: its options (``dgraph.backend.schedule_options``). Kernels get the number of the first that is no
+            constant of its text.
         huge: function of a second kernel, for vertices that the first sets aside; "" for none.
         plain: schedule with the same assignment of edges to threads in rounds without huge vertices.
-        sweeps: True if its kernel is launched repeatedly, for at most ``option`` edges of every vertex each time.
+        sweeps: True if its kernel is launched repeatedly, for at most ``number`` edges of every vertex each time.
         scratch: entries of ``scratch0``, ``scratch1`` (32-bit) and ``scratch2`` (64-bit).
     """
 
@@ -61,11 +64,16 @@ class Schedule:
     sums: bool = False
     before: tuple[str, ...] = ()
     optional: bool = False
-    option: str = ""
+    options: tuple[str, ...] = ()
     huge: str = ""
     plain: str = ""
     sweeps: bool = False
     scratch: Callable[[Sizes], tuple[int, int, int]] = _nothing
+
+    @property
+    def option(self) -> str:
+        """Option whose number its kernels get; "" for none."""
+        return next((name for name in self.options if not CHOICES[name].constant), "")
 
     @property
     def shared_type(self) -> str:
@@ -84,7 +92,7 @@ SCHEDULES = {
         Schedule("vertex", "one thread for each active vertex", "000 BS; 001"),
         Schedule(
             "edge", "one thread for each edge, from a list of edges", "000 EP; 001",
-            before=("list_edges",), option="edge_chunk", scratch=_edge_list,
+            before=("list_edges",), options=("edge_chunk",), scratch=_edge_list,
         ),
         Schedule(
             "workload", "one equal run of edges for each thread; a kernel before finds where runs start", "000 WD",
@@ -92,24 +100,27 @@ SCHEDULES = {
         ),
         Schedule(
             "split", "vertices of many edges are split into children, one thread each", "000 NS",
-            before=("count_children", "number_children"), option="mdt", scratch=lambda s: (0, 0, s.vertices),
+            before=("count_children", "number_children"), options=("mdt",), scratch=lambda s: (0, 0, s.vertices),
         ),
         Schedule(
             "hierarchical", "sweeps over the list, a few edges of every vertex in each", "000 HP",
-            option="mdt", sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
+            options=("mdt",), sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
         ),
-        Schedule("virtual_warp", "groups of 2 to 32 lanes for each vertex", "001", option="warp_size"),
+        Schedule("virtual_warp", "groups of 2 to 32 lanes for each vertex", "001", options=("warp_size",)),
         Schedule(
             "dynamic_warp", "virtual_warp, with groups sized by the round", "001; BFS-4K",
             needs=("virtual_warp",),
         ),
         Schedule(
             "dynamic_parallelism", "dynamic_warp, and a second launch with a whole grid for each huge vertex",
-            "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), option="grid_threshold", huge="own_grid",
+            "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), options=("grid_threshold",), huge="own_grid",
             plain="dynamic_warp",
         ),
         Schedule("edge_discover", "32 vertices for each warp; its lanes walk edges side by side", "001; BFS-4K"),
-        Schedule("twc", "a thread, a warp or a block for each vertex, by degree", "Merrill 2012; 002"),
+        Schedule(
+            "twc", "a thread, a warp or a block for each vertex, by degree", "Merrill 2012; 001; 002",
+            options=("twc_small", "twc_cta", "twc_warp"),
+        ),
         Schedule("direct_search", "one thread for each edge; binary search in all prefix sums", "001", sums=True),
         Schedule("warp_search", "equal shares of edges for each warp; its lanes search together", "001", sums=True),
         Schedule(
@@ -127,8 +138,8 @@ SCHEDULES = {
         ),
         Schedule(
             "merge_path", "equal shares of vertices and edges for each thread", "004; Green 2012",
-            needs=("edge",), sums=True, before=("redistribute",), optional=True, option="merge_by",
-            scratch=lambda s: _edge_list(s) if s.option == "memory" else (0, 0, 0),
+            needs=("edge",), sums=True, before=("redistribute",), optional=True, options=("merge_by",),
+            scratch=lambda s: _edge_list(s) if s.options["merge_by"] == "memory" else (0, 0, 0),
         ),
         Schedule("expand_gather", "tiles of equally many edges for each block", "004", sums=True),
         Schedule(
@@ -137,12 +148,16 @@ SCHEDULES = {
         ),
         Schedule(
             "expand_hybrid", "expand_gather or expand_balanced by mean degree; deep in a search, vertex", "004",
-            needs=("vertex", "expand_gather", "expand_balanced"), sums=True, option="expand_factor",
+            needs=("vertex", "expand_gather", "expand_balanced"), sums=True, options=("expand_factor",),
         ),
-        Schedule("lb", "all edges spread over all threads; binary search for vertices", "002", sums=True),
+        Schedule(
+            "lb", "all edges spread over all threads; binary search for vertices", "002", sums=True,
+            options=("alb_distribution",),
+        ),
         Schedule(
             "alb", "twc, and lb for huge vertices", "002",
-            needs=("twc", "lb"), option="alb_threshold", huge="lb", plain="twc",
+            needs=("twc", "lb"), options=("alb_threshold", "alb_distribution", "twc_small", "twc_cta", "twc_warp"),
+            huge="lb", plain="twc",
         ),
         Schedule(
             "steal", "a queue of vertices for each block; idle blocks steal", "003",
