@@ -100,9 +100,9 @@ class Color(Algorithm):
     """Vertex colouring: neighbours have different colours, numbered from 0.
 
     Column: ``color`` (int64). ``scan`` changes the work of all variants but ``greedy``, and the colours only of
-    ``hybrid`` without ``switch_round``. ``switch_round`` may also be a function of ``g`` that returns the condition that
-    ends the first phase. It reads ``g.round``, and the number of vertices that the last round coloured: ``g.colored``
-    with ``scan="each"``, else ``g.active``.
+    ``hybrid`` without ``switch_round``. ``switch_round`` may also be a function of ``g`` that returns the condition
+    that ends the first phase. It reads ``g.round``, and the number of vertices that the last round coloured:
+    ``g.colored`` with ``scan="each"``, else ``g.active``.
     """
 
     variant: str

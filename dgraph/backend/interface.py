@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dgraph.backend.graph_replica import GraphReplica
+from dgraph.backend.queue_record import QueueRecord
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.snapshot import Snapshot
@@ -186,9 +187,9 @@ class Machine(ABC):
         """Return the time of each kernel so far; empty unless it is measured."""
         return []
 
-    def tasks(self) -> dict[str, float]:
-        """Return figures of a schedule's task queues by name; empty unless they are recorded."""
-        return {}
+    def tasks(self) -> QueueRecord:
+        """Return the record of a schedule's task queues so far; empty unless they are recorded."""
+        return QueueRecord()
 
 
 class Exchanges(Protocol):

@@ -110,7 +110,7 @@ CHOICES = {
         ),
         Choice(
             "twc_small", "small", ("twc", "alb"),
-            "how vertices that no block or warp takes are walked: thread (each by its thread), scan (all of a block by its "
+            "walk of vertices that no block or warp takes: thread (each by its thread), scan (those of a block by its "
             "threads side by side, after a scan of degrees)",
             "thread", ("thread", "scan"), constant="SMALL_BY_SCAN",
         ),
@@ -141,6 +141,23 @@ CHOICES = {
             "merge_by", "by", ("merge_path",),
             "where a thread's share goes: through its registers, or a list in memory that a second kernel gathers",
             "registers", ("registers", "memory"),
+        ),
+        Choice(
+            "steal_stealing", "stealing", ("steal",), "off: a block stops when its own queue is empty",
+            "on", ("off", "on"), constant="STEALING",
+        ),
+        Choice(
+            "steal_queues", "queues", ("steal",),
+            "thread blocks, each with a queue; auto: as many as are resident", "auto", ("auto",), 1,
+        ),
+        Choice(
+            "steal_task", "task", ("steal",), "vertices of an element of a queue; block: the threads of a block",
+            "block", ("block",), 1, 2**20, constant="TASK_VERTICES",
+        ),
+        Choice(
+            "steal_tasks", "tasks", ("steal",),
+            "vertices in the elements: the active ones of the round, or all in the order of ids, without the inactive",
+            "active", ("active", "all"),
         ),
         Choice(
             "expand_factor", "factor", ("expand_hybrid",),

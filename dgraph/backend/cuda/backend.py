@@ -204,9 +204,14 @@ class CudaBackend(Backend):
         same positions, so a graph that was evicted from one GPU is dropped on all.
         """
         self._renumber = self.options.renumber
-        if self.links is None or hasattr(local, "built"):
+        if hasattr(local, "built"):
             return
         uploaded = self._graphs.of(local)
+        if uploaded is not None and self._renumber not in (None, uploaded.extent.renumbered):
+            del self._graphs[id(local)]
+            uploaded = None
+        if self.links is None:
+            return
         skewed, room = (uploaded.extent.renumbered, True) if uploaded else self._skewed(local)
         skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, uploaded is None], np.int64))
         if uploaded is not None and lacking:

@@ -114,7 +114,10 @@ class GpuPlan:
             schedule, small, record, timed, ranges, renumber, blocks, local_rounds, host_rounds, across_limit,
             reach, *sorted(keywords.items()),
         )  # fmt: skip
-        self.sweeps, self.emit_limit, self.cull, self.one_block = False, 0, 0, False
+        self.sweeps = self.values["steal_tasks"] == "all"
+        if self.sweeps and renumber is None:
+            self.renumber = False
+        self.emit_limit, self.cull, self.one_block = 0, 0, False
         self.features: tuple[str, ...] = ()
         self._under: dict[Traversal, GpuPlan] = {}
 
@@ -126,6 +129,13 @@ class GpuPlan:
         if self.host_rounds:
             return 0
         return self.reach if self.reach is not None else PERSISTENT_BFS_BLOCKS * extent.renumbered
+
+    @property
+    def grid(self) -> int:
+        """Blocks of its schedule's launches that an option names; 0 where none does."""
+        row = SCHEDULES.get(self.schedule)
+        value = self.values[row.grid] if row and row.grid else 0
+        return value if isinstance(value, int) else 0
 
     @property
     def observed(self) -> bool:
@@ -192,7 +202,8 @@ class GpuPlan:
         if self.schedule == "auto" and traversal.schedule != "auto":
             chosen.schedule = traversal.schedule
             chosen.values |= traversal.options  # type: ignore[arg-type]
-        chosen.sweeps, chosen.emit_limit, chosen.features = traversal.sweeps, traversal.emit_limit, traversal.features
+        chosen.sweeps = chosen.sweeps or traversal.sweeps
+        chosen.emit_limit, chosen.features = traversal.emit_limit, traversal.features
         chosen.cull = sum(CULLING[name] for name in traversal.culling)
         if chosen.schedule == "bfs-4k":
             chosen.one_block = "single-block" in traversal.features

@@ -100,7 +100,7 @@ class Context:
         self.rounds += machine.round
         self.comm.watchdog.begin(0)
         self.record.spent(machine.spent())
-        self.record.queues |= machine.tasks()
+        self.record.queues.join(machine.tasks())
         result = State(
             fields=machine.fields(),
             globals=machine.globals(),

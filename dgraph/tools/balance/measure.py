@@ -62,7 +62,7 @@ class Cell:
     memory: int = 0
     load: dict[str, Any] | None = None
     series: list[tuple[int, str, int, int, float]] = field(default_factory=list)
-    queues: dict[str, float] = field(default_factory=dict)
+    queues: dict[str, Any] = field(default_factory=dict)
     answer: Mapping[str, np.ndarray] | None = None
     note: str = ""
     right: bool = True

@@ -37,6 +37,12 @@ def _edge_list(sizes: Sizes) -> tuple[int, int, int]:
     return sizes.edges, 0, sizes.edges if sizes.wide else sizes.edges // 2 + 1
 
 
+def _queues(sizes: Sizes) -> tuple[int, int, int]:
+    """Return the scratch of ``steal``: the block that took each task, and three words a queue."""
+    task = CHOICES["steal_task"].number(sizes.options["steal_task"]) or sizes.threads
+    return sizes.vertices // task + 1, 0, 3 * sizes.blocks
+
+
 @dataclass(frozen=True)
 class Schedule:
     """One row of the register.
@@ -51,6 +57,7 @@ class Schedule:
         optional: True if these are launched only where their number is not 0.
         options: its options (``dgraph.backend.schedule_options``). Kernels get the number of the first that is no
             constant of its text.
+        grid: option whose number is that of its kernels' blocks; "" for none: as many as are resident.
         huge: function of a second kernel, for vertices that the first sets aside; "" for none.
         plain: schedule with the same assignment of edges to threads in rounds without huge vertices.
         sweeps: True if its kernel is launched repeatedly, for at most ``number`` edges of every vertex each time.
@@ -65,6 +72,7 @@ class Schedule:
     before: tuple[str, ...] = ()
     optional: bool = False
     options: tuple[str, ...] = ()
+    grid: str = ""
     huge: str = ""
     plain: str = ""
     sweeps: bool = False
@@ -161,7 +169,9 @@ SCHEDULES = {
         ),
         Schedule(
             "steal", "a queue of vertices for each block; idle blocks steal", "003",
-            before=("fill_queues",), scratch=lambda s: (s.vertices // s.threads + 1, 0, 3 * s.blocks),
+            before=("fill_queues",), options=("steal_queues", "steal_stealing", "steal_task", "steal_tasks"),
+            grid="steal_queues",
+            scratch=_queues,
         ),
     )
 }  # fmt: skip
