@@ -281,6 +281,7 @@ class Backend(ABC):
         few_rounds: True if few rounds over many edges cost less than many over few.
         compiles_in_parallel: True if one process compiles several programs at a time.
         transport, share: as of :class:`~dgraph.Cuda`, for a backend that is the device of a graph.
+        schedule: schedule that the user named, or "auto".
     """
 
     name: str
@@ -290,6 +291,7 @@ class Backend(ABC):
     warning: str
     keeps = compiles_in_parallel = few_rounds = False
     transport, share = "auto", False
+    schedule = "auto"
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:

@@ -71,6 +71,7 @@ class CudaBackend(Backend):
         allocator: str = "pool",
     ):  # fmt: skip
         self.alone, self.options, self.warning, self.how = alone, options, "", "given"
+        self.schedule = options.schedule
         self.device = device or self._gpu(place, ranks_here, gpus, allocator)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs = GraphCache()

@@ -128,6 +128,7 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
         elif row["kernel"] not in BEFORE:
             cell.others += row["seconds"]
     cell.rounds = warm.rounds
+    cell.note = "; ".join(text for text in warm.report["warnings"] if text.startswith("no round used"))
     try:
         report = once(SLOWER * limit, record=True).report
     except Cut:
