@@ -151,7 +151,7 @@ class Color(Algorithm):
 
     def _two_phases(self, ctx: Context) -> Answer:
         partial = ctx.run(degree_phase(ctx.local.n, self.switch_round, self.scan).with_traversal(self.traversal))
-        if not partial.finished:
+        if not partial.finished or partial.globals.get("colored_in_all") == ctx.local.n:
             return self._answer(ctx, partial)
         rest = KEY_PHASE[self.scan](first=self._largest(ctx, partial) + 1, random_state=self.random_state)
         return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": partial.raw("color")}))

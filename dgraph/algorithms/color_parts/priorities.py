@@ -92,16 +92,19 @@ class EachRound(Coloring):
 
     Attributes:
         colored: vertices coloured in the last round.
+        colored_in_all: vertices coloured in this run.
     """
 
     colored = Global("int64", reduce=ADD)
+    colored_in_all = Global("int64", reduce=ADD, keep=True)
 
     def apply(self, v, g):
         """Colour the vertex if no uncoloured neighbour precedes it, else scan its row again in the next round."""
         uncolored = v.color < 0
         free = uncolored & (v.notices == 0)
         color = where(free, self.first + g.round, v.color)
-        return {"color": color, "active": uncolored & ~free, "colored": where(free, 1, 0)}
+        one = where(free, 1, 0)
+        return {"color": color, "active": uncolored & ~free, "colored": one, "colored_in_all": one}
 
     def live(self, v, g):
         """Visit uncoloured vertices alone."""
@@ -116,7 +119,7 @@ class EachRound(Coloring):
         return {"whole": True, "done": (g.active == 0) | self.over(g)}
 
 
-class Keys(Coloring):
+class KeyOrder(Coloring):
     """Priority order: a larger random ``key`` goes first. Keys are pairwise different.
 
     Attributes:
@@ -136,7 +139,7 @@ class Keys(Coloring):
         return u.key > v.key
 
 
-class Degrees(Keys):
+class DegreeOrder(KeyOrder):
     """Priority order: a larger degree goes first; ties are broken by keys."""
 
     def ahead(self, u, v):
@@ -144,7 +147,7 @@ class Degrees(Keys):
         return (u.out_degree > v.out_degree) | ((u.out_degree == v.out_degree) & super().ahead(u, v))
 
 
-class Remaining(Keys):
+class Remaining(KeyOrder):
     """Second phase of ``hybrid``: colour the remaining vertices by random priorities."""
 
     color = Field("int32", given=True)
@@ -156,7 +159,7 @@ class Remaining(Keys):
         return initial
 
 
-class DegreesAlone(Coloring):
+class DegreeAloneOrder(Coloring):
     """First phase of ``hybrid``: colour by degree alone; a vertex waits for neighbours of equal degree, too."""
 
     def ahead(self, u, v):
@@ -164,15 +167,15 @@ class DegreesAlone(Coloring):
         return (u.out_degree >= v.out_degree) & (u.id != v.id)
 
 
-class ByKey(Keys, OnceCounted):
+class ByKey(KeyOrder, OnceCounted):
     """``jones-plassmann``."""
 
 
-class ByDegree(Degrees, OnceCounted):
+class ByDegree(DegreeOrder, OnceCounted):
     """``degree``."""
 
 
-class DegreePhase(DegreesAlone, OnceCounted):
+class DegreePhase(DegreeAloneOrder, OnceCounted):
     """First phase of ``hybrid``."""
 
 
@@ -180,15 +183,15 @@ class KeyPhase(Remaining, OnceCounted):
     """Second phase of ``hybrid``."""
 
 
-class ByKeyEachRound(Keys, EachRound):
+class ByKeyEachRound(KeyOrder, EachRound):
     """``jones-plassmann`` as printed [003, Algorithm 1]."""
 
 
-class ByDegreeEachRound(Degrees, EachRound):
+class ByDegreeEachRound(DegreeOrder, EachRound):
     """``degree`` with the rows of all uncoloured vertices in each round."""
 
 
-class DegreePhaseEachRound(DegreesAlone, EachRound):
+class DegreePhaseEachRound(DegreeAloneOrder, EachRound):
     """First phase of ``hybrid`` as printed [003, Algorithm 3, DEGREECOLORING]."""
 
 
