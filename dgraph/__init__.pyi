@@ -221,6 +221,7 @@ def color(
     graph: GraphLike,
     *,
     variant: Literal["greedy", "jones-plassmann", "degree", "hybrid", "steal"] = "greedy",
+    scan: Literal["once", "each"] = "once",
     switch_round: int | None = None,
     random_state: int = 1,
     options: Options | None = None,

@@ -100,6 +100,7 @@ def run(
         with run_record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(run_options.watchdog)):
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
+            ctx.warn_of_unused_schedule()
             if manager is not None:
                 manager.end()
         outcome = Outcome.of(named, work, answer, ctx, start)

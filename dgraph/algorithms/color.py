@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
-from dgraph.algorithms.color_parts.priorities import ByDegree, ByKey, KeyPhase, degree_phase
+from dgraph.algorithms.color_parts.priorities import BY_DEGREE, BY_KEY, EACH, KEY_PHASE, ONCE, degree_phase
 from dgraph.algorithms.color_parts.two_colors import FEWEST, MOST, VERTICES, two_colored
 from dgraph.algorithms.edge_rule import STRIPPED
 from dgraph.engine.rounds.context import Context
@@ -78,10 +78,17 @@ stealing between thread blocks.
     "color",
     Parameter("variant", str, "greedy", "method; steal runs on GPUs", choices=tuple(VARIANTS)),
     Parameter(
+        "scan",
+        str,
+        ONCE,
+        "once: a row counts its neighbours once; each: every uncoloured row is scanned in each round, as in paper 003",
+        choices=(ONCE, EACH),
+    ),
+    Parameter(
         "switch_round",
         int,
         None,
-        "hybrid: rounds by degree (default: while they colour 1 vertex in 1024)",
+        "hybrid: rounds by degree (default: while they colour 1 vertex in 1024; scan each: any vertex)",
         least=0,
         function=True,
     ),
@@ -92,11 +99,14 @@ stealing between thread blocks.
 class Color(Algorithm):
     """Vertex colouring: neighbours have different colours, numbered from 0.
 
-    Column: ``color`` (int64). ``switch_round`` may also be a function of ``g`` that returns the condition that ends the
-    first phase; see :meth:`~dgraph.algorithms.color_parts.priorities.Coloring.over`.
+    Column: ``color`` (int64). ``scan`` changes the work of all variants but ``greedy``, and the colours only of
+    ``hybrid`` without ``switch_round``. ``switch_round`` may also be a function of ``g`` that returns the condition
+    that ends the first phase. It reads ``g.round``, and the number of vertices that the last round coloured:
+    ``g.colored`` with ``scan="each"``, else ``g.active``.
     """
 
     variant: str
+    scan: str
     switch_round: int | Callable | None
     random_state: int
     undirected = True
@@ -118,7 +128,10 @@ class Color(Algorithm):
         return VARIANTS[self.variant]
 
     def check(self):
-        """Refuse ``switch_round`` without hybrid."""
+        """Refuse ``switch_round`` without hybrid, and ``scan`` with greedy."""
+        if self.scan == EACH and self.variant == "greedy":
+            others = ", ".join(name for name in VARIANTS if name != "greedy")
+            raise UsageError(f"scan = each is for the variants {others}, and this one is greedy; give one of them")
         if self.switch_round is not None and self.variant != "hybrid":
             raise UsageError(f"switch_round is for the variant hybrid, and this one is {self.variant}; leave it out")
 
@@ -126,7 +139,7 @@ class Color(Algorithm):
         """Colour the graph by the variant; collective."""
         if self.variant == "hybrid" and self.switch_round != 0:
             return self._two_phases(ctx)
-        kind = {"greedy": Greedy, "degree": ByDegree}.get(self.variant, ByKey)
+        kind = {"greedy": Greedy, "degree": BY_DEGREE[self.scan]}.get(self.variant, BY_KEY[self.scan])
         state = ctx.run(kind(random_state=self.random_state).with_traversal(self.traversal))
         answer = self._answer(ctx, state)
         few = FEWEST <= answer.summary["colors"] <= MOST and ctx.local.n <= VERTICES
@@ -137,10 +150,10 @@ class Color(Algorithm):
         return Answer({"color": colors}, summary, finished, limited(finished, ctx.rounds))
 
     def _two_phases(self, ctx: Context) -> Answer:
-        partial = ctx.run(degree_phase(ctx.local.n, self.switch_round).with_traversal(self.traversal))
-        if not partial.finished:
+        partial = ctx.run(degree_phase(ctx.local.n, self.switch_round, self.scan).with_traversal(self.traversal))
+        if not partial.finished or partial.globals.get("colored_in_all") == ctx.local.n:
             return self._answer(ctx, partial)
-        rest = KeyPhase(first=self._largest(ctx, partial) + 1, random_state=self.random_state)
+        rest = KEY_PHASE[self.scan](first=self._largest(ctx, partial) + 1, random_state=self.random_state)
         return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": partial.raw("color")}))
 
     def _answer(self, ctx: Context, state: State) -> Answer:

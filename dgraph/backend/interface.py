@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dgraph.backend.graph_replica import GraphReplica
+from dgraph.backend.queue_record import QueueRecord
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.snapshot import Snapshot
@@ -190,9 +191,9 @@ class Machine(ABC):
         """Return counts of what a schedule made of the graph or of its lists, by name; empty if it makes nothing."""
         return {}
 
-    def tasks(self) -> dict[str, float]:
-        """Return figures of a schedule's task queues by name; empty unless they are recorded."""
-        return {}
+    def tasks(self) -> QueueRecord:
+        """Return the record of a schedule's task queues so far; empty unless they are recorded."""
+        return QueueRecord()
 
 
 class Exchanges(Protocol):
@@ -284,6 +285,7 @@ class Backend(ABC):
         few_rounds: True if few rounds over many edges cost less than many over few.
         compiles_in_parallel: True if one process compiles several programs at a time.
         transport, share: as of :class:`~dgraph.Cuda`, for a backend that is the device of a graph.
+        schedule: schedule that the user named, or "auto".
     """
 
     name: str
@@ -293,6 +295,7 @@ class Backend(ABC):
     warning: str
     keeps = compiles_in_parallel = few_rounds = False
     transport, share = "auto", False
+    schedule = "auto"
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:

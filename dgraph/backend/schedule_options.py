@@ -162,6 +162,23 @@ CHOICES = {
             "registers", ("registers", "memory"),
         ),
         Choice(
+            "steal_stealing", "stealing", ("steal",), "off: a block stops when its own queue is empty",
+            "on", ("off", "on"), constant="STEALING",
+        ),
+        Choice(
+            "steal_queues", "queues", ("steal",),
+            "thread blocks, each with a queue; auto: as many as are resident", "auto", ("auto",), 1,
+        ),
+        Choice(
+            "steal_task", "task", ("steal",), "vertices of an element of a queue; block: the threads of a block",
+            "block", ("block",), 1, 2**20, constant="TASK_VERTICES",
+        ),
+        Choice(
+            "steal_tasks", "tasks", ("steal",),
+            "vertices in the elements: the active ones of the round, or all in the order of ids, without the inactive",
+            "active", ("active", "all"),
+        ),
+        Choice(
             "expand_factor", "factor", ("expand_hybrid",),
             "edges a vertex from which on redistribution is balanced, and not gathering", 10, least=0,
         ),

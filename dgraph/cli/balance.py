@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dgraph.cli.arguments import flag, program
 from dgraph.cli.commands import Task, command_parser, show_warnings
@@ -16,6 +16,9 @@ from dgraph.comm import Comm
 from dgraph.engine.run_options import Options
 from dgraph.errors import OutputError, UsageError, unknown
 from dgraph.graph.load_options import load_options
+
+if TYPE_CHECKING:
+    from dgraph.algorithms import Algorithm
 
 DIRECTIONS = {"pagerank": "pull"}
 """Default direction by algorithm; the others push.   [002, section 5]"""
@@ -28,6 +31,7 @@ examples:
   python -m dgraph balance rmat:20 --algorithm sssp --weights 1..255
   python -m dgraph balance rmat-alb:22 --schedule twc,alb,lb --svg load.svg
   python -m dgraph balance rmat-alb:22 --schedule alb,threshold=sweep
+  python -m dgraph balance rmat:16 --algorithm color --variant hybrid,scan=each --schedule vertex,steal,stealing=off
   python -m dgraph balance rmat-alb:22 --schedule lb,distribution=cyclic,lb,distribution=blocked,twc
 
 exit codes: 0 done; 1 two schedules gave different answers; 2 no GPU, or an unknown name."""
@@ -39,6 +43,9 @@ def task(words: Sequence[str]) -> Task:
     parser.epilog = EXAMPLES
     parser.add_argument("graph", metavar="GRAPH", help="file, store, or generator NAME:SIZE")
     parser.add_argument("--algorithm", metavar="NAME", help=f"algorithm (default {ALGORITHM})")
+    parser.add_argument(
+        "--variant", metavar="NAME[,parameter=value...]", help="variant of the algorithm, and other parameters of it"
+    )
     parser.add_argument(
         "--source", type=int, metavar="ID", help="start vertex (default: the vertex with most out-edges)"
     )
@@ -59,6 +66,28 @@ def task(words: Sequence[str]) -> Task:
     add_load_options(parser.add_argument_group("graph"))
     args = parser.parsed(words)
     return Task(lambda comm: _do(comm, args, words))
+
+
+def variant_of(algorithm: type[Algorithm], text: str) -> dict[str, Any]:
+    """Return the parameters of an algorithm that ``NAME[,parameter=value…]`` gives.
+
+    Raises:
+        UsageError: the algorithm has no variants, or no such parameter or value.
+    """
+    if "variant" not in algorithm.parameters:
+        raise UsageError(f"{algorithm.name} has no variants; leave --variant out")
+    values: dict[str, Any] = {}
+    for word in f"variant={text}".split(","):
+        name, _, value = word.strip().partition("=")
+        if name not in algorithm.parameters:
+            raise unknown(f"parameter of {algorithm.name}", name, algorithm.parameters)
+        parameter = algorithm.parameters[name]
+        try:
+            number = parameter.type(value) if parameter.type in (int, float) else value
+        except ValueError:
+            number = value
+        values[name] = parameter.checked(number, algorithm.name)
+    return values
 
 
 def gpu():
@@ -98,6 +127,7 @@ def _compare(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
             raise OutputError(f"{file} cannot be written: there is no folder {file.parent}; make it first")
     if {"svg", "png"} & args.keys():
         matplotlib()
+    chosen = variant_of(algorithm, args["variant"]) if "variant" in args else {}
     schedules = args.get("schedule", "all")
     balance.candidates(schedules, 1)  # refuses unknown names before a graph is loaded
     backend = gpu()
@@ -110,11 +140,14 @@ def _compare(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
     parameters: dict[str, Any] = {"source": args.get("source", graph.hub())} if algorithm.needs_source else {}
     if "return_predecessors" in algorithm.parameters:
         parameters["return_predecessors"] = False
-    direction = args.get("direction", DIRECTIONS.get(name, "push"))
+    parameters |= chosen
+    own = getattr(algorithm(**parameters), "traversal", None)  # of the variant
+    usual = own.direction if own and own.direction != "auto" else DIRECTIONS.get(name, "push")
+    direction = args.get("direction", usual)
     limited = {"max_rounds": args["max_rounds"]} if "max_rounds" in args else {}
     options = Options(direction=direction, **limited)
     about: dict[str, Any] = {
-        "title": f"{name} on {graph.facts.name}",
+        "title": f"{' '.join([name, *map(str, chosen.values())])} on {graph.facts.name}",
         "command": " ".join([program(), "balance", *words]),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "facts": [

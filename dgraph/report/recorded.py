@@ -29,11 +29,18 @@ def spreads(load: dict) -> str:
 
 
 def tasks(queues: dict) -> str:
-    """Return one line on the task queues of the schedule ``steal``."""
+    """Return a line on the task queues of the schedule ``steal`` over all rounds, and one on those of the first."""
+    lines = [f"{count(queues['tasks'])} tasks in {count(queues['queues'])} queues, {_shares(queues)}"]
+    if first := queues.get("rounds"):
+        lines.append(f"in the first round {count(first[0]['tasks'])} tasks, {_shares(first[0])}")
+    return "\n".join(lines)
+
+
+def _shares(one: dict) -> str:
+    """Return tasks stolen and tasks by queue, of all rounds or of one."""
     return (
-        f"{count(queues['tasks'])} tasks in {count(queues['queues'])} queues, {count(queues['stolen'])} stolen; of a "
-        f"queue: most {count(queues['most'])}, least {count(queues['least'])}, mean {queues['mean']:,.2f}, "
-        f"deviation {queues['deviation']:,.2f}"
+        f"{count(one['stolen'])} stolen; of a queue: most {count(one['most'])}, least {count(one['least'])}, "
+        f"mean {one['mean']:,.2f}, deviation {one['deviation']:,.2f}"
     )
 
 

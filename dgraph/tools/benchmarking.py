@@ -246,9 +246,9 @@ class Rounds:
         counted = self._device.get(self._machine.arrays.record)
         return counted.reshape(-1, self._device.threads).sum(1)
 
-    def queues(self) -> dict[str, float]:
+    def queues(self) -> dict[str, Any]:
         """Return statistics of the queues of schedule "steal", if ``record``; otherwise an empty dictionary."""
-        return self._machine.tasks()
+        return self._machine.tasks().facts()
 
 
 def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float], int]:

@@ -1,5 +1,7 @@
 """Vertex colouring on any number of ranks finds the colours of the algorithm as printed in paper 003 (Che et al.)."""
 
+from itertools import product
+
 import emulated
 import networkx as nx
 import numpy as np
@@ -32,17 +34,39 @@ def wanted(name, variant, **more):
     return by_hand(n, src, dst, variant, CASES[name].vertices, **more)
 
 
+def never(turn, colored):
+    """End the rounds by degree when one of them colours no vertex."""
+    return False
+
+
 @pytest.mark.exhaustive
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", CASES)
 def test_colors(name):
-    for turn, variant in enumerate(("jones-plassmann", "degree", "hybrid")):
-        colors = wanted(name, variant)
+    for turn, (variant, scan) in enumerate(product(("jones-plassmann", "degree", "hybrid"), ("once", "each"))):
+        colors = wanted(name, variant, over=never if scan == "each" else None)
         for chosen in combinations(name, (), turn):
-            result, here = solve("color", name, combination=chosen, variant=variant)
+            result, here = solve("color", name, combination=chosen, variant=variant, scan=scan)
             equal(result.columns["color"], colors, here, f"{variant} {chosen}")
             assert result.summary == {"colors": colors.max(initial=-1) + 1}
             assert result.converged
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["skewed", "plateaus"])
+def test_scanning_in_each_round_colors_alike(name):
+    """Rows are scanned while they are uncoloured: the paper's work, and the colours of rows that are counted once."""
+    n, src, *_ = CASES[name].arcs(directed=False)
+    degrees = np.bincount(src, minlength=n)
+    for turn, variant in enumerate(("jones-plassmann", "degree", "hybrid")):
+        colors = wanted(name, variant, over=never)
+        for chosen in combinations(name, (), turn):
+            result, here = solve("color", name, combination=chosen, variant=variant, scan="each")
+            equal(result.columns["color"], colors, here, f"{variant} {chosen}")
+            if variant != "hybrid":
+                rounds = result.report["rounds"]
+                assert rounds["frontier_vertices"] == (colors + 1).sum()
+                assert rounds["frontier_edges"] == (degrees * (colors + 1)).sum()
 
 
 @pytest.mark.mpi
@@ -169,6 +193,9 @@ def test_a_function_of_the_user_may_end_them(name):
     colors = wanted(name, "hybrid", over=lambda turn, colored: turn >= 2 and colored < 5)
     result, here = solve("color", name, variant="hybrid", switch_round=lambda g: (g.round >= 2) & (g.active < 5))
     equal(result.columns["color"], colors, here, "a function")
+    each = {"scan": "each", "switch_round": lambda g: (g.round >= 2) & (g.colored < 5)}
+    result, here = solve("color", name, variant="hybrid", **each)
+    equal(result.columns["color"], colors, here, "a function, each")
 
 
 @pytest.mark.mpi
@@ -224,6 +251,7 @@ def test_colors_are_colors_by_networkx():
 @pytest.mark.parametrize(("parameters", "told"), [
     ({"variant": "degree", "switch_round": 3}, "switch_round is for the variant hybrid, and this one is degree"),
     ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is not valid for color: give an integer, 0 or more"),
+    ({"scan": "each"}, "scan = each is for the variants jones-plassmann, degree, hybrid, steal, and this one is"),
     ({"random_state": 2**63}, "random_state = 9223372036854775808 is not valid for color: give an integer of 64 bits"),
     ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
 ])  # fmt: skip

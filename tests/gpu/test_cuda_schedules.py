@@ -51,6 +51,9 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("hierarchical", {"mdt": 2, "few": 1}),
     ("expand_hybrid", {"deep": 0}),
     *KNOBS,
+    ("steal", {"steal_stealing": "off", "steal_queues": 3}),
+    ("steal", {"steal_task": 10, "steal_tasks": "all"}),
+    ("steal", {"steal_task": 150, "steal_tasks": "all", "steal_stealing": "off"}),
 ]
 
 
@@ -112,6 +115,8 @@ MUTANTS = {
     "expand_balanced": ("count = stop - high - first;", "count = stop - high - first - (stop == total);"),
     "expand_hybrid": ("at < count; at += BLOCK", "at < count; at += 2 * BLOCK"),
     "steal": ("(tasks * blockIdx.x / gridDim.x) << 32", "(tasks * (blockIdx.x + 1) / gridDim.x - 1) << 32"),
+    "steal,task=150": ("at - lane_id() < TASK; at += BLOCK", "at - lane_id() < TASK; at += 2 * BLOCK"),
+    "steal,task=10,tasks=all": ("at < TASK && i < work.count", "i < work.count"),
 }
 MUTANT_OPTIONS = {
     "alb": {"alb_threshold": 50}, "dynamic_parallelism": {"grid_threshold": 90}, "hierarchical": {"mdt": 2},
@@ -179,6 +184,7 @@ def model_options(options):
         "row_edges": "row",
         "smallest_warp": "smallest",
         "twc_warp": "warp",
+        "steal_task": "task",
     }
     words = {"alb_distribution": ("blocked", "blocked"), "twc_small": ("scan", "scanned")}
     flags = {key: options.get(name) == word for name, (word, key) in words.items() if name in options}
@@ -201,6 +207,8 @@ def model_options(options):
         ("virtual_warp", {"warp_size": 32}),
         ("expand_hybrid", {"expand_factor": 3}),
         *KNOBS,
+        ("steal", {"steal_task": 10}),
+        ("steal", {"steal_task": 150}),
     ],
 )
 def test_threads_as_the_paper_maps_them(device, schedule, options):
@@ -216,7 +224,7 @@ def mapped(machine, schedule, degrees, options):
     threads = device.threads
     blocks = machine.kernels.grid(f"{schedule}:push", fused=True)
     if schedule == "steal":
-        options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // threads)]
+        options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // options.get("task", threads))]
     if machine.options["split_by"] == "graph" and schedule == "split":
         n, src, *_ = skewed()
         shares = [shares_of(degree, options["mdt"])[1:] for degree in np.bincount(src, minlength=n).tolist()]
@@ -239,28 +247,55 @@ def test_sweeps(device):
     mapped(machine, "hierarchical", np.full(listed.size, 6), {"mdt": 2})
 
 
-@on_devices
-def test_stealing(device):
-    """Check that blocks steal if one block has all edges, and that every task is taken once."""
-    n, blocks = 39 * 256, 3
-    src = np.repeat(np.arange(n // blocks), 12)
+def one_slow_block(device, **options):
+    """Walk a graph whose first third has all edges by three queues; return the machine, takers and owners of tasks."""
+    n, task = 39 * 256, options.get("steal_task", device.threads)
+    src = np.repeat(np.arange(n // 3), 12)
     arcs = n, src, np.random.default_rng(5).integers(0, n, src.size), np.ones(src.size, np.int64)
     every = np.ones(n, bool)
-    device = device_of(device, blocks)
-    machine, listed = visited(device, "steal", every, arcs=arcs, record=True, blocks=blocks)
+    machine, listed = visited(device, "steal", every, arcs=arcs, record=True, steal_queues=3, **options)
+    assert machine.kernels.grid("steal:push", fused=True) == 3
     assert exactly_once(machine, every, arcs)
-    mapped(machine, "steal", np.bincount(src, minlength=n)[listed], {})
-    takers = device.get(machine.arrays.scratch0)[: -(-n // device.threads)].astype(np.int64)
-    assert machine.kernels.grid("steal:push", fused=True) == blocks
-    taken = np.bincount(takers, minlength=blocks)
-    dealt = np.searchsorted(takers.size * np.arange(1, blocks + 1) // blocks, np.arange(takers.size), side="right")
-    assert machine.queues() == pytest.approx(
+    if "steal_tasks" in options:  # its list is that of the rows
+        np.testing.assert_array_equal(np.sort(listed), np.arange(n))
+        listed = np.arange(n)
+    mapped(machine, "steal", np.bincount(src, minlength=n)[listed], model_options(options))
+    takers = device.get(machine.arrays.scratch0)[: -(-n // task)].astype(np.int64)
+    return machine, takers, np.searchsorted(takers.size * np.arange(1, 4) // 3, np.arange(takers.size), side="right")
+
+
+@on_devices
+@pytest.mark.parametrize("options", [{}, {"steal_task": 20, "steal_tasks": "all"}])
+def test_stealing(device, options):
+    """Check that blocks steal if one block has all edges, and that every task is taken once."""
+    machine, takers, owners = one_slow_block(device_of(device, 3), **options)
+    taken = np.bincount(takers, minlength=3)
+    stolen = np.bincount(takers[takers != owners], minlength=3)
+    queues = machine.tasks().facts()
+    assert (queues.pop("taken"), queues.pop("thefts")) == (taken.tolist(), stolen.tolist())
+    (only,) = queues.pop("rounds")
+    assert only | {"queues": 3} == queues
+    assert queues == pytest.approx(
         {
-            "queues": blocks, "tasks": takers.size, "stolen": np.count_nonzero(takers != dealt),
+            "queues": 3, "tasks": takers.size, "stolen": stolen.sum(),
             "most": taken.max(), "least": taken.min(), "mean": taken.mean(), "deviation": taken.std(),
         }
     )  # fmt: skip
-    assert machine.queues()["stolen"] > 0
+    assert queues["stolen"] > 0
+
+
+@on_devices
+def test_without_stealing_no_task_changes_its_block(device):
+    machine, takers, owners = one_slow_block(device_of(device, 3), steal_stealing="off", steal_task=20)
+    np.testing.assert_array_equal(takers, owners)
+    assert machine.tasks().facts()["thefts"] == [0, 0, 0]
+
+
+@on_devices(gpu=False)
+def test_a_thief_that_stealing_off_leaves_is_found(device):
+    mutant = "STEALING && task == NO_TASK", "task == NO_TASK"
+    _, takers, owners = one_slow_block(device_of(device, 3, mutant), steal_stealing="off", steal_task=20)
+    assert (takers != owners).any()
 
 
 def test_no_two_models_alike():

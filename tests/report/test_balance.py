@@ -177,6 +177,35 @@ def test_other_algorithms(monkeypatch, capsys, name):
     assert Counter(row[0] for row in rows if row)["vertex"] >= 1
 
 
+@needs_compiler
+def test_a_variant_is_compared(monkeypatch, capsys):
+    """Check that schedules of one variant are compared, and that one which no round uses is named."""
+    monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
+    words = ["balance", "rmat:6,symmetric", "--algorithm", "color", "--repeat", "1", "-q"]
+    steal = ["--schedule", "steal,queues=2,task=8,tasks=all,stealing=off"]
+    assert main([*words, *steal, "--variant", "jones-plassmann,scan=each"]) == 0
+    out = capsys.readouterr().out
+    assert "color jones-plassmann each on rmat:6" in out
+    assert "in the first round 8 tasks, 0 stolen; of a queue: most 4, least 4, mean 4.00, deviation 0.00" in out
+    assert "no round used" not in out
+    assert main([*words, *steal]) == 0
+    assert "no round used the schedule steal: they used pull" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "variant", "told"),
+    [
+        ("mst", "greedy", "mst has no variants"),
+        ("color", "gredy", "did you mean 'greedy'"),
+        ("color", "hybrid,scam=each", "unknown parameter of color 'scam'"),
+        ("color", "hybrid,switch_round=many", "switch_round = 'many' is not valid for color"),
+    ],
+)
+def test_variants_that_cannot_be(capsys, algorithm, variant, told):
+    assert main(["balance", "path:5", "--algorithm", algorithm, "--variant", variant]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_without_a_gpu_it_says_what_is_needed(monkeypatch, capsys):
     import sys
 

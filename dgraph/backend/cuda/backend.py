@@ -73,6 +73,7 @@ class CudaBackend(Backend):
         allocator: str = "pool",
     ):  # fmt: skip
         self.alone, self.options, self.warning, self.how = alone, options, "", "given"
+        self.schedule = options.schedule
         self.device = device or self._gpu(place, ranks_here, gpus, allocator)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs = GraphCache()
@@ -212,9 +213,14 @@ class CudaBackend(Backend):
         same positions, so a graph that was evicted from one GPU is dropped on all.
         """
         self._renumber = self.options.renumber
-        if self.links is None or hasattr(local, "built"):
+        if hasattr(local, "built"):
             return
         uploaded = self._graphs.of(local)
+        if uploaded is not None and self._renumber not in (None, uploaded.extent.renumbered):
+            del self._graphs[id(local)]
+            uploaded = None
+        if self.links is None:
+            return
         skewed, room = (uploaded.extent.renumbered, True) if uploaded else self._skewed(local)
         skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, uploaded is None], np.int64))
         if uploaded is not None and lacking:

@@ -116,7 +116,9 @@ class GpuPlan:
             schedule, small, record, timed, ranges, renumber, blocks, local_rounds, host_rounds, across_limit,
             reach, *sorted(keywords.items()),
         )  # fmt: skip
-        self.sweeps, self.cull, self.one_block = False, 0, False
+        self.sweeps, self.cull, self.one_block = self.values["steal_tasks"] == "all", 0, False
+        if self.sweeps and renumber is None:
+            self.renumber = False
         self.emit_limit = EVERY if self.values["edge_emit"] == "fused" else 0
         self.features: tuple[str, ...] = ()
         self._under: dict[Traversal, GpuPlan] = {}
@@ -129,6 +131,13 @@ class GpuPlan:
         if self.host_rounds:
             return 0
         return self.reach if self.reach is not None else PERSISTENT_BFS_BLOCKS * extent.renumbered
+
+    @property
+    def grid(self) -> int:
+        """Blocks of its schedule's launches that an option names; 0 where none does."""
+        row = SCHEDULES.get(self.schedule)
+        value = self.values[row.grid] if row and row.grid else 0
+        return value if isinstance(value, int) else 0
 
     @property
     def observed(self) -> bool:
@@ -195,7 +204,7 @@ class GpuPlan:
         if self.schedule == "auto" and traversal.schedule != "auto":
             chosen.schedule = traversal.schedule
             chosen.values |= traversal.options  # type: ignore[arg-type]
-        chosen.sweeps, chosen.features = traversal.sweeps, traversal.features
+        chosen.sweeps, chosen.features = chosen.sweeps or traversal.sweeps, traversal.features
         chosen.emit_limit = max(traversal.emit_limit, self.emit_limit)
         chosen.cull = sum(CULLING[name] for name in traversal.culling)
         if chosen.schedule == "bfs-4k":

@@ -100,7 +100,7 @@ class Context:
         self.rounds += machine.round
         self.comm.watchdog.begin(0)
         self.record.spent(machine.spent())
-        self.record.queues |= machine.tasks()
+        self.record.queues.join(machine.tasks())
         for name, amount in machine.schedule_counts().items():
             self.record.count_most(name, amount)
         result = State(
@@ -309,6 +309,16 @@ class Context:
         self.record.warn(text)
         self.progress.line(text)
         return able
+
+    def warn_of_unused_schedule(self) -> None:
+        """Warn of a schedule that the user named and that none of this rank's rounds used."""
+        asked, rounds = self.backend.schedule, self.record.rounds
+        if asked == "auto" or asked in rounds.schedules or not rounds.count:
+            return
+        used = f"they used {', '.join(rounds.schedules)}" if rounds.schedules else "their kernels need none"
+        text = f"no round used the schedule {asked}: {used}; take another variant or direction, or leave it out"
+        self.record.warn(text)
+        self.progress.line(text)
 
     def rows(self, scope: str = "ghosts", order: str = "gid", **options: bool) -> Any:
         """Return rows with neighbours that other ranks own; see :func:`dgraph.graph.halo.rows_of`."""

@@ -20,6 +20,7 @@ from time import perf_counter
 from typing import Protocol
 
 from dgraph._support import compile_clock
+from dgraph.backend.queue_record import QueueRecord
 from dgraph.backend.round_stats import Spent
 from dgraph.comm import Comm
 from dgraph.comm.hosts import host
@@ -79,7 +80,7 @@ class Record:
         self.rounds = RoundSeries(
             self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size))
         )
-        self.queues: dict[str, float] = {}
+        self.queues = QueueRecord()
         self.kernels: dict[tuple[str, str, bool], tuple[int, float]] = {}
         self.gpu: dict | None = None
         self.gpu_memory: dict | None = None
@@ -198,8 +199,8 @@ class Record:
         if self.kernels:
             names = ("schedule", "kernel", "walks", "launches", "seconds")
             gpu["kernels"] = [dict(zip(names, (*k, n, round(s, 9)), strict=True)) for k, (n, s) in self.kernels.items()]
-        if self.queues:
-            gpu["queues"] = self.queues
+        if queues := self.queues.facts():
+            gpu["queues"] = queues
         if load := self.rounds.loads.facts():
             gpu["load"] = load
         spans = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in self.spans]

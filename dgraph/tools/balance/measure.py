@@ -63,7 +63,7 @@ class Cell:
     memory: int = 0
     load: dict[str, Any] | None = None
     series: list[tuple[int, str, int, int, float]] = field(default_factory=list)
-    queues: dict[str, float] = field(default_factory=dict)
+    queues: dict[str, Any] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     answer: Mapping[str, np.ndarray] | None = None
     note: str = ""
@@ -130,6 +130,7 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
         elif row["kernel"] not in BEFORE:
             cell.others += row["seconds"]
     cell.rounds = warm.rounds
+    cell.note = "; ".join(text for text in warm.report["warnings"] if text.startswith("no round used"))
     try:
         report = once(SLOWER * limit, record=True).report
     except Cut:

@@ -219,13 +219,17 @@ def expand_hybrid(degrees, blocks, threads, factor=10, tile=8):
     return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads, tile)
 
 
-def steal(degrees, blocks, threads, takers=None):
-    """Take tasks of ``threads`` vertices, one per thread; ``takers``: block of each task, by default its owner."""
-    tasks = -(-len(degrees) // threads)
+def steal(degrees, blocks, threads, takers=None, task=None):
+    """Take tasks of ``task`` vertices, ``threads`` of them at a time, one per thread.
+
+    ``takers``: block of each task, by default its owner; ``task``: by default ``threads``.
+    """
+    task = task or threads
+    tasks = -(-len(degrees) // task)
     if takers is None:
         takers = np.searchsorted(tasks * np.arange(1, blocks + 1) // blocks, np.arange(tasks), side="right")
     i, out = np.arange(len(degrees)), np.zeros(blocks * threads, np.int64)
-    np.add.at(out, takers[i // threads] * threads + i % threads, degrees)
+    np.add.at(out, takers[i // task] * threads + i % task % threads, degrees)
     return out
 
 

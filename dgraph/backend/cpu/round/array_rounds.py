@@ -320,7 +320,7 @@ class Phases:
 
     def _count(self, masters: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:
         """Add the out-edges of changed masters if they are the next frontier."""
-        if not self.bucketed:
+        if not (self.bucketed or self.applies):
             W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
 
     def _join(self, masters: np.ndarray, F: Arrays, W: WorkArrays, c: np.ndarray) -> None:

@@ -188,7 +188,7 @@ def wanted(
     bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
     row = SCHEDULES.get(options.schedule)
     huge = size if (row and row.huge) or options.features or extent.wide else 0
-    blocks = max(processors * MOST_RESIDENT, options.blocks or 0)
+    blocks = max(processors * MOST_RESIDENT, options.blocks or 0, options.grid)
     places = extent.edges * (2 if options.emit_limit else 1)
     sizes = Sizes(size, places, extent.wide, threads, blocks, extent.largest, len(t.reads_u), options.values)
     scratch = row.scratch(sizes) if row else (0, 0, 0)

@@ -97,6 +97,8 @@ class Launcher:
         if kernel in ONE_BLOCK:
             return kernel in self._cooperative, 1
         schedule = SCHEDULES.get(module.partition(":")[0])
+        if schedule and schedule.grid and self.options.grid:
+            return False, self.options.grid
         return kernel in self._cooperative, self.blocks(
             compiled, "edges" if schedule and kernel in schedule.once + schedule.before else kernel
         )
@@ -118,7 +120,7 @@ class Launcher:
 
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
         """Return the grid of a module's kernel; by default of the one that walks edges by a schedule."""
-        return self.blocks(self._module(module, fused), kernel)
+        return self._grid(self._module(module, fused), module, kernel)[1]
 
     @property
     def pull_kernel(self) -> str:

@@ -15,7 +15,7 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.cuda.schedules.queues import by_queue
+from dgraph.backend.queue_record import QueueRecord
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
@@ -43,6 +43,7 @@ class RoundLog:
         self._unread_from: int | None = None
         self._loads: list[dict[str, np.ndarray]] = []
         self._ring_read = -1, -1
+        self._queues, self._taken = QueueRecord(), np.zeros((0, 2), np.int64)
 
     def figures(self, first: int) -> np.ndarray:
         """Return figures of fused rounds from ``first`` on, the last ones if they exceed the ring.
@@ -84,22 +85,29 @@ class RoundLog:
         split, children = self.graph.split_vertices(mdt)
         return {"mdt": mdt, "split_vertices": split, "child_vertices": children}
 
-    def tasks(self) -> dict[str, float]:
-        """Return statistics of the queues of ``steal``, where loads are recorded; else nothing."""
-        return self.queues() if self.options.record and self.options.schedule == "steal" else {}
+    def tasks(self) -> QueueRecord:
+        """Return the record of the queues of ``steal`` so far; empty unless loads are recorded."""
+        return self._queues
 
     def schedules(self, first: int) -> list[str]:
         """Return the schedule of each fused round from ``first`` on."""
         return [_schedule(number) for number in self._ring(first)[:, 3].tolist()]
 
-    def queues(self) -> dict[str, float]:
-        """Return statistics of the queues of ``steal`` so far, see :func:`by_queue`."""
-        fused = self.local.mirrors == 0
-        return by_queue(self.device.get(self.arrays.scratch2), self.kernels.grid("steal:push", fused=fused))
-
     def _walked(self) -> dict[str, np.ndarray]:
-        """Return kernel → edges by thread since the last call; empty where they are not counted."""
-        return self.kernels.record.round() if self.kernels.record else {}
+        """Return kernel → edges by thread of a round that ended; empty where they are not counted."""
+        if self.kernels.record is None:
+            return {}
+        if self.options.record and self.options.schedule == "steal":
+            self._record_queues()
+        return self.kernels.record.round()
+
+    def _record_queues(self) -> None:
+        """Record what each queue's block took in a round; kernels count from the start of the run (``steal.cuh``)."""
+        queues = self.kernels.grid("steal:push", fused=self.local.mirrors == 0)
+        taken = self.device.get(self.arrays.scratch2[: 3 * queues]).astype(np.int64).reshape(-1, 3)[:, 1:]
+        before, self._taken = self._taken if self._taken.size else np.zeros_like(taken), taken
+        if (taken != before).any():
+            self._queues.add(taken - before)
 
     def _ring(self, first: int) -> np.ndarray:
         end = self.round

@@ -55,6 +55,12 @@ def _family(sizes: Sizes) -> tuple[int, int, int]:
     return children, children, sizes.vertices + 1 + children * (1 + max(sizes.reads, 1))
 
 
+def _queues(sizes: Sizes) -> tuple[int, int, int]:
+    """Return the scratch of ``steal``: the block that took each task, and three words a queue."""
+    task = CHOICES["steal_task"].number(sizes.options["steal_task"]) or sizes.threads
+    return sizes.vertices // task + 1, 0, 3 * sizes.blocks
+
+
 @dataclass(frozen=True)
 class Schedule:
     """One row of the register.
@@ -70,6 +76,7 @@ class Schedule:
         only: kernel of these → option and word without which it is not launched.
         options: its options (``dgraph.backend.schedule_options``). Kernels get the number of the first that is no
             constant of its text.
+        grid: option whose number is that of its kernels' blocks; "" for none: as many as are resident.
         huge: function of a second kernel, for vertices that the first sets aside; "" for none.
         plain: schedule with the same assignment of edges to threads in rounds without huge vertices.
         sweeps: True if its kernel is launched repeatedly, for at most ``number`` edges of every vertex each time.
@@ -85,6 +92,7 @@ class Schedule:
     before: tuple[str, ...] = ()
     only: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    grid: str = ""
     huge: str = ""
     plain: str = ""
     sweeps: bool = False
@@ -201,7 +209,9 @@ SCHEDULES = {
         ),
         Schedule(
             "steal", "a queue of vertices for each block; idle blocks steal", "003",
-            before=("fill_queues",), scratch=lambda s: (s.vertices // s.threads + 1, 0, 3 * s.blocks),
+            before=("fill_queues",), options=("steal_queues", "steal_stealing", "steal_task", "steal_tasks"),
+            grid="steal_queues",
+            scratch=_queues,
         ),
     )
 }  # fmt: skip

@@ -1,8 +1,10 @@
 // steal: work stealing between blocks [003; Cederman & Tsigas 2011].
 //
-// Every block has a queue of tasks, each of BLOCK vertices, filled equally by ``fill_queues``. A block pops its own
-// tasks from the tail; when it has none, it steals from the head of others. Any grid; the same for both kernels.
+// Every block has a queue of tasks, each of TASK vertices, filled equally by ``fill_queues``. A block pops its own
+// tasks from the tail; when it has none, it steals from the head of others, or stops if not STEALING. Any grid; the same
+// for both kernels.
 
+#define TASK (u64)(TASK_VERTICES ? TASK_VERTICES : BLOCK)
 #define NO_TASK 0xffffffffu
 
 struct StealRoom {
@@ -16,7 +18,7 @@ DEVICE u64* queue_of(u32 block) { return env.scratch2 + 3 * (u64)block; }
 // Give each block's queue an equal share of the tasks.
 KERNEL fill_queues(i64) {
     if (is_over()) return;
-    const u64 tasks = pieces_of(frontier_work(0).count, BLOCK);
+    const u64 tasks = pieces_of(frontier_work(0).count, TASK);
     if (threadIdx.x == 0)
         *queue_of(blockIdx.x) = (tasks * blockIdx.x / gridDim.x) << 32 | tasks * (blockIdx.x + 1) / gridDim.x;
 }
@@ -36,7 +38,7 @@ DEVICE u32 pop_or_steal() {
     u32 task = lane_id() == 0 ? take(queue_of(blockIdx.x), true) : NO_TASK;
     task = shuffle(task, 0);
     const bool popped = task != NO_TASK;
-    for (u32 k = 1; task == NO_TASK && k < gridDim.x;) {
+    for (u32 k = 1; STEALING && task == NO_TASK && k < gridDim.x;) {
         u64* queue = queue_of((blockIdx.x + k + lane_id()) % gridDim.x);
         const u64 seen = FRESH(queue);
         const u32 full = ballot(k + lane_id() < gridDim.x && (seen >> 32) < (u32)seen);
@@ -65,12 +67,14 @@ template <class V> DEVICE void steal(V& visit, const Work& work, StealRoom& room
         const u32 task = room.task;
         __syncthreads();
         if (task == NO_TASK) return;
-        const u64 i = (u64)task * BLOCK + threadIdx.x;
-        const bool mine = i < work.count;
-        const u32 u = mine ? work.item(i) : 0;
-        const Source s = visit.source(mine, u);
-        offset_t e = mine ? work.first(u) : 0;
-        const offset_t last = mine ? work.last(u) : 0;
-        for (; ballot(e < last); e += 4) visit.template edges<4>(e, last, u, s);
+        for (u64 at = threadIdx.x; at - lane_id() < TASK; at += BLOCK) {
+            const u64 i = task * TASK + at;
+            const bool mine = at < TASK && i < work.count;
+            const u32 u = mine ? work.item(i) : 0;
+            const Source s = visit.source(mine, u);
+            offset_t e = mine ? work.first(u) : 0;
+            const offset_t last = mine ? work.last(u) : 0;
+            for (; ballot(e < last); e += 4) visit.template edges<4>(e, last, u, s);
+        }
     }
 }
