@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
+import dgraph
 from benchmarks import (
     across,
     all_pairs,
@@ -24,6 +26,7 @@ from benchmarks import (
     labels,
     loading,
     networkx_suite,
+    peers,
     pipeline,
     ranks,
     schedules,
@@ -42,11 +45,13 @@ from benchmarks import (
     variants,
 )
 from benchmarks.graphs import GRAPHS
+from benchmarks.papers import command as papers
 
 RESULTS = Path(__file__).parent / "results"
 WHAT = {
     "cpu": (
         "dgraph on one rank against NetworKit, igraph and SciPy; with --gapbs FOLDER against GAPBS's programs",
+        "graphs repeat gapbs rows threads",
         lambda asked: (
             gapbs.measure(
                 asked.gapbs,
@@ -62,72 +67,89 @@ WHAT = {
     ),
     "ranks": (
         "1, 2 and 4 ranks of this machine",
+        "graphs repeat",
         lambda asked: ranks.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "sizes": (
         "seconds against size, and what a round costs",
+        "from_scale to_scale repeat",
         lambda asked: sizes.measure(range(asked.from_scale, asked.to_scale + 1), asked.repeat, asked.results),
     ),
     "apsp": (
         "all pairs by method and size, against SciPy, igraph and NetworkX, or on a GPU",
-        lambda asked: all_pairs.measure(asked.repeat, asked.results),
+        "scale repeat",
+        lambda asked: all_pairs.measure(asked.scale, asked.repeat, asked.results),
     ),
     "contention": (
         "beside a process that holds a core",
+        "graphs repeat",
         lambda asked: contention.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "gpu": (
         "one GPU against what Gunrock and cuGraph were measured at on the same graphs",
+        "graphs repeat",
         lambda asked: gpu.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
+        "graphs repeat",
         lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "turns": (
         "alb against twc on one GPU, in turns",
+        "graphs repeat",
         lambda asked: turns.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "tuning": (
         "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",
+        "repeat",
         lambda asked: tuning.measure(min(asked.repeat, 2), asked.results),
     ),
     "pipeline": (
         "whole jobs by phase: start, load, build, call, validate, gather, output; against peers and byte bounds",
+        "rows quick",
         lambda asked: pipeline.measure(_named(asked.rows, pipeline.ROWS), asked.quick, asked.results),
     ),
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
+        "megabytes repeat",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
     ),
     "gpu-load": (
         "files and arrays to the first answer on one GPU, built on the host and on the GPU",
+        "scale repeat",
         lambda asked: gpu_loading.measure(asked.scale, asked.repeat, asked.results),
     ),
     "tables": (
         "DataFrames and NetworkX graphs in and out, against NetworKit, igraph, pandas and SciPy",
+        "repeat",
         lambda asked: tables.measure(asked.repeat, asked.results),
     ),
     "device-tables": (
         "on one GPU: networkx.pagerank by the backend, and a result of 20 million rows to Arrow and CuPy",
+        "repeat",
         lambda asked: device_tables.measure(asked.repeat, asked.results),
     ),
     "service": (
         "the resident service: round trips, Arrow results, many jobs, query loops, jobs ended early, a killed rank",
+        "device rows graphs side jobs minutes repeat",
         lambda asked: service.measure(
             asked.device, asked.rows, asked.graphs, asked.side, asked.jobs, asked.minutes, asked.repeat, asked.results
         ),
     ),
     "soak": (
         "the resident service under clients while its ranks are killed; every answer against an oracle",
+        "device ranks seconds clients",
         lambda asked: service_soak.measure(asked.device, asked.ranks, asked.seconds, asked.clients, asked.results),
     ),
     "networkx": (
         "NetworkX's own tests with dgraph as the backend",
+        "",
         lambda asked: networkx_suite.measure(asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
+        "graphs algorithm policy ways sources repeat",
         lambda asked: across.measure(
             _named(asked.graphs, across.GRAPHS),
             _named(asked.algorithm, across.ALGORITHMS),
@@ -140,24 +162,29 @@ WHAT = {
     ),
     "transports": (
         "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
+        "repeat",
         lambda asked: transports.measure(asked.repeat, asked.results),
     ),
     "centrality": (
         "closeness, betweenness and searches from many sources on one rank, against NetworKit, igraph and NetworkX",
+        "graphs repeat",
         lambda asked: centrality.measure(
             _named(asked.graphs, centrality.GRAPHS | centrality.weighted_centrality.GRAPHS), asked.repeat, asked.results
         ),
     ),
     "coloring": (
         "vertex colouring: who goes first, and when rounds by degree end; colours and time",
-        lambda asked: coloring.measure(_named(asked.graphs, coloring.GRAPHS), asked.repeat, asked.results),
+        "graphs scale repeat",
+        lambda asked: coloring.measure(_named(asked.graphs, coloring.GRAPHS), asked.scale, asked.repeat, asked.results),
     ),
     "strong": (
         "strongly connected components: on a CPU against NetworKit, igraph and SciPy, on a GPU rounds and calls",
+        "graphs repeat",
         lambda asked: strong.measure(asked.graphs and asked.graphs.split(","), asked.repeat, asked.results),
     ),
     "structure": (
         "triangles, trusses, forests, sets, colours: two CPU threads against peers; --backend cuda: one GPU",
+        "rows repeat backend graphs",
         lambda asked: (
             structure_gpu.measure(_named(asked.rows, structure_gpu.ROWS), asked.repeat, asked.results)
             if asked.backend == "cuda"
@@ -166,22 +193,27 @@ WHAT = {
     ),
     "shares": (
         "memory of a rank on 4 ranks over that on 1, by algorithm",
+        "scale algorithm",
         lambda asked: shares.measure(asked.scale, _named(asked.algorithm, shares.ALGORITHMS), asked.results),
     ),
     "labels": (
         "label propagation on this rank's device",
+        "graphs repeat",
         lambda asked: labels.measure(_named(asked.graphs, labels.GRAPHS), asked.repeat, asked.results),
     ),
     "communities": (
         "quality and time of leiden and louvain on two CPU threads, against igraph",
+        "graphs repeat",
         lambda asked: communities.measure(_named(asked.graphs, communities.GRAPHS), asked.repeat, asked.results),
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
+        "graphs",
         lambda asked: estimates.measure(_named(asked.graphs, estimates.GRAPHS), asked.results),
     ),
     "building": (
         "generated graphs drawn and built on GPUs, solved and validated there; start it with mpirun",
+        "graphs algorithm policy weights repeat",
         lambda asked: building.measure(
             (asked.graphs or "rmat:24").split("+"),
             asked.algorithm or "bfs",
@@ -193,28 +225,112 @@ WHAT = {
     ),
     "code": (
         "lines of code, flags of the CUDA text, vague names, imports upwards, longest functions; of any commits",
+        "at",
         lambda asked: code.measure(asked.at, asked.results),
     ),
     "merge": (
         "rows of across, building, gpu and pipeline that were measured on another machine, in place of older ones",
+        "measured",
         lambda asked: _merge(asked.measured, asked.results),
     ),
     "changes": (
         "a batch of edges against a graph built anew, and runs from a previous answer, on 1 and 2 ranks",
+        "graphs repeat",
         lambda asked: changes.measure(_named(asked.graphs, changes.GRAPHS), asked.repeat, asked.results),
     ),
     "variants": (
         "every variant of sssp on four shapes of graph: time, rounds and edges walked",
+        "graphs scale device repeat",
         lambda asked: variants.measure(
             _named(asked.graphs, variants.SHAPES), asked.scale, asked.device or "cuda", asked.repeat, asked.results
         ),
     ),
+    "papers": (
+        "tables and figures of the five papers, their numbers beside ours, and a verdict for each claim",
+        "paper figure scale backend repeat sources docs",
+        lambda asked: papers.measure(
+            _named(asked.paper, papers.FIGURES),
+            _named(asked.figure, ()),
+            asked.scale,
+            papers.available(asked.backend),
+            asked.repeat,
+            asked.sources,
+            asked.results,
+            asked.docs,
+        ),
+    ),
     "store": (
         "a partitioned graph, written and opened",
+        "repeat",
         lambda asked: store.measure(asked.repeat, asked.results),
     ),
 }
-"""Name → description and function of a benchmark."""
+"""Name → description, options and function of a benchmark."""
+
+
+OPTIONS: dict[str, dict] = {
+    "graphs": {"help": f"of {', '.join(GRAPHS)}, with commas between them (default: all)"},
+    "algorithm": {"help": "some, with commas between them (default: all)"},
+    "policy": {"help": "partitioning policy"},
+    "weights": {"help": "such as 1..255 (default none)"},
+    "repeat": {"type": int, "default": 5, "help": "rounds in which everything runs once (default 5)"},
+    "ways": {"default": "plain", "help": f"some of {', '.join(across.WAYS)} (default plain)"},
+    "sources": {"type": int, "default": 1, "help": "sources a graph of the peers (default 1)"},
+    "megabytes": {"type": int, "default": 1000, "help": "size of the edge list (default 1000)"},
+    "from_scale": {"type": int, "default": sizes.SCALES[0], "help": "smallest R-MAT"},
+    "to_scale": {"type": int, "default": sizes.SCALES[-1], "help": "largest R-MAT"},
+    "rows": {"help": "rows to measure, with commas between them (default: all)"},
+    "quick": {"action": "store_true", "help": "small graphs, once"},
+    "device": {"choices": ("cuda", "cpu"), "help": "default: cuda where there is a GPU"},
+    "side": {"type": int, "help": "side of the grid whose rows are fetched"},
+    "jobs": {"type": int, "default": 20_000, "help": "most jobs (default 20000)"},
+    "minutes": {"type": float, "default": 8, "help": "time for them (default 8)"},
+    "seconds": {"type": float, "default": 300, "help": "of requests and kills (default 300)"},
+    "clients": {"type": int, "default": 8, "help": "at the same time (default 8)"},
+    "ranks": {"type": int, "default": 1, "help": "of the service (default 1)"},
+    "scale": {"type": int, "default": 20, "help": "log2 of the vertices (default 20)"},
+    "backend": {"choices": ("cpu", "cuda"), "default": "cpu", "help": "default cpu"},
+    "at": {"help": "commits with commas between them (default: the working tree)"},
+    "measured": {"type": Path, "help": "folder of that machine's results"},
+    "paper": {"help": f"some of {', '.join(papers.FIGURES)} (default: all)"},
+    "figure": {"help": "some of their figures, such as F7,T3 (default: all)"},
+    "gapbs": {"type": Path, "metavar": "FOLDER", "help": "folder of GAPBS's programs"},
+    "threads": {"default": "1,2", "help": "with --gapbs: numbers of threads (default 1,2)"},
+    "docs": {"type": Path, "default": RESULTS.parents[1] / "docs" / "papers", "help": "folder of the pages"},
+}
+"""Name of an option → arguments of ``add_argument``."""
+
+ANCHORS = f"of {', '.join(anchors.RECIPES)}, with commas between them"
+OWN: dict[tuple[str, str], dict] = {
+    **{(name, "graphs"): {"help": ANCHORS} for name in ("gpu", "schedules", "turns")},
+    ("cpu", "graphs"): {
+        "help": f"of {', '.join(GRAPHS)}, with commas between them; with --gapbs: NAME:SIZE with + between them",
+    },
+    ("cpu", "rows"): {"help": f"with --gapbs: some of {', '.join(map(repr, gapbs.ROWS))} with + between them"},
+    ("variants", "graphs"): {"help": f"of {', '.join(variants.SHAPES)}"},
+    ("variants", "device"): {"help": "default cuda"},
+    ("coloring", "graphs"): {"help": f"of {', '.join(coloring.GRAPHS)}"},
+    ("coloring", "scale"): {"default": None, "help": "log2 of the vertices of every graph (default: by graph)"},
+    ("apsp", "scale"): {"default": None, "help": "log2 of the vertices, in place of all sizes"},
+    ("across", "algorithm"): {"help": f"some of {', '.join(across.ALGORITHMS)}"},
+    ("across", "graphs"): {"help": f"of {', '.join(across.GRAPHS)}"},
+    ("across", "policy"): {"help": "policies with + between them (default oec)"},
+    ("building", "graphs"): {"help": "NAME:SIZE[/push][/levels] with + between them"},
+    ("building", "algorithm"): {"help": "default bfs"},
+    ("building", "policy"): {"help": "default auto"},
+    ("shares", "algorithm"): {"help": f"some of {', '.join(shares.ALGORITHMS)}"},
+    ("pipeline", "rows"): {"help": f"some of {', '.join(pipeline.ROWS)}"},
+    ("service", "rows"): {"help": f"some of {', '.join(service.PARTS)}"},
+    ("service", "graphs"): {"help": "one NAME:SIZE"},
+    ("structure", "rows"): {"help": f"with --backend cuda: some of {', '.join(structure_gpu.ROWS)}"},
+    ("papers", "scale"): {"type": str, "choices": ("small", "full"), "default": "small", "help": "default small"},
+    ("papers", "backend"): {
+        "choices": papers.BACKENDS, "default": None, "help": "default: all that this machine has",
+    },
+    ("papers", "repeat"): {"default": 3, "help": "timed runs of a cell (default 3)"},
+    ("papers", "sources"): {"default": None, "help": "sources of a search (default: as the paper, 100 for 004)"},
+}  # fmt: skip
+"""Benchmark and option → what differs."""
 
 
 KEPT = {"across": across.keep, "building": building.keep}
@@ -225,7 +341,16 @@ ALONE = {"gpu": gpu.keep, "pipeline": pipeline.keep}
 
 
 def _named(asked: str | None, names) -> list[str]:
-    return asked.split(",") if asked else list(names)
+    """Return the names that were asked for, or all.
+
+    Raises:
+        UsageError: there is no such name.
+    """
+    chosen = asked.split(",") if asked else list(names)
+    for name in chosen:
+        if names and name not in names:
+            raise dgraph.UsageError(f"{name} is none of {', '.join(names)}; give some of them")
+    return chosen
 
 
 def _merge(measured: Path | None, results: Path) -> None:
@@ -246,62 +371,26 @@ def _merge(measured: Path | None, results: Path) -> None:
 
 
 def main() -> None:
-    lines = "\n".join(f"  {name:<11} {about}" for name, (about, _) in WHAT.items())
+    lines = "\n".join(f"  {name:<13} {about}" for name, (about, _, _) in WHAT.items())
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description=f"{__doc__}\n\n{lines}",
+        description=f"{__doc__}\n\n{lines}\n\npython -m benchmarks NAME --help: options of one benchmark",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=WHAT)
-    parser.add_argument(
-        "--graphs",
-        help=f"of {', '.join(GRAPHS)}; of gpu, schedules and turns: {', '.join(anchors.RECIPES)}; "
-        f"of variants: {', '.join(variants.SHAPES)}; "
-        "of building: NAME:SIZE[/push][/levels] with + between them; of service: one NAME:SIZE; "
-        "of cpu --gapbs: NAME:SIZE with + between them",
-    )
-    parser.add_argument(
-        "--algorithm",
-        help=f"of building (default bfs); of across: some of {', '.join(across.ALGORITHMS)}; "
-        f"of shares: some of {', '.join(shares.ALGORITHMS)}",
-    )
-    parser.add_argument("--policy", help="of building (default auto); of across (default oec), with + between them")
-    parser.add_argument("--weights", help="of building, such as 1..255 (default none)")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
-    parser.add_argument("--ways", default="plain", help=f"of across: some of {', '.join(across.WAYS)} (default plain)")
-    parser.add_argument("--sources", type=int, default=1, help="of across: sources a graph of the peers (default 1)")
-    parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
-    parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")
-    parser.add_argument("--to-scale", type=int, default=sizes.SCALES[-1], help="of sizes: largest R-MAT")
-    parser.add_argument(
-        "--rows",
-        help=f"of pipeline: some of {', '.join(pipeline.ROWS)}; of service: some of {', '.join(service.PARTS)}; "
-        f"of structure: some of {', '.join(structure_gpu.ROWS)}; "
-        f"of cpu --gapbs: some of {', '.join(map(repr, gapbs.ROWS))} with + between them",
-    )
-    parser.add_argument("--gapbs", type=Path, metavar="FOLDER", help="of cpu: folder of GAPBS's programs")
-    parser.add_argument("--threads", default="1,2", help="of cpu --gapbs: numbers of threads (default 1,2)")
-    parser.add_argument("--quick", action="store_true", help="of pipeline: small graphs, once")
-    parser.add_argument(
-        "--device",
-        choices=("cuda", "cpu"),
-        help="of service and soak (default: cuda where there is a GPU) and variants (default cuda)",
-    )
-    parser.add_argument("--side", type=int, help="of service: of the grid whose rows are fetched")
-    parser.add_argument("--jobs", type=int, default=20_000, help="of service: most jobs (default 20000)")
-    parser.add_argument("--minutes", type=float, default=8, help="of service: time for them (default 8)")
-    parser.add_argument("--seconds", type=float, default=300, help="of soak: of requests and kills (default 300)")
-    parser.add_argument("--clients", type=int, default=8, help="of soak: at the same time (default 8)")
-    parser.add_argument("--ranks", type=int, default=1, help="of soak: of the service (default 1)")
-    parser.add_argument(
-        "--scale", type=int, default=20, help="of variants and shares: log2 of the vertices (default 20)"
-    )
-    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu", help="of structure (default cpu)")
-    parser.add_argument("--at", help="of code: commits with commas between them (default: the working tree)")
-    parser.add_argument("--measured", type=Path, help="of merge: folder of that machine's results")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON and the Markdown table")
+    named = parser.add_subparsers(dest="what", required=True, metavar="NAME")
+    for name, (about, options, _) in WHAT.items():
+        one = named.add_parser(name, description=about)
+        for option in options.split():
+            one.add_argument(f"--{option.replace('_', '-')}", **(OPTIONS[option] | OWN.get((name, option), {})))
+        one.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON and the Markdown table")
+        one.add_argument("--install", action="store_true", help="pip install libraries of peers that are missing")
     asked = parser.parse_args()
-    WHAT[asked.what][1](asked)
+    peers.installs = asked.install
+    try:
+        WHAT[asked.what][2](asked)
+    except (dgraph.UsageError, ModuleNotFoundError) as refused:
+        print(f"python -m benchmarks {asked.what}: {refused}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

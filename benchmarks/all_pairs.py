@@ -34,13 +34,19 @@ MOST = {"networkx": 256, "scipy floyd_warshall": 1024, "igraph": 4096, "scipy di
 DENSE = 5_000_000
 
 
-def measure(repeat: int, folder: Path) -> None:
-    """Write ``all-pairs-cpu.json``, ``.md`` and ``.svg``; with a GPU, ``all-pairs-gpu``."""
+def measure(scale: int | None, repeat: int, folder: Path) -> None:
+    """Write ``all-pairs-cpu.json``, ``.md`` and ``.svg``; with a GPU, ``all-pairs-gpu``.
+
+    Args:
+        scale: log2 of the vertices; None: ``SIZES``, or ``ON_GPU``.
+        repeat: timed runs.
+        folder: of the results.
+    """
     gpu = dgraph.run("apsp", "path:64", variant="blocked").report["ranks"][0].get("gpu")
     install(("matplotlib",) if gpu else ("matplotlib", "scipy", "igraph", "networkx"))
     rows: list[dict] = []
     for shape, spec in SHAPES.items():
-        for n in ON_GPU if gpu else SIZES:
+        for n in (ON_GPU if gpu else SIZES) if scale is None else (1 << scale,):
             if shape == "dense" and n > max(SIZES):
                 continue
             graph = dgraph.Graph.load(spec(n), weights="1..100")

@@ -28,11 +28,18 @@ STEALING: list[dict] = [{"variant": "steal"}, {"variant": "hybrid", "schedule": 
 STOLEN = ("gtgraph20", "uniform22")
 
 
-def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Write ``coloring-cpu.json`` and ``.md``; with a GPU, ``coloring-gpu``."""
+def measure(graphs: list[str], scale: int | None, repeat: int, folder: Path) -> None:
+    """Write ``coloring-cpu.json`` and ``.md``; with a GPU, ``coloring-gpu``.
+
+    Args:
+        graphs: of ``GRAPHS``.
+        scale: log2 of the vertices of every graph; None: as they are named.
+        repeat: timed runs, after one that is not timed.
+        folder: of the results.
+    """
     rows = []
     for name in graphs:
-        graph = dgraph.Graph.load(GRAPHS[name]).undirected()
+        graph = dgraph.Graph.load(GRAPHS[name] if scale is None else _sized(GRAPHS[name], scale)).undirected()
         first = dgraph.run("color", graph)
         gpu = first.report["ranks"][0].get("gpu")
         for traversal in WAYS + (STEALING if gpu and name in STOLEN else []):
@@ -45,6 +52,13 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
             print(_line(rows[-1]), flush=True)
     where = record.circumstances(("cupy-cuda13x",) if gpu else ()) | ({"gpu": gpu["name"]} if gpu else {})
     record.write(folder, f"coloring-{'gpu' if gpu else 'cpu'}", {"circumstances": where, "rows": rows}, _table(rows))
+
+
+def _sized(spec: str, scale: int) -> str:
+    generator, _, size = spec.partition(":")
+    number, *options = size.split(",")
+    side = f"{1 << scale // 2}x{1 << scale - scale // 2}"
+    return ",".join([f"{generator}:{side if 'x' in number else scale}", *options])
 
 
 def _table(rows: list[dict]) -> str:

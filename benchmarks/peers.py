@@ -21,11 +21,21 @@ Task = Callable[[int], object]
 """Function of a source, which it may ignore: runs the algorithm once and returns a value to check."""
 
 
+installs = False
+"""True if missing libraries may be installed into the running Python (``--install``)."""
+
+
 def install(names: tuple[str, ...] = LIBRARIES) -> None:
-    """Install missing libraries into the running Python."""
+    """Install missing libraries into the running Python, if the user allows it.
+
+    Raises:
+        UsageError: libraries are missing, and ``installs`` is False.
+    """
     import importlib.util
 
     missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing and not installs:
+        raise dgraph.UsageError(f"{', '.join(missing)} is not installed; install it, or give --install")
     if missing:
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 

@@ -29,11 +29,12 @@ from dgraph.backend.cuda import schedules
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan
+from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan, recording
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.transports import compare, selftest
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import kernel_of
+from dgraph.backend.schedule_options import parse_schedule
 from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.comm import Comm, SerialComm
 from dgraph.comm.hosts import ranks_here
@@ -111,14 +112,16 @@ class Gpu:
         """Return unused memory of the pool to the driver."""
         self.device.pool.free_all_blocks()
 
-    def backend(self, **options: Any) -> Backend:
+    def backend(self, schedule: str = "auto", record: str | None = None, **options: Any) -> Backend:
         """Return a backend on this GPU for ``graph.on(device=…)``, which keeps graphs there from run to run.
 
         Args:
+            schedule: as of :class:`dgraph.Options`.
+            record: likewise.
             options: ``host_rounds``, ``local_rounds`` and ``across_limit`` of :func:`dgraph.run`;
                 ``reach``: blocks a multiprocessor of the kernel that runs a whole search on all GPUs, 0 for none.
         """
-        return self._backend.choosing(GpuPlan(**options))
+        return self._backend.choosing(GpuPlan(**parse_schedule(schedule), **recording(record), **options))
 
 
 class GpuGraph:

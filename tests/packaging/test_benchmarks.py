@@ -19,7 +19,7 @@ from dgraph.tools import benchmarking
 
 pytestmark = pytest.mark.mpi_skip
 FOLDER = ROOT / "benchmarks"
-FILES = sorted(FOLDER.glob("*.py"))
+FILES = sorted(FOLDER.rglob("*.py"))
 PUBLIC = (
     "dgraph",
     "dgraph.networkx_backend",
@@ -65,7 +65,7 @@ def test_imports_in_functions_and_in_strings_are_seen():
 @pytest.mark.quick
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_benchmark_can_be_imported_without_a_gpu(file):
-    import_module(f"benchmarks.{file.stem}")
+    import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.fixture(scope="module")

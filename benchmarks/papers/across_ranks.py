@@ -1,0 +1,105 @@
+"""Cells that run on several ranks: processes of CPUs, or one for each GPU, started by ``mpiexec``.
+
+Computation is that of the slowest rank; the rest of the round time is communication that it does not cover.   [002 6.2]
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.papers.bench import Bench, Shape
+from benchmarks.papers.figure import CPU, CUDA, Cell, NotTried, Row, Rows, all_of, ratio
+
+LONGEST = 300
+"""Seconds that a job may take."""
+
+PARTS = ("compute", "pack", "exchange", "unpack", "idle")
+WORKS = {
+    "bfs": ["bfs", "--no-return-predecessors", "--direction", "push"],
+    "pagerank": ["pagerank", "--tol", "0", "--max-iter", "20"],
+}
+
+
+def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], schedules: Sequence[str]) -> Iterator[Cell]:
+    """Yield a cell for each graph, work, schedule (GPUs alone) and number of ranks."""
+    most = gpus() if bench.backend == CUDA else 16 if bench.scale == "full" else 4
+    counts = [1 << k for k in range(5) if bench.backend == CUDA or 1 << k <= most]
+    for name, shape in graphs.items():
+        for work in works:
+            for schedule in schedules if bench.backend == CUDA else ("CPU ranks",):
+                for ranks in counts:
+                    system = f"{schedule.upper() if bench.backend == CUDA else schedule} × {ranks}"
+                    key = {"graph": name, "spec": bench.spec(shape), "work": work, "system": system, "ranks": ranks}
+                    if ranks > most:
+                        yield key, partial(dict, note=f"not tried: this host has {most} GPU{'s' * (most > 1)}")
+                    else:
+                        yield key, partial(_job, bench, shape, work, schedule, ranks)
+
+
+def gpus() -> int:
+    """Return the number of GPUs of this host."""
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
+    return max(len(listed.splitlines()), 1)
+
+
+def _job(bench: Bench, shape: Shape, work: str, schedule: str, ranks: int) -> Row:
+    launcher = shutil.which("mpiexec") or shutil.which("mpirun")
+    if launcher is None and ranks > 1:
+        return {"note": "not tried: there is no mpiexec"}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        start = [] if ranks == 1 else [str(launcher), "-n", str(ranks)]
+        chosen = ["--backend", "cpu"] if bench.backend == CPU else ["--backend", "cuda", "--schedule", schedule]
+        words = [
+            sys.executable,
+            "-m",
+            "dgraph",
+            *WORKS[work],
+            bench.spec(shape),
+            *chosen,
+            "--report",
+            str(report),
+            "-q",
+        ]
+        done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=LONGEST, check=False)
+        if done.returncode:
+            return {"note": f"not tried: {' '.join((done.stderr or 'no words').split())[-200:]}"}
+        return _figures(json.loads(report.read_text()))
+
+
+def _figures(report: dict[str, Any]) -> Row:
+    seconds = [rank["seconds"] for rank in report["ranks"]]
+    computation = max(rank["compute"] for rank in seconds)
+    whole = max(sum(rank[part] for part in PARTS) for rank in seconds)
+    return {
+        "computation_ms": 1e3 * computation, "communication_ms": 1e3 * max(whole - computation, 0.0),
+        "rounds": report["rounds"]["count"],
+        "sent": sum(peer["bytes"] for rank in report["ranks"] for peer in rank["sent"]),
+    }  # fmt: skip
+
+
+def compared(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, str]:
+    """Test that ALB is faster than TWC for bfs on every number of GPUs that ran."""
+    tests = []
+    for ranks in sorted({row["ranks"] for row in rows.of(figure, graph=graph, backend=backend, work="bfs")}):
+        key = {"graph": graph, "backend": backend, "work": "bfs"}
+        times = [rows.value("computation_ms", figure, system=f"{s} × {ranks}", **key) for s in ("TWC", "ALB")]
+        tests.append(ratio(f"{ranks} GPUs, bfs TWC / ALB", *times))
+    if not tests:
+        raise NotTried("needs GPUs")
+    return all_of(*tests)
+
+
+def mostly_computation(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, str]:
+    """Test that computation takes most of the time under TWC on more than one GPU."""
+    key = {"graph": graph, "backend": backend, "work": "bfs", "system": "TWC × 2"}
+    parts = [rows.value(column, figure, **key) for column in ("computation_ms", "communication_ms")]
+    return ratio("computation / communication on 2 GPUs", parts[0], max(parts[1], 1e-9))

@@ -1,0 +1,153 @@
+"""``python -m benchmarks papers``: run the cells of figures, keep their rows, judge the claims, write the pages.
+
+``results/papers-NNN.json`` has the rows. Each is written when it was measured; a row that the same commit measured on
+the same machine is not measured again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import dgraph
+from benchmarks import record
+from benchmarks.papers import p000, p001, p002, p003, p004, pages
+from benchmarks.papers.bench import Bench
+from benchmarks.papers.figure import BACKENDS, CPU, CUDA, EMULATED, Claim, Figure, Row, Rows, verdict
+
+FIGURES: dict[str, list[Figure]] = {
+    "000": p000.FIGURES_HERE, "001": p001.FIGURES_HERE, "002": p002.FIGURES_HERE, "003": p003.FIGURES_HERE,
+    "004": p004.FIGURES_HERE,
+}  # fmt: skip
+CLAIMS: dict[str, list[Claim]] = {
+    "000": p000.CLAIMS, "001": p001.CLAIMS, "002": p002.CLAIMS, "003": p003.CLAIMS, "004": p004.CLAIMS,
+}  # fmt: skip
+KEY = ("figure", "graph", "spec", "work", "system", "threshold", "ranks", "backend", "scale")
+"""Fields that identify a row."""
+
+
+def measure(
+    papers: list[str], names: list[str], scale: str, backends: list[str], repeat: int, sources: int | None,
+    folder: Path, docs: Path | None,
+) -> None:  # fmt: skip
+    """Run figures, and print the verdict on each claim.
+
+    Args:
+        papers: of ``FIGURES``.
+        names: names of figures; empty: all.
+        scale: small or full.
+        backends: of ``BACKENDS``; a figure runs on those of them on which it means something.
+        repeat: timed runs of a cell.
+        sources: sources of a search; None: as the paper.
+        folder: of the results.
+        docs: folder of the pages; None: write no pages.
+
+    Raises:
+        UsageError: no figure of the papers has such a name.
+    """
+    listed = [figure.name for paper in papers for figure in FIGURES[paper]]
+    if unknown := [name for name in names if name not in listed]:
+        raise dgraph.UsageError(
+            f"--figure {unknown[0]}: papers {', '.join(papers)} have {', '.join(dict.fromkeys(listed))}"
+        )
+    for backend in backends:
+        bench = Bench(backend, scale, repeat, sources)
+        for paper in papers:
+            kept = Kept(folder, paper, bench)
+            for figure in FIGURES[paper]:
+                if backend in figure.backends and (not names or figure.name in names):
+                    run(figure, bench, kept)
+    for paper in papers:
+        document = Kept(folder, paper, None).document
+        if docs is not None and document["rows"]:
+            pages.write(paper, FIGURES[paper], CLAIMS[paper], document, folder, docs)
+        for claim in CLAIMS[paper]:
+            if not names or claim.figure in names:
+                print(f"{paper} {claim.figure} {claim.text}: {': '.join(verdict(claim, Rows(document['rows'])))}")
+
+
+class Kept:
+    """Rows of one paper in their file."""
+
+    def __init__(self, folder: Path, paper: str, bench: Bench | None):
+        self.file = folder / f"papers-{paper}.json"
+        self.document: dict = {"runs": [], "rows": []}
+        if self.file.exists():
+            self.document = json.loads(self.file.read_text())
+        if bench is not None:
+            self.bench = bench
+            bench.rows = self.document["rows"]
+            mine = record.circumstances() | {"device": bench.machine or "CPU"}
+            same = ("commit", "processor", "device")
+            runs = self.document["runs"]
+            matching = [i for i, one in enumerate(runs) if all(one[name] == mine[name] for name in same)]
+            self.run = matching[0] if matching else len(runs)
+            runs.extend([] if matching else [mine])
+
+    def has(self, key: Row) -> bool:
+        """Return True if this run measured the row."""
+        mine = [row for row in self.document["rows"] if row["run"] == self.run and identity(row) == identity(key)]
+        return any(not row.get("note", "").startswith("failed") for row in mine)
+
+    def add(self, row: Row) -> None:
+        """Put a row in the place of an older one, and write the file."""
+        rows = [older for older in self.document["rows"] if identity(older) != identity(row)]
+        self.document["rows"] = self.bench.rows = [*rows, row | {"run": self.run}]
+        self.write()
+
+    def write(self) -> None:
+        """Write the file, without runs whose rows were all replaced."""
+        used = sorted({row["run"] for row in self.document["rows"]})
+        rows = [row | {"run": used.index(row["run"])} for row in self.document["rows"]]
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        runs = json.dumps([self.document["runs"][i] for i in used], indent=1)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.file.with_suffix(".new")
+        draft.write_text(f'{{"runs": {runs},\n"rows": [\n{lines}\n]}}\n')
+        draft.replace(self.file)
+
+
+def identity(row: Row) -> tuple:
+    """Return what tells a row from others; graphs of a scale that is no longer drawn count as the same row."""
+    return tuple(row.get(name) for name in KEY if name != "spec")
+
+
+def run(figure: Figure, bench: Bench, kept: Kept) -> None:
+    """Run the cells of a figure that are not there."""
+    for key, cell in figure.cells(bench):
+        key = {"figure": figure.name} | key | {"backend": bench.backend, "scale": bench.scale}
+        if kept.has(key):
+            continue
+        began = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
+                measured = cell()
+        except dgraph.UsageError as refused:
+            measured = {"note": f"not tried: this version refuses it: {str(refused).splitlines()[0]}"}
+        except MemoryError as short:
+            measured = {"note": f"not tried: memory: {str(short)[:120]}"}
+        except Exception as error:  # a fault of one cell must not end a grid of hours; the row names it
+            measured = {
+                "note": f"failed: {type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"
+            }
+        row = key | measured
+        kept.add(row)
+        shown = [f"{name}={row[name]:.4g}" for name in figure.columns if isinstance(row.get(name), float)]
+        words = [str(row.get(name, "")) for name in ("graph", "work", "system")]
+        seconds = f"({time.perf_counter() - began:.1f} s)"
+        print(figure.name, *words, *shown, row.get("note", ""), seconds, flush=True)
+
+
+def available(asked: str | None) -> list[str]:
+    """Return the backends to run: the one that is named, or all that this machine has."""
+    if asked is not None:
+        return [asked]
+    there = {CPU: True, EMULATED: shutil.which("g++") is not None, CUDA: shutil.which("nvidia-smi") is not None}
+    chosen = [backend for backend in BACKENDS if there[backend]]
+    print(f"backends: {', '.join(chosen)}", file=sys.stderr)
+    return chosen

@@ -1,0 +1,116 @@
+"""``Figure`` and ``Claim``: what a file of a paper lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+NUMBERS: dict[str, dict] = json.loads((Path(__file__).parent / "numbers.json").read_text())
+"""Paper → what its text states: machine, graphs, figures, constants; null: the text does not say it."""
+
+Row = dict[str, Any]
+Cell = tuple[Row, Callable[[], Row]]
+"""Key of a row (graph, work, system, …), and the function that measures it."""
+
+CPU, CUDA, EMULATED = BACKENDS = ("cpu", "cuda", "emulated")
+
+
+class NotTried(Exception):
+    """A claim that the rows cannot decide; ``args[0]`` is the reason."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One table or figure of a paper.
+
+    Attributes:
+        name: as the paper counts it: F7, T3; or a word.
+        title: what it shows.
+        backends: those on which it means something.
+        cells: called with a :class:`~benchmarks.papers.bench.Bench`: the rows that are to be measured.
+        columns: fields of the table → the head of their column.
+        plotted: field on the y axis; "" for no picture.
+        log: points on a log axis, in place of bars from 0.
+        x: field on the x axis, where it is a number: lines in place of bars.
+    """
+
+    name: str
+    title: str
+    backends: tuple[str, ...]
+    cells: Callable[[Any], Iterator[Cell]]
+    columns: Mapping[str, str]
+    plotted: str = ""
+    log: bool = False
+    x: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a paper.
+
+    Attributes:
+        figure: the figure behind it.
+        text: the claim, in the paper's sense.
+        test: True or False with the numbers behind it; raises :class:`NotTried`.
+    """
+
+    figure: str
+    text: str
+    test: Callable[[Rows], tuple[bool, str]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one paper, for the tests of claims."""
+
+    rows: list[Row] = field(default_factory=list)
+
+    def of(self, figure: str, **key: Any) -> list[Row]:
+        """Return the rows of a figure whose fields equal those of ``key``, those of the paper's size first."""
+        asked = key | {"figure": figure}
+        mine = [row for row in self.rows if all(row.get(name) == value for name, value in asked.items())]
+        return sorted(mine, key=lambda row: row["scale"] != "full")
+
+    def value(self, column: str, figure: str, **key: Any) -> float:
+        """Return one field of one row.
+
+        Raises:
+            NotTried: there is no such row, or it lacks the field.
+        """
+        for row in self.of(figure, **key):
+            if row.get(column) is not None:
+                return row[column]
+            if row.get("note"):
+                raise NotTried(row["note"].removeprefix("not tried: "))
+        raise NotTried(f"no {column} of {figure} with {', '.join(map(str, key.values()))}")
+
+    def ms(self, figure: str, graph: str, work: str, system: str) -> float:
+        """Return milliseconds on a GPU."""
+        return self.value("ms", figure, graph=graph, work=work, system=system, backend=CUDA)
+
+    def load(self, figure: str, graph: str, work: str, system: str) -> float:
+        """Return the edges of the fullest block over the mean, counted under emulation."""
+        return self.value("block", figure, graph=graph, work=work, system=system, backend=EMULATED)
+
+
+def verdict(claim: Claim, rows: Rows) -> tuple[str, str]:
+    """Return "held", "not held" or "not tried", and the numbers or the reason."""
+    try:
+        holds, numbers = claim.test(rows)
+    except NotTried as reason:
+        return "not tried", str(reason)
+    return ("held" if holds else "not held"), numbers
+
+
+def all_of(*tests: tuple[bool, str]) -> tuple[bool, str]:
+    """Return True if every test holds, and the numbers of all."""
+    return all(holds for holds, _ in tests), "; ".join(numbers for _, numbers in tests)
+
+
+def ratio(label: str, above: float, below: float, least: float = 1.0, most: float = float("inf")) -> tuple[bool, str]:
+    """Test that ``above`` over ``below`` lies in a range."""
+    quotient = above / below
+    return least <= quotient <= most, f"{label} {above:.4g} / {below:.4g} = {quotient:.2f}"

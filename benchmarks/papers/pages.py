@@ -1,0 +1,97 @@
+"""A page for each paper, from its JSON: verdicts on its claims, then its figures as tables and pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.papers import plots
+from benchmarks.papers.figure import NUMBERS, Claim, Figure, Row, Rows, verdict
+
+MOST_ROWS = 12
+"""Rows of a table on a page; the file has the others."""
+
+HEAD = """# Paper {paper}: figures and claims
+
+**For** researchers who compare with this paper. After this page you know which of its claims hold here.
+
+{short}. The paper's machine: {machine}. `python -m benchmarks papers --paper {paper}` makes this page;
+[all rows]({json}). Graphs are [generated stand-ins](../internals/papers.md) unless a row names a file. *cuda*: one GPU;
+*emulated*: the CUDA text compiled as C++, whose counts are exact; *cpu*: this machine's ranks. Numbers beside a verdict
+are milliseconds unless they say otherwise.
+"""
+
+
+def write(
+    paper: str, figures: Sequence[Figure], claims: Sequence[Claim], document: Mapping[str, Any], results: Path,
+    docs: Path,
+) -> None:  # fmt: skip
+    """Write ``docs/PAPER.md`` and the pictures ``results/papers-PAPER-FIGURE.svg``."""
+    docs.mkdir(parents=True, exist_ok=True)
+    rows = Rows(document["rows"])
+    about = NUMBERS[paper]
+    machine = about["machine"].get("gpu") or about["machine"].get("Bridges-Volta", {}).get("gpus") or "not in its text"
+    short = about["short"][0].upper() + about["short"][1:]
+    relative = Path(os.path.relpath(results, docs)).as_posix()
+    text = [HEAD.format(paper=paper, short=short, machine=machine, json=f"{relative}/papers-{paper}.json")]
+    text += ["## Claims", "", "| figure | claim | verdict | |", "|-|-|-|-|"]
+    for claim in claims:
+        word, numbers = verdict(claim, rows)
+        text.append(f"| {claim.figure} | {claim.text} | **{word}** | {_short(numbers)} |")
+    text += ["", "## Figures", ""]
+    for figure in figures:
+        mine = rows.of(figure.name)
+        if not mine:
+            continue
+        machines = dict.fromkeys(_machine(document["runs"][row["run"]], row) for row in mine)
+        text += [f"**{figure.title}.** {'; '.join(machines)}.", ""]
+        name = f"papers-{paper}-{figure.name}.svg"
+        if figure.plotted and plots.draw(figure, paper, mine, document["runs"], results / name):
+            text += [f"![{figure.title}]({relative}/{name})", ""]
+        else:
+            text += [*_table(figure, mine), ""]
+    (docs / f"{paper}.md").write_text("\n".join(text))
+
+
+def _machine(run: Mapping[str, Any], row: Row) -> str:
+    place = run.get("device") if row["backend"] == "cuda" else run["processor"]
+    return f"{row['backend']}, {row['scale']}: {place}, commit {run['commit'].split()[0]}"
+
+
+def _short(numbers: str, most: int = 170) -> str:
+    numbers = numbers.replace("|", "/").replace("\n", " ")
+    return numbers if len(numbers) <= most else f"{numbers[: most - 1].rpartition(' ')[0]} …"
+
+
+def _table(figure: Figure, rows: Sequence[Row]) -> list[str]:
+    shown = {name: head for name, head in figure.columns.items() if any(row.get(name) is not None for row in rows)}
+    lines = [f"| {' | '.join(shown.values())} |", "|-" * len(shown) + "|"]
+    for row in rows[:MOST_ROWS]:
+        cells = [cell(row.get(name)) for name in shown]
+        if row.get("note"):
+            cells[-1] = _short(row["note"], 90)
+        lines.append(f"| {' | '.join(cells)} |")
+    if len(rows) > MOST_ROWS:
+        lines += ["", f"{len(rows) - MOST_ROWS} more rows are in the file."]
+    return lines
+
+
+def cell(value: Any) -> str:
+    """Return a value as a cell of a table."""
+    match value:
+        case None:
+            return "–"
+        case bool() | str():
+            return str(value)
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
+        case dict():
+            skipped = ("generator", "strategy", "graph")
+            return ", ".join(f"{key} {cell(part)}" for key, part in value.items() if key not in skipped)
+        case list():
+            return ", ".join(map(cell, value))
+    return str(value)
