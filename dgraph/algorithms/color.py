@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm, limited
+from dgraph.algorithms.color_parts.colored_rounds import describe_rounds
 from dgraph.algorithms.color_parts.priorities import BY_DEGREE, BY_KEY, EACH, KEY_PHASE, ONCE, degree_phase
 from dgraph.algorithms.color_parts.two_colors import FEWEST, MOST, VERTICES, two_colored
 from dgraph.algorithms.edge_rule import STRIPPED
@@ -141,6 +142,7 @@ class Color(Algorithm):
             return self._two_phases(ctx)
         kind = {"greedy": Greedy, "degree": BY_DEGREE[self.scan]}.get(self.variant, BY_KEY[self.scan])
         state = ctx.run(kind(random_state=self.random_state).with_traversal(self.traversal))
+        self._describe(ctx, (state, 0))
         answer = self._answer(ctx, state)
         few = FEWEST <= answer.summary["colors"] <= MOST and ctx.local.n <= VERTICES
         if self.variant != "greedy" or not few or not state.finished:
@@ -152,9 +154,18 @@ class Color(Algorithm):
     def _two_phases(self, ctx: Context) -> Answer:
         partial = ctx.run(degree_phase(ctx.local.n, self.switch_round, self.scan).with_traversal(self.traversal))
         if not partial.finished or partial.globals.get("colored_in_all") == ctx.local.n:
+            self._describe(ctx, (partial, 0))
             return self._answer(ctx, partial)
-        rest = KEY_PHASE[self.scan](first=self._largest(ctx, partial) + 1, random_state=self.random_state)
-        return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": partial.raw("color")}))
+        first = self._largest(ctx, partial) + 1
+        rest = KEY_PHASE[self.scan](first=first, random_state=self.random_state)
+        state = ctx.run(rest.with_traversal(self.traversal), {"color": partial.raw("color")})
+        self._describe(ctx, (partial, 0), (state, first))
+        return self._answer(ctx, state)
+
+    def _describe(self, ctx: Context, *phases: tuple[State, int]) -> None:
+        """Add the paper's figures by round to the report of a run that scans rows in each round."""
+        if self.scan == EACH:
+            describe_rounds(ctx, phases)
 
     def _answer(self, ctx: Context, state: State) -> Answer:
         limit = limited(state.finished, ctx.rounds)

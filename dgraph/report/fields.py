@@ -74,6 +74,7 @@ def _part(name: str, made_by: str, meaning: str, *shown: str) -> ReportField:
 DRIVER, CONTEXT, PLACEMENT = "engine/rounds/driver.py", "engine/rounds/context.py", "engine/placement.py"
 ROUND_LOG = "backend/cuda/round_kernels/round_log.py"
 RECORD, SERIES = "engine/rounds/record.py", "engine/rounds/round_series.py"
+COLORED = "algorithms/color_parts/colored_rounds.py"
 HOST_EXCHANGE, GPU_FIGURES = "engine/sync/host_exchange.py", "backend/cuda/memory/memory_figures.py"
 
 FIELDS = (
@@ -138,6 +139,10 @@ FIELDS = (
     ReportField("time", SECONDS, ROUND, "seconds", SERIES, "on rank 0", ("text", "drawn"), always=True),
     ReportField("schedule", TEXT, ROUND, "schedule", SERIES,
                 "schedule of edges on the GPU of rank 0; absent without a GPU", ("text", "drawn")),
+    ReportField("coloured", COUNT, ROUND, "colored", COLORED, "vertices coloured in the round; of color with scan each",
+                ("text", "trace")),
+    ReportField("largest degree", COUNT, ROUND, "largest_degree", COLORED,
+                "of the uncoloured vertices at the start of the round; of color with scan each", ("text", "trace")),
     ReportField("start", SECONDS, RANK_ROUND, "start", SERIES, "start of the round since the rank's start", ("drawn",),
                 always=True),
     *(ReportField(name, SECONDS, RANK_ROUND, name, SERIES, "this part of the round", ("drawn",), always=True)

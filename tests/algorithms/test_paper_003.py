@@ -52,6 +52,8 @@ def rounds_of(report):
 def right(result, colors, rounds):
     """Return True if a run has the colours and the rounds of the model."""
     counted, visited = rounds_of(result.report)
+    if [row.get("colored") for row in result.report["rounds"]["kept"]] != [one["colored"] for one in rounds]:
+        return False
     names = {color: number for number, color in enumerate(sorted(set(colors)))}
     return (
         result.columns["color"].tolist() == [names[color] for color in colors]
@@ -75,7 +77,10 @@ def test_rounds_are_those_of_the_paper(spec, variant):
     graph, rows, numbers = loaded(spec)
     parameters, stays = VARIANTS[variant]
     model = paper_003.hybrid(rows, numbers, stays)
-    assert right(on_a_gpu(graph, **parameters), *model)
+    result = on_a_gpu(graph, **parameters)
+    assert right(result, *model)
+    largest = [max(len(row) for row, color in zip(rows, model[0], strict=True) if color >= k) for k in set(model[0])]
+    assert largest == [row["largest_degree"] for row in result.report["rounds"]["kept"] if row["colored"]]
     assert right(flat_run("color", graph, scan="each", **parameters), *model)
 
 

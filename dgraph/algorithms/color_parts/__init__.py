@@ -1,1 +1,5 @@
-"""Parts of color: programs of paper 003 (``priorities.py``), and two colours where they suffice (``two_colors.py``)."""
+"""Parts of color.
+
+Programs of paper 003 (``priorities.py``) and figures of their rounds (``colored_rounds.py``); two colours where they
+suffice (``two_colors.py``).
+"""

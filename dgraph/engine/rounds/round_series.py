@@ -90,6 +90,15 @@ class RoundSeries:
         if counted or self._unread >= KEPT_ROUNDS:
             self._read()
 
+    def describe_last(self, fields: Mapping[str, Sequence]) -> None:
+        """Add fields to the last rounds, all of which have ended: by name, a value of each round."""
+        self._read()
+        for row in filter(None, (*self._kept, self._heaviest, self._last)):
+            for name, values in fields.items():
+                place = row[0] - 1 - self.count + len(values)
+                if place >= 0:
+                    row[-1][name] = values[place]
+
     def _read(self) -> RoundSeries:
         """Add the rounds that wait: few of them until a report is read."""
         waiting, self._pending, self._unread = self._pending, [], 0
