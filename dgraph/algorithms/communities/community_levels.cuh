@@ -16,13 +16,20 @@ KERNEL mark_firsts(i64) {
 KERNEL number_groups(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.groups[v] = env.swept[env.flags[env.labels[v]]] - 1;
 }
-// Place of each row in its group's, and the group's mass.
+// Place of each row in its group's, and the group's mass: one addition for all lanes of a group.
 KERNEL place_rows(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u32 group = env.groups[v];
-        const i64 length = env.offsets[v + 1] - env.offsets[v];
-        if (length) env.row_starts[v] = (i64)atomicAdd((u64*)env.group_rows + group, (u64)length);
-        atomicAdd((u64*)env.group_mass + group, (u64)env.mass[v]);
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const bool mine = v < (u64)env.n;
+        const u32 group = mine ? env.groups[v] : NONE, same = alike(group), lanes = mine ? same : 0;
+        const u64 length = mine ? (u64)(env.offsets[v + 1] - env.offsets[v]) : 0;
+        const u64 before = sum_over(length, lanes & ((1u << lane_id()) - 1)), all = sum_over(length, lanes);
+        const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
+        const u32 leader = lanes ? __ffs(lanes) - 1 : lane_id();
+        const bool leads = lanes && leader == lane_id();
+        u64 first = leads && all ? atomicAdd((u64*)env.group_rows + group, all) : 0;
+        if (leads) atomicAdd((u64*)env.group_mass + group, mass);
+        first = shuffle(first, leader);
+        if (mine) env.row_starts[v] = (i64)(first + before);
     }
 }
 KERNEL map_arcs(i64) {
