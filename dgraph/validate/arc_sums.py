@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.validate.distributed_columns import DistributedColumns
-from dgraph.validate.host import row_sums
+from dgraph.validate.host import host_sums
 
 
 def arriving(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
     """Return for each row the sum of the values of its in-neighbours, times the arcs' weights; collective."""
-    return row_sums.arriving(distributed.prover.rows, values, _weights(distributed))
+    return host_sums.arriving(distributed.prover.rows, values, _weights(distributed))
 
 
 def departing(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
     """Return for each row the sum of the values of its out-neighbours, times the arcs' weights; collective."""
-    return row_sums.departing(distributed.prover.rows, values, _weights(distributed))
+    return host_sums.departing(distributed.prover.rows, values, _weights(distributed))
 
 
 def _weights(distributed: DistributedColumns) -> np.ndarray:

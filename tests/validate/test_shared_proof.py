@@ -49,11 +49,11 @@ def provers(monkeypatch):
     """Dict of ranks: those of a device must not use the CPU's prover."""
     on_gpu, init = {}, HostProver.__init__
 
-    def made(self, distributed, *more):
+    def checked_init(self, distributed, *more):
         assert on_gpu.get(distributed.comm.rank) is None, "the ranks' CPUs checked it"
         init(self, distributed, *more)
 
-    monkeypatch.setattr(HostProver, "__init__", made)
+    monkeypatch.setattr(HostProver, "__init__", checked_init)
     return on_gpu
 
 
@@ -86,7 +86,9 @@ def check(ranks, policy, spec, algorithm, parameters, column, step, provers):
         engine.links = links_for(comm, "p2p")
         graph = engine.build(spec, comm, policy, LoadOptions(weights="1..9")).on(device=engine)
         local = graph.partition().local
-        return [judged(comm, engine, graph, local, algorithm, each, result, parameters, provers) for each in wrong]
+        return [
+            judged(comm, engine, graph, local, algorithm, columns, result, parameters, provers) for columns in wrong
+        ]
 
     every = succeed(ranks, work)
     assert all(rank == every[0] for rank in every), "ranks disagree"

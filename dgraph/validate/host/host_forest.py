@@ -67,8 +67,8 @@ class HostForest:
 
     def weight_of(self, u: int | None, v: int | None) -> np.generic:
         """Return the weight of the edge between two vertices; 0 if none is asked."""
-        edges = np.flatnonzero((self.low == (-1 if u is None else u)) & (self.high == v)) if u is not None else []
-        return np.append(self.weight[edges], self.weight.dtype.type(0))[0]
+        named = np.zeros(len(self.low), np.bool_) if u is None else (self.low == u) & (self.high == v)
+        return np.append(self.weight[named], self.weight.dtype.type(0))[0]
 
 
 @njit(cache=True, nogil=True)

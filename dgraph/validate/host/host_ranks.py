@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.validate import answer_kernels
 from dgraph.validate.host.host_rows import HostRows
-from dgraph.validate.host.row_sums import arriving
+from dgraph.validate.host.host_sums import arriving
 
 
 class HostRanks:

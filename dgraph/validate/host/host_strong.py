@@ -45,8 +45,8 @@ class HostClasses:
         offsets, sources = _reversed_inside(*self._graph)
         new = np.flatnonzero(reached)
         while True:
-            found = _search_rows(offsets, sources, reached, stack, new)
-            if not rows.comm.total(int(found)):
+            crossed = _search_rows(offsets, sources, reached, stack, new)
+            if not rows.comm.total(int(crossed)):
                 return reached[: len(self._root)]
             marks = rows.extended(reached[: len(self._root)])
             new = np.flatnonzero(marks & ~reached)
@@ -139,7 +139,7 @@ def _search_arcs(offsets, targets, first, table, root, reached, stack, new):
 @njit(cache=True, nogil=True)
 def _search_rows(offsets, sources, reached, stack, new):
     """Search from rows and ghosts ``new`` against arcs inside classes; return True if a row was reached."""
-    top, found = new.size, False
+    top, crossed = new.size, False
     stack[:top] = new
     while top:
         top -= 1
@@ -147,10 +147,10 @@ def _search_rows(offsets, sources, reached, stack, new):
         for i in range(offsets[v], offsets[v + 1]):
             row = sources[i]
             if not reached[row]:
-                reached[row] = found = True
+                reached[row] = crossed = True
                 stack[top] = row
                 top += 1
-    return found
+    return crossed
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
-"""Certificates on a GPU: violations of the rules of ``dgraph/validate``, counted where the answer is.
+"""Certificates on GPUs: violations of the rules of ``dgraph/validate``, counted where the answer is.
 
-Entry: :func:`evidence`, a graph's rows on one GPU. Nothing here is shared with the kernels of rounds but
+Entry: :func:`evidence`, a graph's rows on the ranks' GPUs. Nothing here is shared with the kernels of rounds but
 ``base.cuh``: types, atomics and warp operations.
 """
 

@@ -113,7 +113,7 @@ class ForestLevels:
         for start in self._starts[:-1].tolist():
             if ends[0] == ends[1]:
                 break
-            places = [start + end for end in ends]
+            places = self._device.put(np.array([start + end for end in ends]))
             latest = max(latest, *self._device.get(self._taken[0][places]).tolist())
             ends = self._device.get(self._above[0][places]).tolist()
         return self._device.get(self._weight[latest : latest + 1])[0].astype(self._dtype)

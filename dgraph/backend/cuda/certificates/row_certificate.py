@@ -1,4 +1,4 @@
-"""Rows of a whole graph on one GPU, for the certificates of ``dgraph/validate``.
+"""Rows of a graph on the GPUs of its ranks, for the certificates of ``dgraph/validate``.
 
 Trusted: for a graph that was loaded, its rows on the host, which are uploaded afresh; what runs made of them on the GPU
 is not read. For a graph that was built on the GPU, the rows there: their fingerprint is computed again and must be the
@@ -15,13 +15,13 @@ import numpy as np
 
 from dgraph.backend.cuda.certificates import plateaus
 from dgraph.backend.cuda.certificates import rule_numbers as rules
+from dgraph.backend.cuda.certificates.class_searches import ClassSearches
 from dgraph.backend.cuda.certificates.core_peel import CorePeel
 from dgraph.backend.cuda.certificates.forest_levels import ForestLevels
 from dgraph.backend.cuda.certificates.joined_trees import smallest_joined
 from dgraph.backend.cuda.certificates.rank_steps import RankSteps
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
 from dgraph.backend.cuda.certificates.shared_columns import SharedColumns
-from dgraph.backend.cuda.certificates.strong_search import StrongSearch
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.comm import Comm
 from dgraph.errors import ValidationFailed
@@ -237,8 +237,8 @@ class RowCertificate:
         kernels.launch("prove_labels")
 
         def smallest(gid: int | None) -> np.generic:
-            place = [] if gid is None else [self._position(gid) - self.first]
-            lowest_there = self.device.get(joined[place]).astype(np.int64)
+            place = 0 if gid is None else self._position(gid) - self.first
+            lowest_there = self.device.get(joined[place : place + (gid is not None)]).astype(np.int64)
             return np.append(self.ids.to_original(lowest_there, self.comm), 0)[0]
 
         return kernels.violations(rules.COMPONENT), smallest
@@ -247,7 +247,7 @@ class RowCertificate:
         """Check labels of strong components, given as gids; None if the CPUs are to follow long paths."""
         kernels, labels = self._kernels("strong"), self._numbers(label)
         by_row = self._by_position(labels, np.int64)
-        search = StrongSearch(kernels, self.shared, self._on_device(), self.directed)
+        search = ClassSearches(kernels, self.shared, self._on_device(), self.directed)
         return search.proved(by_row, by_row if self.shared.alone else self.shared.mine(labels))
 
     def prove_forest(

@@ -23,7 +23,7 @@ FEWEST = 200
 """Passes that are made in any case."""
 
 
-class StrongSearch:
+class ClassSearches:
     """Searches of one answer; methods are collective."""
 
     def __init__(self, kernels: RowKernels, shared: SharedColumns, rows: Any, directed: bool):
