@@ -40,7 +40,7 @@ class Distances(Program):
 class DataDriven(Distances):
     """Relax in place the edges of all vertices whose distance fell in the last round, without buckets [paper 000]."""
 
-    priority = None
+    priority = None  # type: ignore[assignment]
 
 
 class LimitedDistances(Distances):

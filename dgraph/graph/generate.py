@@ -55,7 +55,7 @@ GENERATORS: dict[str, Generator] = {
             "gtgraph",
             random_graphs.gtgraph,
             SCALE,
-            "GTgraph's R-MAT: a, b, c, d = 0.45, 0.15, 0.15, 0.25, with noise; directed unless `symmetric`",
+            "R-MAT, GTgraph's own defaults: a, b, c, d = 0.45, 0.15, 0.15, 0.25, noise; directed unless `symmetric`",
             {
                 "edge_factor": Option(8.0, "edges drawn, divided by vertices", high=1 << 20),
                 "seed": _SEED,

@@ -1,5 +1,6 @@
 """Every variant of bfs finds the oracle's levels: emulated, on a GPU and, where it is offered, on a CPU."""
 
+from collections import Counter
 from dataclasses import replace
 
 import emulated
@@ -15,11 +16,13 @@ from simulated import skewed
 import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
+from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.errors import UsageError
 from dgraph.program import trace
+from dgraph.program.traversal import EVERY
 
 pytestmark = pytest.mark.mpi_skip
 SOURCE = 3
@@ -115,6 +118,43 @@ def test_a_sweep_asks_every_vertex(device):
     machine = solved(device_of(device, 2), traversal("topology", None), False, record=True)
     reached = levels(src, dst) < 2**31 - 1
     assert machine.device.get(machine.arrays.record).sum() == reached[src].sum()
+
+
+def work(device, variant):
+    """Return a variant's launches of modules by name, edges visited by thread, and edges appended to lists at once."""
+    chosen = traversal(variant, None)
+    if chosen.emit_limit:
+        chosen = replace(chosen, emit_limit=min(chosen.emit_limit, 2000 if variant == "hybrid" else EVERY))
+    launches, appended = Counter(), 0
+    src, dst = arcs(False)
+    graph = DeviceGraph(local_graph(N, src, dst, None, False), device)
+    program = Levels(source=SOURCE).with_traversal(chosen)
+    machine = GpuMachine(trace(program, None), graph, device, chosen.direction, GpuPlan(record=True).under(chosen))
+    launch = machine.kernels.launch
+
+    def counted(module, kernel, *arguments, **keywords):
+        launches[module, kernel] += 1
+        launch(module, kernel, *arguments, **keywords)
+
+    machine.kernels.launch = counted
+    machine.start({})
+    machine.apply_totals(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(1)
+        slot = (machine.words[control.TICK] - 1) % 4 * control.SLOT
+        appended += int(device.get(machine.arrays.counters)[slot + control.EMITTED_TAIL])
+    return sorted(launches.items()), device.get(machine.arrays.record).tolist(), appended
+
+
+@pytest.mark.exhaustive
+@on_devices(gpu=False)
+def test_no_variant_is_another_by_name(device):
+    """Check that any two variants differ in the kernels that they launch, and in edges by thread or edges listed."""
+    seen = {variant: work(device_of(device, 2), variant) for variant in sorted({*VARIANTS} - {"direction-optimizing"})}
+    for one, (launches, loads, appended) in seen.items():
+        for other, (others, other_loads, others_appended) in seen.items():
+            assert one == other or launches != others, (one, other)
+            assert one == other or (loads, appended) != (other_loads, others_appended), (one, other)
 
 
 def run(backend="cpu", **choices):

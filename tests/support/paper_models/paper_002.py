@@ -1,0 +1,37 @@
+"""An Adaptive Load Balancer for Graph Analytics on GPUs (002): TWC, ALB (Algorithms 1 and 2) and LB."""
+
+from paper_models.grid import edges_of
+
+
+def twc(degree, worklist, grid, large, medium):
+    """Section 3: small vertices by a thread, medium ones by a warp, large ones by a block."""
+    for i, u in enumerate(worklist):
+        tile, thread = divmod(i, grid.threads)
+        first = tile % grid.blocks * grid.threads
+        for k in range(degree[u]):
+            if degree[u] >= large:
+                yield first + k % grid.threads, u, k
+            elif degree[u] >= medium:
+                yield first + thread // 32 * 32 + k % 32, u, k
+            else:
+                yield first + thread, u, k
+
+
+def lb(degree, worklist, grid, blocked):
+    """LB of Algorithm 2: all threads share the edges of the worklist; cyclic, or blocked: a run each."""
+    edges = edges_of(worklist, degree)
+    run = -(-len(edges) // grid.all)
+    for i, (u, k) in enumerate(edges):
+        yield grid.spread(i // run if blocked else i), u, k
+
+
+def alb(degree, worklist, grid, threshold, blocked, large, medium):
+    """Algorithm 1: set huge vertices aside; TWC takes the others, Algorithm 2 the huge ones if there are any."""
+    work = []
+    for u in worklist:  # Algorithm 1, line 1
+        if degree[u] >= threshold:  # line 4
+            work.append(u)  # line 5
+    rest = [0 if edges >= threshold else edges for edges in degree]
+    yield from twc(rest, worklist, grid, large, medium)
+    if work:
+        yield from lb(degree, work, grid, blocked)
