@@ -193,8 +193,8 @@ def test_a_function_of_the_user_may_end_them(name):
     colors = wanted(name, "hybrid", over=lambda turn, colored: turn >= 2 and colored < 5)
     result, here = solve("color", name, variant="hybrid", switch_round=lambda g: (g.round >= 2) & (g.active < 5))
     equal(result.columns["color"], colors, here, "a function")
-    each = {"scan": "each", "switch_round": lambda g: (g.round >= 2) & (g.colored < 5)}
-    result, here = solve("color", name, variant="hybrid", **each)
+    rescanning = {"scan": "each", "switch_round": lambda g: (g.round >= 2) & (g.colored < 5)}
+    result, here = solve("color", name, variant="hybrid", **rescanning)
     equal(result.columns["color"], colors, here, "a function, each")
 
 

@@ -3,14 +3,18 @@
 from itertools import combinations, pairwise
 
 import emulated
+import gpu_ranks
 import numpy as np
 import pytest
+import simulated
 from colored import splitmix
 from emulated import needs_compiler
 from flat_run import flat_run
 from paper_models import paper_003
 
 import dgraph
+from dgraph.algorithms.color_parts.priorities import ByKeyEachRound
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
 
 pytestmark = pytest.mark.mpi_skip
@@ -33,14 +37,19 @@ VARIANTS = {
 """Parameters of a run, and when Algorithm 3 stays with degrees."""
 
 
+def places(ids):
+    """Return the places of vertices in the order of their random numbers."""
+    keys = [splitmix(i, 1) for i in ids]
+    place = dict(zip(sorted(keys), range(len(keys)), strict=True))
+    return [place[key] for key in keys]
+
+
 def loaded(spec):
-    """Return a graph, its rows and the ranks of its vertices' random numbers."""
+    """Return a graph, its rows and the places of its vertices."""
     graph = dgraph.Graph.load(spec, comm=SerialComm(), device="cpu")
     offsets, targets = np.asarray(graph.block.offsets), np.asarray(graph.block.targets)
     rows = [targets[a:b].tolist() for a, b in pairwise(offsets)]
-    keys = [splitmix(i, 1) for i in range(len(rows))]
-    place = dict(zip(sorted(range(len(rows)), key=keys.__getitem__), range(len(rows)), strict=True))
-    return graph, rows, [place[i] for i in range(len(rows))]
+    return graph, rows, places(range(len(rows)))
 
 
 def rounds_of(report):
@@ -145,6 +154,23 @@ def test_wrong_queues_are_found():
     assert queues["rounds"][0]["tasks"] != sum(taken)
     _, queues = queues_of(graph, steal=False, mutants=(("STEALING && task == NO_TASK", "task == NO_TASK"),))
     assert queues["stolen"] > 0
+
+
+@pytest.mark.exhaustive
+@needs_compiler
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_several_gpus_color_alike(policy):
+    """Check rounds that the host ends, rounds of GPUs alone, and queues over all vertices."""
+    graph, rows, _ = loaded(GRAPHS[0])
+    colors, rounds = paper_003.hybrid(rows, places(range(1, len(rows) + 1)), VARIANTS["jones-plassmann"][1])
+    n, src, dst = len(rows), graph.block.sources().astype(np.int64), graph.block.targets.astype(np.int64)
+    half = src < dst
+    queues = GpuPlan(schedule="steal", steal_tasks="all", steal_task=8, steal_queues=3, record=True)
+    for options in (GpuPlan(host_rounds=True), GpuPlan(), queues):
+        spread = simulated.Graph(n, src[half], dst[half], directed=False)
+        (ranks,) = gpu_ranks.run(3, spread, [ByKeyEachRound()], policy=policy, options=options)
+        assert gpu_ranks.field(ranks, "color", n).tolist() == colors
+        assert ranks[0][2].rounds.edges == sum(one["edges"] for one in rounds)
 
 
 def test_no_model_is_another_by_name():

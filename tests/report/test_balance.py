@@ -184,10 +184,10 @@ def test_a_variant_is_compared(monkeypatch, capsys):
     words = ["balance", "rmat:6,symmetric", "--algorithm", "color", "--repeat", "1", "-q"]
     steal = ["--schedule", "steal,queues=2,task=8,tasks=all,stealing=off"]
     assert main([*words, *steal, "--variant", "jones-plassmann,scan=each"]) == 0
-    out = capsys.readouterr().out
-    assert "color jones-plassmann each on rmat:6" in out
-    assert "in the first round 8 tasks, 0 stolen; of a queue: most 4, least 4, mean 4.00, deviation 0.00" in out
-    assert "no round used" not in out
+    printed = capsys.readouterr().out
+    assert "color jones-plassmann each on rmat:6" in printed
+    assert "in the first round 8 tasks, 0 stolen; of a queue: most 4, least 4, mean 4.00, deviation 0.00" in printed
+    assert "no round used" not in printed
     assert main([*words, *steal]) == 0
     assert "no round used the schedule steal: they used pull" in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 TINY = ({"variant": "degree", "random_state": 3}, {"color": [1, 0, 2, 1, 0, 0]})
 STOPPED = {
     "color": ("rmat:7", {"variant": "hybrid"}),
+    "color each": ("rmat:7", {"variant": "hybrid", "scan": "each"}),
     "color greedy": ("grid:12x12", {"variant": "greedy"}),
 }
 VALID = [

@@ -228,9 +228,9 @@ def steal(degrees, blocks, threads, takers=None, task=None):
     tasks = -(-len(degrees) // task)
     if takers is None:
         takers = np.searchsorted(tasks * np.arange(1, blocks + 1) // blocks, np.arange(tasks), side="right")
-    i, out = np.arange(len(degrees)), np.zeros(blocks * threads, np.int64)
-    np.add.at(out, takers[i // task] * threads + i % task % threads, degrees)
-    return out
+    i, edges = np.arange(len(degrees)), np.zeros(blocks * threads, np.int64)
+    np.add.at(edges, takers[i // task] * threads + i % task % threads, degrees)
+    return edges
 
 
 def _strided(count: int, width: int) -> np.ndarray:
