@@ -313,7 +313,8 @@ OWN: dict[tuple[str, str], dict] = {
     ("structure", "rows"): {"help": f"with --backend cuda: some of {', '.join(structure_gpu.ROWS)}"},
     ("papers", "scale"): {"type": str, "choices": ("small", "full"), "default": "small", "help": "default small"},
     ("papers", "backend"): {
-        "choices": (*papers.BACKENDS, "none"), "default": None, "help": "default: all of this machine; none: judge the rows that are there, and write pages",
+        "choices": (*papers.BACKENDS, "none"), "default": None,
+        "help": "default: all of this machine; none: judge the rows that are there, and write pages",
     },
     ("papers", "repeat"): {"default": 3, "help": "timed runs of a cell (default 3)"},
     ("papers", "sources"): {"default": None, "help": "sources of a search (default: as the paper, 100 for 004)"},

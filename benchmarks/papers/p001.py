@@ -131,7 +131,8 @@ def _all_pairs(bench: Bench) -> Iterator[Cell]:
 
 TIMES = {
     "graph": "graph", "system": "system", "ms": "ms", "mteps": "MTEPS", "rounds": "rounds",
-    "walked": "edges visited ÷ m", "block": "max/mean edges a block", "warp": "max/mean edges a warp", "thread": "max/mean edges a thread",
+    "walked": "edges visited ÷ m", "block": "max/mean edges a block",
+    "warp": "max/mean edges a warp", "thread": "max/mean edges a thread",
 }  # fmt: skip
 FIGURES_HERE = [
     Figure("T1", "Table 1: representations", (CPU,), _representations,
