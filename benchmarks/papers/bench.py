@@ -223,7 +223,7 @@ class _Calls:
             row |= {unit: load[unit]["ratio"] for unit in ("block", "warp", "thread")}
             row["walked"] = load["edges"] / max(self.graph.arcs, 1)
             row["by_round"] = [
-                {"round": one["round"], "blocks": one["by_block"]["edges"], "most": one["block"]["max"]}
+                {"round": one["round"], "blocks": one.get("by_block", {}).get("edges", []), "most": one["block"]["max"]}
                 for one in load["rounds"][:3]
             ]
         if rank.get("queues"):
