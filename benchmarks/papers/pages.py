@@ -52,7 +52,7 @@ def write(
             text += [f"![{figure.title}]({relative}/{name})", ""]
         else:
             text += [*_table(figure, mine), ""]
-    (docs / f"{paper}.md").write_text("\n".join(text))
+    (docs / f"{paper}.md").write_text("\n".join(text).rstrip() + "\n")
 
 
 def _machine(run: Mapping[str, Any], row: Row) -> str:
