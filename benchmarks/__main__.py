@@ -18,6 +18,7 @@ from benchmarks import (
     communities,
     contention,
     cpu,
+    default,
     device_tables,
     estimates,
     gapbs,
@@ -94,6 +95,11 @@ WHAT = {
         "every schedule on one GPU: time, memory, load of blocks",
         "graphs repeat",
         lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
+    ),
+    "default": (
+        "auto, twc and alb in turns on every row of gpu",
+        "graphs repeat",
+        lambda asked: default.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "turns": (
         "alb against twc on one GPU, in turns",
@@ -302,7 +308,7 @@ OPTIONS: dict[str, dict] = {
 
 ANCHORS = f"of {', '.join(anchors.RECIPES)}, with commas between them"
 OWN: dict[tuple[str, str], dict] = {
-    **{(name, "graphs"): {"help": ANCHORS} for name in ("gpu", "schedules", "turns")},
+    **{(name, "graphs"): {"help": ANCHORS} for name in ("default", "gpu", "schedules", "turns")},
     ("cpu", "graphs"): {
         "help": f"of {', '.join(GRAPHS)}, with commas between them; with --gapbs: NAME:SIZE with + between them",
     },
@@ -325,7 +331,8 @@ OWN: dict[tuple[str, str], dict] = {
     ("structure", "rows"): {"help": f"with --backend cuda: some of {', '.join(structure_gpu.ROWS)}"},
     ("papers", "scale"): {"type": str, "choices": ("small", "full"), "default": "small", "help": "default small"},
     ("papers", "backend"): {
-        "choices": papers.BACKENDS, "default": None, "help": "default: all that this machine has",
+        "choices": (*papers.BACKENDS, "none"), "default": None,
+        "help": "default: all of this machine; none: judge the rows that are there, and write pages",
     },
     ("papers", "repeat"): {"default": 3, "help": "timed runs of a cell (default 3)"},
     ("papers", "sources"): {"default": None, "help": "sources of a search (default: as the paper, 100 for 004)"},

@@ -71,6 +71,9 @@ HIDDEN = "hidden"
 WAYS: dict[str, dict] = {
     "plain": {},
     "host": {"host_rounds": True},
+    "twc": {"schedule": "twc"},
+    "alb": {"schedule": "alb"},
+    "lb": {"schedule": "lb"},
     "limit21": {"across_limit": 1 << 21},
     "limit23": {"across_limit": 1 << 23},
     "local": {"local_rounds": True},

@@ -21,7 +21,10 @@ from dgraph.tools import benchmarking
 from dgraph.tools.benchmarking import BFS_VARIANTS, SCHEDULES
 
 GRAPHS = ("rmat20gt", "er20", "rmat22sym", "road24M", "rmat25alb")
-WORK = {"bfs": "bfs top-down", "sssp": "sssp"}
+WORK = {"bfs": "bfs top-down", "sssp": "sssp", "cc": "cc", "pagerank": "pagerank", "kcore": "kcore"}
+SYMMETRIC = ("cc", "kcore")
+"""Works that a directed graph is left out of."""
+
 LONGEST = 5.0
 """Seconds after which a run is cut; the rounds done so far are reported."""
 LONG = 0.3
@@ -91,6 +94,11 @@ ENTRIES = [
 VARIED = [Entry("auto", variant=name) for name in BFS_VARIANTS]
 
 
+def works(directed: bool) -> dict[str, str]:
+    """Return the works that a graph has: short name → name."""
+    return {short: work for short, work in WORK.items() if not (directed and short in SYMMETRIC)}
+
+
 def cell(
     gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, entry: Entry, repeat: int
 ) -> dict:
@@ -140,7 +148,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
         source = anchors.sources(drawn, 1)[0]
         rows: list[dict] = []
-        for short, work in WORK.items():
+        for short, work in works(drawn.directed).items():
             for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
                 row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
                 cut = [earlier for earlier in rows if earlier["schedule"] == entry.name and earlier["cut"]]

@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 from benchmarks import anchors, record
-from benchmarks.schedules import WORK, Entry, solve
+from benchmarks.schedules import Entry, solve, works
 from dgraph.tools import benchmarking
 
 PAIR = ("twc", "alb")
@@ -22,7 +22,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         drawn = anchors.graph(name)
         graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
         source = anchors.sources(drawn, 1)[0]
-        for short, work in WORK.items():
+        for short, work in works(drawn.directed).items():
             times: dict[str, list[float]] = {schedule: [] for schedule in PAIR}
             for turn in range(repeat + UNCOUNTED):
                 for schedule in PAIR if turn % 2 else PAIR[::-1]:

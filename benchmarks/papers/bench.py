@@ -31,7 +31,7 @@ LONGEST = 5.0
 PREPARING = ("start", "apply_totals")
 """Kernels that run before the first round."""
 
-BLOCKS = 8
+BLOCKS = 4
 """Thread blocks of the emulated GPU."""
 
 SIZES = {(EMULATED, "small"): 0, (CPU, "small"): 1, (CUDA, "small"): 2}
@@ -221,7 +221,11 @@ class _Calls:
         load = rank.get("load")
         if load and load["edges"]:
             row |= {unit: load[unit]["ratio"] for unit in ("block", "warp", "thread")}
-            row["by_round"] = load["rounds"][:3]
+            row["walked"] = load["edges"] / max(self.graph.arcs, 1)
+            row["by_round"] = [
+                {"round": one["round"], "blocks": one.get("by_block", {}).get("edges", []), "most": one["block"]["max"]}
+                for one in load["rounds"][:3]
+            ]
         if rank.get("queues"):
             row["queues"] = rank["queues"]
         return row

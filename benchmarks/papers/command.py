@@ -7,6 +7,7 @@ the same machine is not measured again.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import time
@@ -82,9 +83,8 @@ class Kept:
             self.bench = bench
             bench.rows = self.document["rows"]
             mine = record.circumstances() | {"device": bench.machine or "CPU"}
-            same = ("commit", "processor", "device")
             runs = self.document["runs"]
-            matching = [i for i, one in enumerate(runs) if all(one[name] == mine[name] for name in same)]
+            matching = [i for i, one in enumerate(runs) if _place(one) == _place(mine)]
             self.run = matching[0] if matching else len(runs)
             runs.extend([] if matching else [mine])
 
@@ -111,6 +111,11 @@ class Kept:
         draft.replace(self.file)
 
 
+def _place(where: dict) -> tuple[str, str, str]:
+    """Return commit and machine; result files of this run are changes of the tree that do not count."""
+    return where["commit"].split()[0], where["processor"], where["device"]
+
+
 def identity(row: Row) -> tuple:
     """Return what tells a row from others; graphs of a scale that is no longer drawn count as the same row."""
     return tuple(row.get(name) for name in KEY if name != "spec")
@@ -128,7 +133,7 @@ def run(figure: Figure, bench: Bench, kept: Kept) -> None:
                 warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
                 measured = cell()
         except dgraph.UsageError as refused:
-            measured = {"note": f"not tried: this version refuses it: {str(refused).splitlines()[0]}"}
+            measured = {"note": f"not tried: {_lack(str(refused))}"}
         except MemoryError as short:
             measured = {"note": f"not tried: memory: {str(short)[:120]}"}
         except Exception as error:  # a fault of one cell must not end a grid of hours; the row names it
@@ -143,10 +148,21 @@ def run(figure: Figure, bench: Bench, kept: Kept) -> None:
         print(figure.name, *words, *shown, row.get("note", ""), seconds, flush=True)
 
 
+def _lack(refusal: str) -> str:
+    """Return what this version or this backend does not have, of the message of a refusal."""
+    line = refusal.splitlines()[0]
+    if "says how a GPU" in line:
+        return "it is a variant for GPUs"
+    option = re.search(r"leave '([^']+)' out|unknown (?:parameter|option) of (?:the schedule )?(\w+) '?(\w+)", line)
+    if option is None:
+        return line
+    return f"this version has no {option[1] or f'{option[3]} of {option[2]}'}"
+
+
 def available(asked: str | None) -> list[str]:
-    """Return the backends to run: the one that is named, or all that this machine has."""
+    """Return the backends to run: the one that is named, none, or all that this machine has."""
     if asked is not None:
-        return [asked]
+        return [] if asked == "none" else [asked]
     there = {CPU: True, EMULATED: shutil.which("g++") is not None, CUDA: shutil.which("nvidia-smi") is not None}
     chosen = [backend for backend in BACKENDS if there[backend]]
     print(f"backends: {', '.join(chosen)}", file=sys.stderr)

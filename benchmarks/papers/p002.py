@@ -10,9 +10,9 @@ from benchmarks.papers.bench import Bench, Shape, System, degrees, grid
 from benchmarks.papers.figure import CPU, CUDA, EMULATED, NUMBERS, Cell, Claim, Figure, Rows, all_of, ratio
 
 GRAPHS = {
-    "rmat25": Shape("rmat-alb:{s}", (8, 14, 22, 25), "1..100", "rmat25"),
-    "orkut": Shape("rmat:{s},edge_factor=38,a=0.5,b=0.2,c=0.2,symmetric", (7, 12, 18, 21), "1..100", "orkut"),
-    "road-USA": Shape("roadnet:{s}x{s}", (16, 160, 1500, 4894), None, "road-USA"),
+    "rmat25": Shape("rmat-alb:{s}", (10, 14, 22, 25), "1..100", "rmat25"),
+    "orkut": Shape("rmat:{s},edge_factor=38,a=0.5,b=0.2,c=0.2,symmetric", (9, 12, 18, 21), "1..100", "orkut"),
+    "road-USA": Shape("roadnet:{s}x{s}", (32, 160, 1500, 4894), None, "road-USA"),
 }
 LARGER = {
     "rmat26": Shape("rmat-alb:{s},seed=2", (8, 14, 23, 26), "1..100", "rmat26"),
@@ -94,6 +94,12 @@ def _even(rows: Rows, graph: str, work: str, most: float, figure: str = "T3", sy
     return load <= most, f"{graph} {work} {system}: max/mean of a block {load:.2f}"
 
 
+def _few(rows: Rows) -> tuple[bool, str]:
+    rounds = rows.value("by_round", "F1", graph="road-USA", work="bfs", backend=EMULATED)
+    most = [one["most"] for one in rounds]  # type: ignore[attr-defined]
+    return max(most) < 100, f"fullest blocks {most} edges"
+
+
 def _uneven(rows: Rows, work: str, least: float) -> tuple[bool, str]:
     load = rows.load("F1", "rmat25", work, "TWC")
     return load > least, f"rmat25 {work} TWC: max/mean of a block {load:.2f}"
@@ -109,7 +115,7 @@ CLAIMS = [
           lambda rows: all_of(
               _uneven(rows, "sssp", 1.5), _uneven(rows, "bfs", 1.5),
               _even(rows, "rmat25", "pagerank", 1.5, "F1", "TWC"))),
-    Claim("F1", "road-USA: blocks are even under TWC", lambda rows: _even(rows, "road-USA", "bfs", 1.6, "F1", "TWC")),
+    Claim("F1", "road-USA: no block has many edges under TWC (fewer than 100 in each of the first three rounds)", _few),
     Claim("T3", "rmat25: ALB beats TWC by 8.9 (bfs), 10 (sssp), 4.6 (cc) and 6.3 (kcore)",
           lambda rows: all_of(*(_faster(rows, "rmat25", work, "TWC", "ALB", least) for work, least in
                                 (("bfs", 8.0), ("sssp", 9.0), ("cc", 4.0), ("kcore", 5.5))))),
@@ -123,10 +129,8 @@ CLAIMS = [
                               _faster(rows, "road-USA", "sssp", "LB", "TWC", 2.0))),
     Claim("T3", "LB is slower than TWC for pr (rmat25 2.8, orkut 1.8 times)",
           lambda rows: all_of(*(_faster(rows, g, "pagerank", "LB", "TWC", 1.2) for g in ("rmat25", "orkut")))),
-    Claim("T3", "rmat25: ALB spreads the edges of bfs and sssp evenly over blocks",
-          lambda rows: all_of(*(
-              ratio(f"{w}, TWC / ALB, max/mean of a block", rows.load("T3", "rmat25", w, "TWC"),
-                    rows.load("T3", "rmat25", w, "ALB"), 2.0) for w in ("bfs", "sssp")))),
+    Claim("T3", "rmat25: ALB spreads the edges of bfs and sssp evenly over blocks (max/mean at most 1.5)",
+          lambda rows: all_of(*(_even(rows, "rmat25", w, 1.5) for w in ("bfs", "sssp")))),
     Claim("F5", "pr: ALB launches no LB kernel, its blocks are TWC's",
           lambda rows: ratio("TWC / ALB, max/mean of a block", rows.load("F5", "rmat25", "pagerank", "TWC"),
                              rows.load("F5", "rmat25", "pagerank", "ALB"), 0.999, 1.001)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks.papers.bench import Bench, Shape, System, grid
-from benchmarks.papers.figure import BACKENDS, CPU, CUDA, EMULATED, Cell, Claim, Figure, NotTried, Rows, all_of, ratio
+from benchmarks.papers.figure import BACKENDS, CPU, CUDA, EMULATED, Cell, Claim, Figure, Rows, all_of, ratio
 
 SOURCES = 100
 SEQUENTIAL = System("sequential", sequential="queue")
@@ -111,24 +111,12 @@ def _slower(rows: Rows) -> tuple[bool, str]:
     return all_of(*(_merrill(rows, graph, 0.0, 1.0) for graph in ("germany.osm", "hugebubbles-00020")))
 
 
-def _loads(rows: Rows) -> tuple[bool, str]:
-    tests = []
-    for figure in DRAWN:
-        for row in rows.of(figure, backend=EMULATED, system=THREE[0]):
-            if "block" in row:
-                tests.append((row["block"] < 2.5, f"{row['graph']} {row['block']:.2f}"))
-    if not tests:
-        raise NotTried("no emulated rows")
-    return all_of(*tests)
-
-
 CLAIMS = [
     Claim("F6", "balanced redistribution with imbalanced gathering (4.3) wins at large mean degree",
           partial(_wins, degree=64, winner=THREE[1], other=THREE[0])),
     Claim("F6", "imbalanced redistribution with balanced gathering (4.2) wins at small mean degree",
           partial(_wins, degree=2, winner=THREE[0], other=THREE[1])),
     Claim("F6", "the hybrid (f0 = 10) is as good as the better part at every mean degree", _hybrid),
-    Claim("F6", "gathering gives blocks alike numbers of edges", _loads),
     Claim("T1", "random: 39 times as fast as sequential search", _cpu),
     Claim("T1", "up to 1.42 times as fast as Merrill's", _largest),
     Claim("T1", "slower than Merrill's on germany.osm and hugebubbles-00020", _slower),

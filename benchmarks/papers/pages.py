@@ -28,7 +28,7 @@ def write(
     paper: str, figures: Sequence[Figure], claims: Sequence[Claim], document: Mapping[str, Any], results: Path,
     docs: Path,
 ) -> None:  # fmt: skip
-    """Write ``docs/PAPER.md`` and the pictures ``results/papers-PAPER-FIGURE.svg``."""
+    """Write the page of a paper, and the pictures ``results/papers-PAPER-FIGURE.svg``."""
     docs.mkdir(parents=True, exist_ok=True)
     rows = Rows(document["rows"])
     about = NUMBERS[paper]
@@ -52,7 +52,7 @@ def write(
             text += [f"![{figure.title}]({relative}/{name})", ""]
         else:
             text += [*_table(figure, mine), ""]
-    (docs / f"{paper}.md").write_text("\n".join(text))
+    (docs / f"{paper}.md").write_text("\n".join(text).rstrip() + "\n")
 
 
 def _machine(run: Mapping[str, Any], row: Row) -> str:

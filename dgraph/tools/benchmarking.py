@@ -121,7 +121,8 @@ class Gpu:
             options: ``host_rounds``, ``local_rounds`` and ``across_limit`` of :func:`dgraph.run`;
                 ``reach``: blocks a multiprocessor of the kernel that runs a whole search on all GPUs, 0 for none.
         """
-        return self._backend.choosing(GpuPlan(**parse_schedule(schedule), **recording(record), **options))
+        keywords: dict[str, Any] = parse_schedule(schedule) | recording(record) | options
+        return self._backend.choosing(GpuPlan(**keywords))
 
 
 class GpuGraph:

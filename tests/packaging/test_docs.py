@@ -196,7 +196,7 @@ def test_size_and_place_of_pages():
     assert max(algorithms) <= MOST_OF_AN_ALGORITHM
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
     folders = {path.parent.name for path in PAGES}
-    assert folders == {"docs", "start", "guide", "algorithms", "reference", "internals"}
+    assert folders == {"docs", "start", "guide", "algorithms", "reference", "internals", "papers"}
 
 
 @pytest.mark.quick

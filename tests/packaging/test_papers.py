@@ -1,0 +1,127 @@
+"""``python -m benchmarks papers``: counts under emulation, claims on rows written by hand, and a second start.
+
+Oracles: plain Python over adjacency lists.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from emulated import needs_compiler
+
+import dgraph
+from benchmarks.papers import command, p002, pages
+from benchmarks.papers.bench import Bench, Shape
+from benchmarks.papers.colorings import literal
+from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, ratio, verdict
+
+pytestmark = pytest.mark.mpi_skip
+
+
+def lists(graph):
+    block = graph.block
+    return [block.targets[a:b].tolist() for a, b in zip(block.offsets, block.offsets[1:], strict=False)]
+
+
+def reached_edges(graph, source):
+    """Return the edges that leave the vertices that a search reaches."""
+    neighbours, seen, waiting = lists(graph), {source}, [source]
+    while waiting:
+        for v in neighbours[waiting.pop()]:
+            if v not in seen:
+                seen.add(v)
+                waiting.append(v)
+    return sum(len(neighbours[v]) for v in seen)
+
+
+@needs_compiler
+@pytest.mark.exhaustive
+def test_emulated_figures_hold_their_counts(tmp_path, monkeypatch, capsys):
+    graphs = {"rmat25": Shape("rmat-alb:{s}", (8, 8, 8, 8), "1..100", "rmat25")}
+    monkeypatch.setattr(p002, "GRAPHS", graphs)
+    monkeypatch.setitem(command.FIGURES, "002", [one for one in p002.FIGURES_HERE if one.name in ("T3", "F6")])
+    command.measure(["002"], ["T3", "F6"], "small", [EMULATED], 1, None, tmp_path, tmp_path)
+    first, _ = capsys.readouterr()
+    rows = Rows(json.loads((tmp_path / "papers-002.json").read_text())["rows"])
+    assert len(rows.of("T3")) == 15
+    assert not [row["note"] for row in rows.rows if "note" in row]
+    graph = dgraph.Graph.load("rmat-alb:8", weights="1..100")
+    expected = reached_edges(graph, int(graph.hub())) / graph.arcs
+    for system in ("TWC", "LB", "ALB"):
+        assert rows.value("walked", "T3", graph="rmat25", work="bfs", system=system) == pytest.approx(expected)
+        assert rows.value("walked", "T3", graph="rmat25", work="pagerank", system=system) == pytest.approx(20.0)
+    loads = {system: rows.load("T3", "rmat25", "bfs", system) for system in ("TWC", "LB", "ALB")}
+    assert loads["LB"] < 1.1 < 2.5 < loads["TWC"] > 1.5 * loads["ALB"]
+    assert rows.value("paper", "T3", graph="rmat25", work="bfs", system="ALB") == 113.7
+    answers = {work: {row["answer"] for row in rows.of("T3", work=work)} for work in ("bfs", "sssp", "cc", "kcore")}
+    assert all(len(one) == 1 for one in answers.values()), answers
+    command.measure(["002"], ["T3", "F6"], "small", [EMULATED], 1, None, tmp_path, None)
+    again, _ = capsys.readouterr()
+    assert "\nT3 rmat25" in f"\n{first}"
+    assert "\nT3 rmat25" not in f"\n{again}"
+    page = (tmp_path / "002.md").read_text()
+    assert "**held**" in page
+    assert "**not tried**" in page
+
+
+def plain_colouring(neighbours, key, scanned=0):
+    """Return the round of each vertex under Algorithm 1, and the edges that were scanned."""
+    color, number = {}, 0
+    while len(color) < len(neighbours):
+        waiting = [v for v in range(len(neighbours)) if v not in color]
+        scanned += sum(len(neighbours[v]) for v in waiting)
+        chosen = [v for v in waiting if key[v] > max((key[u] for u in neighbours[v] if u not in color), default=-1)]
+        color |= dict.fromkeys(chosen, number)
+        number += 1
+    return color, scanned
+
+
+@pytest.mark.parametrize("spec", ["rmat:6,symmetric", "grid:5x7"])
+def test_the_literal_colouring_scans_as_plain_python(spec):
+    graph = dgraph.Graph.load(spec)
+    result = literal(graph.block.offsets, graph.block.targets, False, None)
+    key = np.random.default_rng(1).permutation(graph.n)
+    color, scanned = plain_colouring(lists(graph), key)
+    assert result["rounds"] == max(color.values()) + 1
+    assert result["scanned"] * graph.arcs == pytest.approx(scanned)
+    assert result["colored_by_round"] == np.bincount(list(color.values())).tolist()[:16]
+    switched = literal(graph.block.offsets, graph.block.targets, True, 2)
+    assert (switched["switched"], switched["active_by_round"][0]) == (3, graph.n)
+
+
+def test_claims_are_held_not_held_or_not_tried():
+    rows = Rows([
+        {"figure": "F", "scale": "small", "backend": "cuda", "graph": "g", "work": "bfs", "system": "a", "ms": 4.0},
+        {"figure": "F", "scale": "small", "backend": "cuda", "graph": "g", "work": "bfs", "system": "b", "ms": 2.0},
+        {"figure": "F", "scale": "full", "backend": "cuda", "graph": "g", "work": "bfs", "system": "b", "ms": 8.0},
+        {"figure": "F", "scale": "full", "backend": "cuda", "graph": "g", "work": "bfs", "system": "c",
+         "note": "not tried: this version has no c"},
+    ])  # fmt: skip
+
+    def judged(above, below):
+        claim = Claim("F", "", lambda rows: ratio("", *(rows.ms("F", "g", "bfs", name) for name in (above, below))))
+        return verdict(claim, rows)
+
+    assert judged("b", "a")[0] == "held", "the row of the paper's size is taken"
+    assert judged("a", "b")[0] == "not held"
+    assert judged("a", "c") == ("not tried", "this version has no c")
+    assert judged("a", "d")[0] == "not tried"
+    with pytest.raises(NotTried):
+        rows.ms("F", "h", "bfs", "a")
+
+
+def test_every_figure_and_claim_has_a_name_of_its_own():
+    assert set(command.FIGURES) == set(NUMBERS) - {"_about"} == set(command.CLAIMS)
+    for paper, figures in command.FIGURES.items():
+        names = [figure.name for figure in figures]
+        assert len(set(names)) == len(names)
+        assert {claim.figure for claim in command.CLAIMS[paper]} <= set(names)
+        bench = Bench("cpu", "small")
+        keys = [key["system"] for figure in figures if "cpu" in figure.backends and figure.name == "F8"
+                for key, _ in figure.cells(bench) if "system" in key]  # fmt: skip
+        assert all(isinstance(key, str) for key in keys)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(dgraph.UsageError, match="F99"):
+        command.measure(["002"], ["F99"], "small", [], 1, None, pages.Path("."), None)
