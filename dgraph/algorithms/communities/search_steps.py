@@ -20,6 +20,8 @@ SEEDS = 1 << 20
 LEAST_GAIN = 100_000
 """A level ends with the first round that gains less than 1/LEAST_GAIN of the quality's scale."""
 
+POLISHED = 2
+"""Times that the polish moves vertices in rounds: more rounds move few of them, and each needs a search of all."""
 
 LARGEST_SALT = (1 << 62) - 1
 
@@ -131,11 +133,14 @@ class SearchSteps:
     def _settled(self, level: Any, labels: Any) -> tuple[Any, int]:
         """Return labels that no move of one vertex improves, and the number of vertices moved.
 
-        Vertices that gain move in rounds; where a round does not raise the quality, they move one by one.
+        Vertices that gain move in rounds :data:`POLISHED` times. Then, and where rounds do not raise the quality, they
+        move one by one.
         """
         engine = self.engine
         partition = engine.partition(level, engine.copy(labels))
+        turn = 0
         while (active := engine.gaining(partition)) is not None:
-            if not engine.move(partition, self._salt, lambda active: True, active=active):
+            turn += 1
+            if turn > POLISHED or not engine.move(partition, self._salt, lambda active: True, active=active):
                 engine.sweep(partition, active)
         return partition.labels, engine.changes(labels, partition.labels)
