@@ -276,7 +276,8 @@ class Bfs(Algorithm):
         if plain and self.predecessors == ANY and first_found(ctx):
             return _first(ctx, source, limit)
         dense = ctx.local.arcs >= MEAN * ctx.local.n  # rounds of few edges take longer with a second field
-        if plain and dense and ctx.comm.size == 1 and not ctx.few_rounds and ctx.local.largest_id < NO_PARENT:
+        alone = ctx.comm.size == 1 and ctx.checkpoints is None  # several ranks may go on from a checkpoint
+        if plain and dense and alone and not ctx.few_rounds and ctx.local.largest_id < NO_PARENT:
             kind = Tree if self.predecessors == ANY else SmallestTree
             return _tree(ctx, kind(source=source, limit=limit), source)
         known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None

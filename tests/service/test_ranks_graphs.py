@@ -107,7 +107,7 @@ def test_a_table_is_uploaded_at_the_load_and_its_store_is_for_restarts(gpu, buil
     request = {"graph": "g", "version": 1, "format": "csv", "path": str(tmp_path / "edges.csv"), "store": str(store)}
     graph_operations.table(state, request | {"options": {"header": True}}, Progress())
     graph = state.graphs.find("g", 1)
-    assert not graph.stored
+    assert graph.built_on is gpu
     assert sorted(path.name for path in store.iterdir()) == ["graph.json", "parts"]
     build_nothing()
     assert run(state) == want

@@ -111,7 +111,7 @@ def keep(graph: Graph, source: dict[str, Any], store: Path, changed: bool = Fals
         if comm.rank == 0:
             store.mkdir(mode=0o700, parents=True, exist_ok=True)
             (store / RECORD).unlink(missing_ok=True)
-    again = graph.stored or is_generator(source["source"])
+    again = is_generator(source["source"]) or (graph.stored and getattr(graph, "draws", True))  # not a file's on a GPU
     partition = _storable(graph) and (changed or not again)
     if partition:
         graph.save_store(store / PARTS, overwrite=True)
