@@ -22,7 +22,8 @@ CASES = {label: (name, *row) for name, module in KNOWN.items() for label, row in
 def test_stopped_at_every_second_round_it_ends_as_if_it_had_not_been(case, direction, shared, monkeypatch):
     name, spec, parameters = CASES[case]
     loaded = graph(spec)
-    whole = flat_run(name, loaded, direction=direction, **parameters)
+    apart = {"checkpoint": shared / "whole"} if name == "bfs" else {}  # without, one rank saves a round
+    whole = flat_run(name, loaded, direction=direction, **apart, **parameters)
     folder, stops = shared / "ck", 0
     while stopped(monkeypatch, folder, 2, name, loaded, direction=direction, **parameters):
         stops += 1
