@@ -136,7 +136,7 @@ def test_every_name_is_listed(dgraph):
     [
         ("--backend cuda", 0, "backend cuda needs an NVIDIA GPU"),
         ("--backend cuda --schedule albb", 1, "unknown schedule 'albb': did you mean 'alb'?"),
-        ("--backend cuda --schedule twc,warp_size=4", 1, "the schedule twc has no options"),
+        ("--backend cuda --schedule vertex,warp_size=4", 1, "the schedule vertex has no options"),
         ("--backend cuda --schedule alb,treshold=4", 1, "did you mean 'threshold'?"),
         ("--backend cuda --record heat", 1, "unknown thing to record 'heat'"),
     ],

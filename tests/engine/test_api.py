@@ -116,7 +116,7 @@ def test_misplaced_words_are_refused_with_their_place(keywords, advice):
         ({"schedule": "alb,threshold"}, "threshold has no value; write threshold=auto|threads|N"),
         ({"schedule": "alb,threshold=1,threshold=2"}, "stands there twice"),
         ({"schedule": "virtual_warp,warp_size=3"}, "a power of two"),
-        ({"schedule": "twc,threshold=3"}, "has no options"),
+        ({"schedule": "vertex,threshold=3"}, "has no options"),
         ({"rounds": "locl"}, "did you mean 'local'"),
         ({"rounds": "limit=many"}, "limit=many is not a number"),
     ],
