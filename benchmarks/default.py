@@ -1,4 +1,4 @@
-"""What runs by default: ``auto``, ``twc`` and ``alb`` in turns on every row of ``gpu``, and the ratios to ``auto``.
+"""Schedules ``auto``, ``twc`` and ``alb`` in turns on every row of ``gpu``, and the ratios to ``auto``.
 
 ``auto`` is what a call takes: with the persistent kernel, and for sssp on graphs with hubs the programs that gather.
 """

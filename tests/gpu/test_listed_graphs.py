@@ -176,11 +176,13 @@ def test_forms(device, kind, kept, opened):
     """Both directions of a graph, and its simple form, are built from its rows on the GPU."""
     rng = np.random.default_rng(10)
     src, dst = (np.minimum(rng.integers(0, 20, 600), rng.integers(0, 40, 600)) for _ in range(2))
+    src, dst = np.append(src, np.full(900, 7)), np.append(dst, np.arange(900))  # a hub: rows by degree
     weights = WEIGHTS[kind](rng, src.size)
     gpu = opened(device)
     graph, want = (
         dgraph.Graph.from_edges(src, dst, weights, device=to, comm=SerialComm(), **kept) for to in ("cuda", "cpu")
     )
+    assert graph.partition().local.vertices.place is not None
     check(graph.undirected(), want.undirected(), gpu)
     if kept:
         check(graph.simplified(True, True), want.simplified(True, True), gpu)
