@@ -145,7 +145,7 @@ function choose(job) {
     waiting = true;
     requestAnimationFrame(() => { waiting = false; showJob(); });
   });
-  jobs().catch(notice);
+  jobs().catch(() => null); // the next poll tells what failed
 }
 
 async function ended() {
@@ -155,7 +155,7 @@ async function ended() {
     if (state.chosen !== id) return;
     state.record = record;
     showJob();
-    jobs().catch(notice);
+    jobs().catch(() => null); // the next poll tells what failed
     if (record.state !== "done") return;
     const wanted = [call("GET", `${path}/report`).catch(() => null)];
     if (record.mode === "stream") wanted.push(call("GET", `${path}/result?format=json&top=${TOP}`).catch(error => ({ error: error.message })));
