@@ -309,6 +309,12 @@ def _add_output(group: Any) -> None:
     )
     group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
     group.add_argument(
+        "--rounds-table",
+        type=Path,
+        metavar="FILE.csv",
+        help="direction, frontier and seconds of each round, as CSV; with several sources FILE.SOURCE.csv",
+    )
+    group.add_argument(
         "--record",
         metavar="WHAT[,WHAT]",
         help="also record of GPUs: load (edges by thread), time (seconds by kernel), ranges (NVTX, for nsys)",

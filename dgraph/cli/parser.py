@@ -51,7 +51,7 @@ class RunRequest:
         parameters: parameters of the algorithm that were given.
         sources: start vertices, one run each; None where none was given. Here, in ``target`` and in ``parameters``
             stand :class:`Vertices` until :meth:`resolved`, if vertices may have names.
-        output, report: files to write.
+        output, report, rounds_table: files to write.
         quiet: True if nothing is printed but errors and the output of ``format``.
         command: the words of the command line.
         format: key of ``dgraph.report.STYLES`` for stdout; None where none was given.
@@ -72,6 +72,7 @@ class RunRequest:
     format: str | None = None
     definition: Any = field(default=None, compare=False)
     target: Any = None
+    rounds_table: Path | None = None
 
     def resolved(self, read: Callable[[Vertices], Any]) -> RunRequest:
         """Return the request with ids or names in place of :class:`Vertices`, as ``read`` returns them."""
@@ -200,6 +201,7 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
         format=args.get("style"),
         definition=algorithm,
         target=Vertices.of("--target", args["target"], one=True) if "target" in args else None,
+        rounds_table=args.get("rounds_table"),
     )
     named = has_names(args.get("graph"), args.get("ids"))
     if named is False:

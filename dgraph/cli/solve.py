@@ -140,6 +140,8 @@ def _write_report(request: RunRequest, collected: dict, source: int | str | None
     with comm.together():
         if comm.rank == 0 and request.report:
             report.write(collected, name_of(request.report, source, several))
+        if comm.rank == 0 and request.rounds_table:
+            report.write_rounds(collected, name_of(request.rounds_table, source, several))
 
 
 def _refuse_early(request: RunRequest) -> None:
@@ -168,12 +170,14 @@ def _refuse_early(request: RunRequest) -> None:
     checkpoint_of(asked)
     if request.output:
         files.check(request.output, (*WRITERS, *SUFFIXES) if work.matrix else WRITERS)
-    if request.report and request.output and request.report.absolute() == request.output.absolute():
-        raise UsageError(f"--output and --report are both {request.report}: one would take the other's place")
-    if request.report and not request.report.parent.is_dir():
-        raise OutputError(
-            f"{request.report} cannot be written: there is no folder {request.report.parent}; make it first"
-        )
+    written = [(f"--{name.replace('_', '-')}", getattr(request, name)) for name in ("output", "report", "rounds_table")]
+    places: dict[Path, str] = {}
+    for option, path in written:
+        if path and (other := places.setdefault(path.absolute(), option)) != option:
+            raise UsageError(f"{other} and {option} are both {path}: one would take the other's place")
+    for path in (request.report, request.rounds_table):
+        if path and not path.parent.is_dir():
+            raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
 
 
 def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -> Graph:

@@ -10,7 +10,7 @@ from dgraph.report.chrome import write_trace
 from dgraph.report.comparison import compare, comparison
 from dgraph.report.page import page, write_page
 from dgraph.report.read import read
-from dgraph.report.report_file import write
+from dgraph.report.report_file import write, write_rounds
 from dgraph.report.style import Style
 from dgraph.report.styles import STYLES
 from dgraph.report.tables import facts, headline, rounds, show, table
@@ -35,5 +35,6 @@ __all__ = [
     "verdict",
     "write",
     "write_page",
+    "write_rounds",
     "write_trace",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -21,6 +23,22 @@ def write(report: dict, path: str | os.PathLike) -> None:
     """
     text = COLUMN.sub(lambda match: "".join(match[0].split()), json.dumps(report, indent=1))
     replacing(path, f"{text}\n".encode(), "--report")
+
+
+def write_rounds(report: dict, path: str | os.PathLike) -> None:
+    """Write ``rounds.kept`` as CSV, a line for each round, replacing ``path`` atomically; called by one rank.
+
+    A value that a round lacks is empty.
+
+    Raises:
+        OutputError: the file cannot be written; no partial file remains.
+    """
+    rows = report["rounds"]["kept"]
+    text = io.StringIO()
+    table = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    replacing(path, text.getvalue().encode(), "--rounds-table")
 
 
 def replacing(path: str | os.PathLike, content: bytes, option: str) -> None:

@@ -1,5 +1,6 @@
 """``python -m dgraph`` from end to end: files, reports, output and exit codes, alone and on three ranks."""
 
+import csv
 import json
 import sys
 
@@ -71,6 +72,19 @@ def test_several_sources_share_one_load(dgraph, tmp_path):
 
 
 @pytest.mark.parametrize("ranks", [None, 3])
+def test_the_table_of_rounds_is_a_file(dgraph, tmp_path, ranks):
+    codes, _ = dgraph("bfs GRAPH --source 1 --report run.json --rounds-table rounds.csv", ranks)
+    assert set(codes) == {0}
+    kept = json.loads((tmp_path / "run.json").read_text())["rounds"]["kept"]
+    with open(tmp_path / "rounds.csv", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [int(row["round"]) for row in table] == list(range(1, len(kept) + 1))
+    assert [[row[name] for name in table[0]] for row in table] == [
+        [str(row.get(name, "")) for name in table[0]] for row in kept
+    ]
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
 def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ranks):
     codes, said = dgraph("pagerank GRAPH --max-iter 2 --tol 1e-12 -o out.npz", ranks)
     assert set(codes) == {3}
@@ -90,6 +104,8 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el --report nowhere/run.json", 74, "there is no folder nowhere"),
         ("bfs huge.el --source @nowhere", 74, "cannot be read"),
         ("bfs huge.el -o out.txt --report ./out.txt", 2, "one would take the other's place"),
+        ("bfs huge.el --report run.csv --rounds-table run.csv", 2, "--report and --rounds-table are both run.csv"),
+        ("bfs huge.el --rounds-table nowhere/run.csv", 74, "there is no folder nowhere"),
         ("bfs huge.el --schedule alb --backend cpu", 2, "--schedule alb is about GPUs"),
         ("bfs huge.el --gpus 0,1 --backend cpu", 2, "--gpus 0,1 is about GPUs"),
         ("bfs huge.el --transport p2p --backend cpu", 2, "--transport p2p is about GPUs"),
