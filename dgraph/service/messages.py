@@ -74,6 +74,7 @@ class Run(TypedDict, total=False):
         column: name of the column that mode "mutate" keeps with the graph.
         write: file that mode "write" writes, by the suffixes of ``Result.save``.
         timeout_s: seconds after which the run ends with error kind "TimedOut"; None: no limit.
+        weight: attribute of the edges (``keep`` of the load) that is their weight in this run; None: their own.
         where: selection of vertices, on whose subgraph the algorithm runs; None: all.
         options: fields of :class:`dgraph.Options`.
         validate: True checks the answer by its certificate.
@@ -93,6 +94,7 @@ class Run(TypedDict, total=False):
     column: str | None
     write: str | None
     timeout_s: float | None
+    weight: str | None
     where: dict[str, Any] | None
     options: dict[str, Any]
     validate: bool

@@ -116,6 +116,30 @@ def test_answers_with_names(pair, tmp_path, name):
         assert answer.value("yan") == np.iinfo(np.int64).max
 
 
+def test_kept_attributes_are_weights_of_jobs(client):
+    frame = pandas.DataFrame(
+        {"source": [1, 1, 2, 2], "target": [2, 3, 3, 3], "fee": [5, 90, 7, 4], "kind": list("abca")}
+    )
+    there = client.put("fees", frame, keep={"fee": "sum", "kind": "first"})
+    here = dgraph.Graph.from_pandas(frame, keep=["fee:sum", "kind"])
+    assert dgraph.sssp(here, 1, weight="fee").value(3) == 16
+    for weight in ("fee", None, "fee"):  # the second is not the cached answer of the first
+        wanted = dgraph.sssp(here, 1, weight=weight)
+        same_columns(dgraph.sssp(there, 1, weight=weight).columns, wanted.columns)
+        same_columns(there.run("sssp", source=1, weight=weight).columns, wanted.columns)
+    with pytest.raises(UsageError, match=r"'size'.*fee"):
+        dgraph.sssp(there, 1, weight="size")
+    with pytest.raises(UsageError, match="kind"):
+        dgraph.sssp(there, 1, weight="kind")
+    with pytest.raises(UsageError, match="cc uses no weights"):
+        dgraph.cc(there, weight="fee")
+    with pytest.raises(UsageError, match="the edges keep fee, kind"):
+        there.with_edges([(3, 1)])
+    with pytest.raises(UsageError, match="columns are kept of tables"):
+        client.load("kept-grid", "grid:3x3", keep="fee")
+    there.drop()
+
+
 def test_a_path_is_the_local_one(rome, local):
     wanted = dgraph.bfs(local, 1).path(50)
     assert dgraph.bfs(rome, 1).path(50) == wanted

@@ -91,6 +91,16 @@ def test_columns_stay_when_many_changes_are_written_as_a_whole(tmp_path, monkeyp
         graph_store.open_stored(tmp_path / "3", "cpu", comm)
 
 
+@pytest.mark.parametrize("ids", ["integer", "string"])
+def test_attributes_stay_when_a_graph_is_opened_again(tmp_path, ids):
+    (tmp_path / "calls.csv").write_text("source,target,fee,kind\n1,2,5,a\n2,3,7,b\n")
+    comm, options = SerialComm(), {"keep": "fee:sum,kind", "ids": ids}
+    source = {"source": str(tmp_path / "calls.csv"), "options": options}
+    graph_store.keep(graph_store.load(source["source"], options, "cpu", comm), source, tmp_path / "1")
+    again = graph_store.open_stored(tmp_path / "1", "cpu", comm)
+    assert again.to_pandas()[["fee", "kind"]].values.tolist() == [[5, "a"], [7, "b"]]
+
+
 def test_a_run_starts_from_the_answer_of_an_older_version(served):
     batch, fields = served.state / "batch.arrow", {"parameters": {"source": 0}, "keep": True}
     served.load("grown", "path:6")

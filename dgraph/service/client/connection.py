@@ -10,6 +10,7 @@ from typing import Any
 
 from dgraph._support.extras import extra
 from dgraph.errors import UsageError
+from dgraph.graph.kept_rules import keep_text, kept_rules
 from dgraph.service.client.http_link import ARROW, CSV, Link, place
 from dgraph.service.client.problems import class_of
 from dgraph.service.client.remote_graph import RemoteGraph
@@ -84,7 +85,7 @@ class Service:
             UsageError: the service refuses the source or the options.
             DataError: the source is not what its name says.
         """
-        body = {"name": name, "source": source, "options": options, "idle_s": idle_s}
+        body = {"name": name, "source": source, "options": _as_json(options), "idle_s": idle_s}
         record = self._link.call("POST", "/v1/graphs", body)
         graph = RemoteGraph(self._link, record)
         return self._ready(graph) if wait else graph
@@ -102,7 +103,8 @@ class Service:
             idle_s: as of :meth:`load`.
             options: as of :meth:`load`.
         """
-        body, kind, names = _body(table, options.get("columns"))
+        options = _as_json(options)
+        body, kind, names = _body(table, options.get("columns"), options.get("keep"))
         if names:
             options = {"ids": "string", "header": True} | options
         words = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
@@ -161,13 +163,21 @@ class Service:
         return f"<Service at {self._link.address}>"
 
 
-def _body(table: Any, columns: str | None) -> tuple[memoryview, str, bool]:
+def _as_json(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a load with ``keep`` as text."""
+    return options | {"keep": keep_text(options["keep"])} if "keep" in options else options
+
+
+def _body(table: Any, columns: str | None, keep: str | None) -> tuple[memoryview, str, bool]:
     """Return the body of a table of edges, its kind, and True if vertices have names; the loader reads those as CSV."""
     pyarrow = extra("pyarrow", "a table that a service receives")
     if not hasattr(table, "__arrow_c_stream__"):
         raise UsageError(f"got {type(table).__name__}; give a data frame, or a table with __arrow_c_stream__")
     arrow, body = pyarrow.table(table), io.BytesIO()
-    ends = arrow if columns is None or columns.split(",")[0].isdigit() else arrow.select(columns.split(",")[:2])
+    if columns is None or columns.split(",")[0].isdigit():
+        ends = arrow.drop_columns([name for name in kept_rules(keep) if name in arrow.column_names])
+    else:
+        ends = arrow.select(columns.split(",")[:2])
     if any("string" in str(kind) for kind in ends.schema.types):
         plain = [pyarrow.large_string() if "string" in str(kind) else kind for kind in arrow.schema.types]
         arrow = arrow.cast(pyarrow.schema(zip(arrow.column_names, plain, strict=True)))

@@ -24,7 +24,7 @@ SHORT_S = 0.5
 CHANGE_S = 60
 """Seconds for which a batch of edges may wait for its version, so that its error is raised here."""
 
-HERE = ("weight", "checkpoint", "record", "previous")
+HERE = ("checkpoint", "record", "previous")
 """Settings of a run that belong to the processes that run it."""
 
 
@@ -112,6 +112,7 @@ class RemoteGraph:
         column: str | None = None,
         write: str | None = None,
         replace: bool = False,
+        weight: str | None = None,
         where: Mapping[str, Any] | None = None,
         cache: bool = True,
         report: bool = True,
@@ -130,6 +131,7 @@ class RemoteGraph:
             column: name of the column of mode "mutate".
             write: file of mode "write", under the service's data root.
             replace: True replaces a file of that name.
+            weight: an attribute of the edges (``keep=`` of the load) that is their weight in this run.
             where: runs on the vertices that a kept column selects, such as ``{"column": "core", "is": ">=", "value":
                 3}``; ``graph.facts["columns"]`` has the names of these columns. None: all vertices.
             cache: False computes the answer anew, also where the service holds that of an equal job.
@@ -145,7 +147,7 @@ class RemoteGraph:
         """
         settings = {
             "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
-            "replace": replace or None, "where": None if where is None else _plain(where),
+            "replace": replace or None, "weight": weight, "where": None if where is None else _plain(where),
             "report": report, "cache": None if cache else False,
             "validate": validate or None, "options": _chosen(options),
         }  # fmt: skip

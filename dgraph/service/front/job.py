@@ -67,7 +67,7 @@ class Job:
         graph, version, algorithm, parameters, mode, priority, timeout_s: as in ``models.NewJob``.
         key: graph-independent part of the cache's key; None: the job neither uses nor fills the cache.
         top: rows to return with the answer; 0: none.
-        extra: more keys of the operation ``run``: where, options, validate, report.
+        extra: more keys of the operation ``run``: weight, where, options, validate, report.
         column, target: of modes mutate and write.
         owner: principal that submitted it.
         id: its id; None: a new one.

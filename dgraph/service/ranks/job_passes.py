@@ -22,7 +22,7 @@ from dgraph.service.ranks.run_together import run_together
 SHARED = "shared"
 """Operation that holds several requests; rank 0 makes it, the front does not."""
 
-ALONE = ("where", "options", "validate", "report", "previous")
+ALONE = ("weight", "where", "options", "validate", "report", "previous")
 """Keys of a run that it does not share with others."""
 
 ENDED = "the job was cancelled while it shared a pass with others; its answer is incomplete"

@@ -108,11 +108,14 @@ def release(state: RankState, request: Request, observer: Progress) -> dict[str,
 
 def _solved(state: RankState, request: Request, graph: Graph, observer: Progress) -> Result:
     """Run the algorithm."""
+    name, parameters, weight = request["algorithm"], request.get("parameters") or {}, request.get("weight")
     with state.comm.together():
-        work = algorithm_of(request["algorithm"], request.get("parameters") or {}, graph)
+        if weight is not None and name in ALGORITHMS and "weighted" in ALGORITHMS[name].parameters:
+            parameters = {"weighted": True} | parameters
+        work = algorithm_of(name, parameters, graph)
         options = _options(request.get("options") or {})
     record = Record if request.get("report") else Unreported
-    more: dict[str, Any] = {"validate": bool(request.get("validate"))}
+    more: dict[str, Any] = {"validate": bool(request.get("validate")), "weight": weight}
     if request.get("previous") is not None:
         more["previous"] = state.results.find(request["previous"])
     result = state.with_room(

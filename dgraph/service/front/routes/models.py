@@ -37,6 +37,9 @@ class LoadFields(Strict):
     keep_loops: bool = False
     keep_parallel: bool = False
     merge: Literal["min", "max", "sum", "first", "count"] = "min"
+    keep: str | None = Field(
+        None, max_length=4096, description="attributes of edges: NAME[:RULE],…; RULE is first, min, max or sum"
+    )
     sparse_ids: bool = False
     seed: int = Field(1, ge=0, le=LARGEST)
     ids: Literal["integer", "string"] = "integer"
@@ -194,6 +197,9 @@ class NewJob(Strict):
     cache: bool = Field(True, description="false: neither use nor fill the result cache, as with ``where``")
     report: bool = Field(False, description="keep the report of the run: GET /v1/jobs/{id}/report")
     validate_: bool = Field(False, alias="validate", description="prove the answer with its certificate")
+    weight: str | None = Field(
+        None, min_length=1, max_length=255, description="attribute of the edges that is their weight in this run"
+    )
     where: Where | None = Field(None, description="run on the vertices that a kept column selects")
     options: RunFields = Field(default_factory=RunFields)  # type: ignore[arg-type]
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")

@@ -24,7 +24,7 @@ JobId = Annotated[str, Path(max_length=64, description="id of a job")]
 SUBMIT = "/v1/jobs"
 """Path of submissions."""
 
-MORE = {"where", "options", "validate_", "report"}
+MORE = {"weight", "where", "options", "validate_", "report"}
 """Fields of a job that the ranks take as further keys of ``run``."""
 
 CANCEL_S = 5.0
