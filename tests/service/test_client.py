@@ -136,7 +136,7 @@ def test_kept_attributes_are_weights_of_jobs(client):
     with pytest.raises(UsageError, match="the edges keep fee, kind"):
         there.with_edges([(3, 1)])
     with pytest.raises(UsageError, match="columns are kept of tables"):
-        client.load("kept-grid", "grid:3x3", keep="fee")
+        client.load("kept-rmat", "rmat:3", keep="fee")
     there.drop()
 
 
