@@ -240,11 +240,13 @@ def test_each_job_has_an_address(opened, hostile):
         page.wait_for_selector("body[data-ready]")
 
 
-def test_failed_polls_are_shown_until_one_succeeds(opened, live):
+def test_failed_polls_are_shown_until_one_succeeds(opened, live, hostile):
     page = opened()
     assert page.locator("#notice").is_hidden()
     for path, words in (("**/v1/jobs?*", "jobs"), ("**/v1/graphs", "graphs"), ("**/v1/memory", "figures of memory")):
         page.route(path, lambda route: route.fulfill(status=409, body='{"detail": "a fault"}'))
+        page.wait_for_selector(f"#notice:has-text('The {words} shown here are old: a fault')")
+        page.locator("#jobs tbody tr:not(.chosen) a").first.click()  # it draws the jobs anew, which fails, too
         page.wait_for_selector(f"#notice:has-text('The {words} shown here are old: a fault')")
         page.unroute(path)
         page.locator("#notice").wait_for(state="hidden")

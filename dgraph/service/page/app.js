@@ -107,6 +107,9 @@ async function jobs() {
     "Jobs, the newest first"), turns(page.cursor)] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
 }
 
+// Draws the jobs before their next poll, which has the notice if this fails.
+const redraw = () => jobs().catch(() => null);
+
 // Buttons for the pages of older and newer jobs; null if there is one page.
 function turns(next) {
   const turn = (name, cursors) => make("button", { type: "button", class: "quiet", "data-key": name, onclick: () => { state.cursors = cursors; jobs().catch(notice); } }, name);
@@ -145,7 +148,7 @@ function choose(job) {
     waiting = true;
     requestAnimationFrame(() => { waiting = false; showJob(); });
   });
-  jobs().catch(() => null); // the next poll tells what failed
+  redraw();
 }
 
 async function ended() {
@@ -155,7 +158,7 @@ async function ended() {
     if (state.chosen !== id) return;
     state.record = record;
     showJob();
-    jobs().catch(() => null); // the next poll tells what failed
+    redraw();
     if (record.state !== "done") return;
     const wanted = [call("GET", `${path}/report`).catch(() => null)];
     if (record.mode === "stream") wanted.push(call("GET", `${path}/result?format=json&top=${TOP}`).catch(error => ({ error: error.message })));
