@@ -11,6 +11,7 @@ from benchmarks import (
     all_pairs,
     anchors,
     building,
+    calls,
     centrality,
     changes,
     code,
@@ -65,6 +66,11 @@ WHAT = {
             if asked.gapbs
             else cpu.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results)
         ),
+    ),
+    "calls": (
+        "first and later calls on a CPU and a GPU, beside the peers' later calls",
+        "graphs repeat",
+        lambda asked: calls.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "ranks": (
         "1, 2 and 4 ranks of this machine",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -64,7 +65,7 @@ def ours(arrays: Arrays) -> dict[str, Task]:
 def networkit(arrays: Arrays) -> dict[str, Task]:
     import networkit as nk
 
-    nk.setNumberOfThreads(2)
+    nk.setNumberOfThreads(len(os.sched_getaffinity(0)))
     rows = np.repeat(np.arange(arrays.n), np.diff(arrays.offsets))
     once = rows < arrays.targets
     pairs = (arrays.weights[once].astype(float), (rows[once], arrays.targets[once].astype(np.int64)))
