@@ -68,7 +68,8 @@ def measure(
             pages.write(paper, FIGURES[paper], CLAIMS[paper], document, folder, docs)
         for claim in CLAIMS[paper]:
             if not names or claim.figure in names:
-                print(f"{paper} {claim.figure} {claim.text}: {': '.join(verdict(claim, Rows(document['rows'])))}")
+                words = filter(None, verdict(claim, Rows(document["rows"])))
+                print(f"{paper} {claim.figure} {claim.text}: {': '.join(words)}")
 
 
 class Kept:

@@ -55,11 +55,13 @@ class Claim:
         figure: the figure behind it.
         text: the claim, in the paper's sense.
         test: True or False with the numbers behind it; raises :class:`NotTried`.
+        why: why it does not hold here, where rows say it.
     """
 
     figure: str
     text: str
     test: Callable[[Rows], tuple[bool, str]]
+    why: Callable[[Rows], str] = lambda rows: ""
 
 
 @dataclass(frozen=True)
@@ -92,17 +94,42 @@ class Rows:
         return self.value("ms", figure, graph=graph, work=work, system=system, backend=CUDA)
 
     def load(self, figure: str, graph: str, work: str, system: str) -> float:
-        """Return the edges of the fullest block over the mean, counted under emulation."""
-        return self.value("block", figure, graph=graph, work=work, system=system, backend=EMULATED)
+        """Return the edges of the fullest block over the mean, on a GPU, or else counted under emulation."""
+        key = {"graph": graph, "work": work, "system": system}
+        counted = any("block" in row for row in self.of(figure, backend=CUDA, **key))
+        return self.value("block", figure, backend=CUDA if counted else EMULATED, **key)
+
+    def split(self, figure: str, graph: str, work: str, *systems: str) -> str:
+        """Return milliseconds of systems on a GPU: of kernels that walk edges + of the other kernels."""
+        parts = []
+        for system in systems:
+            key = {"graph": graph, "work": work, "system": system, "backend": CUDA}
+            edges, others = (self.value(column, figure, **key) for column in ("kernel_ms", "overhead_ms"))
+            parts.append(f"{system} {edges:.3g} + {others:.3g}")
+        return f"{graph}: {', '.join(parts)}"
+
+    def each_round(self, figure: str, graph: str, work: str, *systems: str) -> str:
+        """Return rounds of systems on a GPU, and microseconds of one."""
+        parts = []
+        for system in systems:
+            key = {"graph": graph, "work": work, "system": system, "backend": CUDA}
+            ms, rounds = (self.value(column, figure, **key) for column in ("ms", "rounds"))
+            parts.append(f"{system} {rounds:,.0f} rounds of {1000 * ms / rounds:.0f} µs")
+        return f"{graph}: {', '.join(parts)}"
 
 
-def verdict(claim: Claim, rows: Rows) -> tuple[str, str]:
-    """Return "held", "not held" or "not tried", and the numbers or the reason."""
+def verdict(claim: Claim, rows: Rows) -> tuple[str, str, str]:
+    """Return "held", "not held" or "not tried"; the numbers or the reason; and why it does not hold."""
     try:
         holds, numbers = claim.test(rows)
     except NotTried as reason:
-        return "not tried", str(reason)
-    return ("held" if holds else "not held"), numbers
+        return "not tried", str(reason), ""
+    if holds:
+        return "held", numbers, ""
+    try:
+        return "not held", numbers, claim.why(rows)
+    except NotTried:
+        return "not held", numbers, ""
 
 
 def all_of(*tests: tuple[bool, str]) -> tuple[bool, str]:

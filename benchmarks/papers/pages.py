@@ -10,8 +10,10 @@ from typing import Any
 from benchmarks.papers import plots
 from benchmarks.papers.figure import NUMBERS, Claim, Figure, Row, Rows, verdict
 
-MOST_ROWS = 12
+MOST_ROWS = 8
 """Rows of a table on a page; the file has the others."""
+MOST_PARTS = 3
+"""Numbers of the paper in a cell; likewise."""
 
 HEAD = """# Paper {paper}: figures and claims
 
@@ -20,7 +22,7 @@ HEAD = """# Paper {paper}: figures and claims
 {short}. The paper's machine: {machine}. `python -m benchmarks papers --paper {paper}` makes this page;
 [all rows]({json}). Graphs are [generated stand-ins](../internals/papers.md) unless a row names a file. *cuda*: one GPU;
 *emulated*: the CUDA text compiled as C++, whose counts are exact; *cpu*: this machine's ranks. Numbers beside a verdict
-are milliseconds unless they say otherwise.
+are milliseconds unless they say otherwise; under *why not*, of kernels that walk edges + of the other kernels.
 """
 
 
@@ -36,10 +38,10 @@ def write(
     short = about["short"][0].upper() + about["short"][1:]
     relative = Path(os.path.relpath(results, docs)).as_posix()
     text = [HEAD.format(paper=paper, short=short, machine=machine, json=f"{relative}/papers-{paper}.json")]
-    text += ["## Claims", "", "| figure | claim | verdict | |", "|-|-|-|-|"]
+    text += ["## Claims", "", "|figure|claim|verdict|numbers|why not|", "|-|-|-|-|-|"]
     for claim in claims:
-        word, numbers = verdict(claim, rows)
-        text.append(f"| {claim.figure} | {claim.text} | **{word}** | {_short(numbers)} |")
+        word, numbers, why = verdict(claim, rows)
+        text.append(f"|{claim.figure}|{claim.text}|**{word}**|{_short(numbers)}|{why}|")
     text += ["", "## Figures", ""]
     for figure in figures:
         mine = rows.of(figure.name)
@@ -60,19 +62,19 @@ def _machine(run: Mapping[str, Any], row: Row) -> str:
     return f"{row['backend']}, {row['scale']}: {place}, commit {run['commit'].split()[0]}"
 
 
-def _short(numbers: str, most: int = 170) -> str:
+def _short(numbers: str, most: int = 80) -> str:
     numbers = numbers.replace("|", "/").replace("\n", " ")
     return numbers if len(numbers) <= most else f"{numbers[: most - 1].rpartition(' ')[0]} …"
 
 
 def _table(figure: Figure, rows: Sequence[Row]) -> list[str]:
     shown = {name: head for name, head in figure.columns.items() if any(row.get(name) is not None for row in rows)}
-    lines = [f"| {' | '.join(shown.values())} |", "|-" * len(shown) + "|"]
+    lines = [f"|{'|'.join(shown.values())}|", "|-" * len(shown) + "|"]
     for row in rows[:MOST_ROWS]:
         cells = [cell(row.get(name)) for name in shown]
         if row.get("note"):
             cells[-1] = _short(row["note"], 90)
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"|{'|'.join(cells)}|")
     if len(rows) > MOST_ROWS:
         lines += ["", f"{len(rows) - MOST_ROWS} more rows are in the file."]
     return lines
@@ -91,7 +93,8 @@ def cell(value: Any) -> str:
             return f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
         case dict():
             skipped = ("generator", "strategy", "graph")
-            return ", ".join(f"{key} {cell(part)}" for key, part in value.items() if key not in skipped)
+            shown = [f"{key} {cell(part)}" for key, part in value.items() if key not in skipped]
+            return ", ".join(shown[:MOST_PARTS])
         case list():
             return ", ".join(map(cell, value))
     return str(value)

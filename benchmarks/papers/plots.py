@@ -51,7 +51,8 @@ def draw(figure: Figure, paper: str, rows: Sequence[Row], runs: Sequence[Mapping
     run = runs[shown[0]["run"]]
     place = run["device"] if backend == CUDA else f"{backend}, {run['processor']}"
     axes.set_title(f"{paper}, {figure.title}\n{place}; commit {run['commit'].split()[0]}", fontsize=9)
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     file.parent.mkdir(parents=True, exist_ok=True)
     picture.savefig(file, metadata={"Date": None})
     return True

@@ -104,10 +104,14 @@ def test_claims_are_held_not_held_or_not_tried():
 
     assert judged("b", "a")[0] == "held", "the row of the paper's size is taken"
     assert judged("a", "b")[0] == "not held"
-    assert judged("a", "c") == ("not tried", "this version has no c")
+    assert judged("a", "c") == ("not tried", "this version has no c", "")
     assert judged("a", "d")[0] == "not tried"
     with pytest.raises(NotTried):
         rows.ms("F", "h", "bfs", "a")
+    claim = Claim("F", "", lambda rows: (False, ""), lambda rows: rows.split("F", "g", "bfs", "a"))
+    assert verdict(claim, rows) == ("not held", "", ""), "rows without times of kernels do not say why"
+    timed = Rows([row | {"kernel_ms": 1.5, "overhead_ms": 2.5} for row in rows.rows])
+    assert verdict(claim, timed)[2] == "g: a 1.5 + 2.5"
 
 
 def test_every_figure_and_claim_has_a_name_of_its_own():
