@@ -1,7 +1,7 @@
 """First and later calls on a CPU and on a GPU, beside the peers' later calls: the table of README.
 
-A first call is measured in a process of its own with empty caches of machine code; `command` is that process from its
-start to the first answer: imports, the graph, compiling and the call. A call ends when its columns are on the host.
+*First* is the time of a process with empty caches of machine code, from its start to the answer: imports, making the
+graph, compiling and the call. *Later* is the same call again. A call ends when its columns are on the host.
 """
 
 from __future__ import annotations
@@ -63,21 +63,20 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 def table(rows: list[dict]) -> str:
     """Return the rows as Markdown, seconds."""
     lines = [
-        "| graph | algorithm | first command, CPU | first call, CPU | later, CPU "
-        "| first command, GPU | first call, GPU | later, GPU | fastest peer, later | CPU against it | GPU against it |",
-        "|-" * 11 + "|",
+        "| graph | algorithm | CPU, first | CPU, later | GPU, first | GPU, later | fastest peer, later "
+        "| CPU, GPU against it |",
+        "|-" * 8 + "|",
     ]
     for row in rows:
         peer = min(row["peers"], key=row["peers"].__getitem__)
         cells, ratios = [], []
         for device in ("cpu", "cuda"):
-            seconds = row.get(device)
-            names = ("command", "first", "later")
-            cells += [f"{seconds[name]:.4f}" if name == "later" else f"{seconds[name]:.2f}" for name in names] if (
-                seconds
-            ) else ["–"] * 3  # fmt: skip
-            ratios.append(f"**{row['peers'][peer] / seconds['later']:.1f}×**" if seconds else "–")
-        cells += [f"{row['peers'][peer]:.3f} {peer}", *ratios]
+            if device in row:
+                cells += [f"{row[device]['command']:.1f}", f"{row[device]['later']:.4f}"]
+                ratios.append(f"**{row['peers'][peer] / row[device]['later']:.1f}×**")
+            else:
+                cells += ["–", "–"]
+        cells += [f"{row['peers'][peer]:.3f} {peer}", ", ".join(ratios)]
         lines.append(f"| {row['graph']} | {row['algorithm']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.papers import plots
 from benchmarks.papers.figure import NUMBERS, Claim, Figure, Row, Rows, verdict
 
-MOST_ROWS = 8
+MOST_ROWS = 12
 """Rows of a table on a page; the file has the others."""
 MOST_PARTS = 3
 """Numbers of the paper in a cell; likewise."""
@@ -62,7 +62,7 @@ def _machine(run: Mapping[str, Any], row: Row) -> str:
     return f"{row['backend']}, {row['scale']}: {place}, commit {run['commit'].split()[0]}"
 
 
-def _short(numbers: str, most: int = 80) -> str:
+def _short(numbers: str, most: int = 110) -> str:
     numbers = numbers.replace("|", "/").replace("\n", " ")
     return numbers if len(numbers) <= most else f"{numbers[: most - 1].rpartition(' ')[0]} …"
 

@@ -264,7 +264,7 @@ def test_rules_of_loops_and_parallel_edges_are_documented():
 
 
 def test_measured_rows_are_those_of_the_results():
-    """Check the rows and commands of the comparison page against the tables that they link to."""
+    """Check the rows and commands of the comparison page and of README against the tables that they link to."""
     page = (DOCS / "comparison.md").read_text().partition("## Measured")[2].partition("\n## ")[0]
     rows = 0
     for block in re.split(r"\n(?=\[)", page):
@@ -275,6 +275,11 @@ def test_measured_rows_are_those_of_the_results():
             assert [line for line in lines if line not in table] == []
             rows += len(lines) - 2
     assert rows == 12
+    measured = (ROOT / "README.md").read_text().partition("## How fast")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\|.+\|$", measured, re.MULTILINE)
+    table = (ROOT / "benchmarks" / "results" / "calls.md").read_text()
+    assert len(lines) > 2
+    assert [line for line in lines if line not in table] == []
 
 
 def comments(path):
