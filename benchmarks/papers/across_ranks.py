@@ -30,8 +30,8 @@ WORKS = {
 
 def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], schedules: Sequence[str]) -> Iterator[Cell]:
     """Yield a cell for each graph, work, schedule (GPUs alone) and number of ranks."""
-    most = gpus() if bench.backend == CUDA else 16 if bench.scale == "full" else 4
-    counts = [1 << k for k in range(5) if bench.backend == CUDA or 1 << k <= most]
+    most = gpus() if bench.backend == CUDA else 16
+    counts = [1 << k for k in range(5)]
     for name, shape in graphs.items():
         for work in works:
             for schedule in schedules if bench.backend == CUDA else ("CPU ranks",):
