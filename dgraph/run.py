@@ -117,11 +117,13 @@ def run(
 def _oriented(graph: Graph, work: Algorithm, progress: Progress) -> Graph:
     """Return the graph with the directions that the algorithm reads: a directed one is made undirected if it has to be.
 
-    Parallel edges that the graph keeps become one, of the smallest weight; otherwise the rule of the load decides.
+    Parallel edges that the graph keeps become one of the smallest weight if the algorithm counts them once. Those of
+    graphs that keep none merge by the rule of the load.
     """
     if not (work.undirected and graph.directed):
         return graph
-    undirected = both_ways(graph) if work.arcs else graph.undirected("min" if graph.facts.duplicates_kept else None)
+    once = graph.facts.duplicates_kept and work.edge_rule.parallel == "once"
+    undirected = both_ways(graph) if work.arcs else graph.undirected("min" if once else None)
     progress.line(f"{work.name} ignores directions: the graph was made undirected")
     return undirected
 

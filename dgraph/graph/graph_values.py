@@ -345,12 +345,23 @@ class GraphValues:
                 of an undirected edge is the smaller id. A window of time is ``lambda e: (e.time >= low) & (e.time <
                 high)`` with ``np.datetime64`` bounds; text is compared by ``==`` and ``np.isin``.
 
+        Parallel edges that the load merged are one edge with one value of an attribute; ``facts.warnings`` of the
+        result says so if ``keep`` reads one. With ``keep_parallel=True`` each has its own.
+
         Raises:
             UsageError: not one bool an edge, or another one for each of the two arcs of an undirected edge.
         """
         block = self.block
-        mask = chosen_arcs(block, keep, self.comm)
-        return self._subgraph(np.ones(block.rows, bool), mask, "chosen by edge")
+        mask, read = chosen_arcs(block, keep, self.comm)
+        chosen = self._subgraph(np.ones(block.rows, bool), mask, "chosen by edge")
+        facts = self.facts
+        if facts.duplicates and not facts.duplicates_kept and (names := [n for n in read if n in block.attributes]):
+            warning = (
+                f"{facts.duplicates:,} parallel edges were merged before the filter read {', '.join(names)}; "
+                "load with keep_parallel to filter each"
+            )
+            chosen.facts.warnings = [*chosen.facts.warnings, warning]
+        return chosen
 
     @collective
     def induced(self, vertices: Sequence[int] | Sequence[str] | np.ndarray) -> Self:

@@ -219,7 +219,8 @@ def describe(graph: _Loaded) -> str:
         if graph.ids.names is not None
         else "sparse ids remapped"
     )
-    parallel, merged = "parallel edge", "merged" if facts.merge == "min" else f"merged by {facts.merge}"
+    plain = facts.merge == "min" and graph.weight_type is None
+    parallel, merged = "parallel edge", "merged" if plain else f"merged by {facts.merge}"
     counts = {
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}": facts.loops,
         f"{_count(facts.duplicates, parallel)} {'kept' if facts.duplicates_kept else merged}": facts.duplicates,

@@ -110,8 +110,8 @@ def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str]
     return PredicateRows(column, size)
 
 
-def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarray:
-    """Return the arcs of the edges that a predicate chooses: bool, shape (arcs here,); collective.
+def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> tuple[np.ndarray, list[str]]:
+    """Return the arcs of the edges that a predicate chooses, bool, shape (arcs here,), and what it reads; collective.
 
     The predicate reads ``source`` and ``target`` (original ids, int64, or names as str), ``weight`` (1 if the graph has
     no weights) and attributes, a piece at a time. Both arcs of an undirected edge have the smaller id as ``source``.
@@ -138,4 +138,4 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarra
         columns |= {name: block.attributes[name].shown(slice(start, stop)) for name in read if name in block.attributes}
         with comm.together():
             out[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edges"), "edges")
-    return out
+    return out, read

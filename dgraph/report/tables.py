@@ -251,7 +251,7 @@ def _path(path: dict) -> str:
     if not vertices:
         return f"none: {path['target']} is not reached"
     edges = f"{len(vertices) - 1:,} edge{'s'[: len(vertices) != 2]}"
-    return f"length {_value(path['length'])}, {edges}: {' '.join(map(str, vertices))}"
+    return f"length {_value(path['length'])}, {edges}: {' → '.join(map(str, vertices))}"
 
 
 def _validation(validation: dict) -> str:

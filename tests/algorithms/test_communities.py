@@ -31,7 +31,7 @@ def make(src, dst, weights=None, comm=None, **options):
     comm = comm or SerialComm()
     mine = slice(comm.rank, None, comm.size)
     weights = None if weights is None else np.asarray(weights)[mine]
-    return dgraph.Graph.from_edges(src[mine], dst[mine], weights, directed=False, comm=comm, **options)
+    return dgraph.Graph.from_edges(src[mine], dst[mine], weights, comm=comm, **{"directed": False} | options)
 
 
 def sets(result):
@@ -45,9 +45,11 @@ def sets(result):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("resolution", [0.5, 1.0, 2.5])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_quality_is_that_of_networkx(name, resolution, weighted):
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_quality_is_that_of_networkx(name, resolution, weighted, directed):
     src, dst, weights = messy(3)
-    graph = make(src, dst, weights if weighted else None, n=60, keep_loops=True, keep_parallel=True)
+    kept = {"keep_loops": True, "keep_parallel": True, "directed": directed}
+    graph = make(src, dst, weights if weighted else None, n=60, **kept)
     other = nx.MultiGraph()
     other.add_nodes_from(range(60))
     other.add_weighted_edges_from(zip(src.tolist(), dst.tolist(), weights if weighted else np.ones(150), strict=True))

@@ -7,6 +7,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dgraph
@@ -318,6 +319,32 @@ def test_results_join_the_columns_of_vertices():
         dgraph.cc(dgraph.Graph.from_pandas(share(table))).to_pandas(attributes=True)
     with pytest.raises(UsageError, match="labels is also a column of the result"):
         dgraph.cc(graph.with_columns(labels=result)).to_pandas(attributes=True)
+
+
+def test_vertices_with_names_join_a_table_of_text():
+    """Names of vertices in a table are text, of any library, in order or not."""
+    table = calls()
+    table["source"], table["target"] = (table[end].map("v{:03}".format) for end in ("source", "target"))
+    people = pd.DataFrame({"who": sorted({*table.source, *table.target}), "city": "Bonn"}).iloc[::-1]
+    people.iloc[::3, 1] = "Köln"
+    graph = dgraph.Graph.from_pandas(share(table))
+    for rows in (people, pa.Table.from_pandas(people, preserve_index=False), people.astype({"who": "string"})):
+        joined = dgraph.cc(graph.with_vertex_attributes(rows if world().rank == 0 else rows[:0], "who"))
+        answer = joined.to_pandas(attributes=True)
+        if answer is not None:
+            assert dict(zip(answer.vertex, answer.city, strict=True)) == dict(zip(people.who, people.city, strict=True))
+
+
+def test_a_filter_by_an_attribute_warns_of_merged_edges():
+    """A merged edge has one value: a filter that reads it may miss edges, and says so; others do not."""
+    table = pd.DataFrame({"source": [1, 1, 2], "target": [2, 2, 3], "time": [1, 9, 9]})
+    merged = dgraph.Graph.from_pandas(share(table), keep=["time"])
+    late = merged.filter_edges(lambda e: e.time > 5)
+    assert (late.m, len(late.facts.warnings), len(merged.facts.warnings)) == (1, 1, 0)
+    assert "1 parallel edges were merged before the filter read time" in late.facts.warnings[0]
+    assert merged.filter_edges(lambda e: e.source > 1).facts.warnings == []
+    every = dgraph.Graph.from_pandas(share(table), keep=["time"], keep_parallel=True).filter_edges(lambda e: e.time > 5)
+    assert (every.m, every.facts.warnings) == (2, [])
 
 
 @pytest.mark.parametrize("directed", [True, False])

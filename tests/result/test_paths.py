@@ -85,7 +85,7 @@ def test_a_target_on_the_command_line(capsys, tmp_path):
         assert main([*words, "-q"]) == 0
         return capsys.readouterr().out
 
-    assert "path     length 4, 4 edges: 1 2 3 4 5" in printed("bfs", "path:9", "--source", "1", "--target", "5",
+    assert "path     length 4, 4 edges: 1 → 2 → 3 → 4 → 5" in printed("bfs", "path:9", "--source", "1", "--target", "5",
                                                               "--format", "table")  # fmt: skip
     (tmp_path / "g.wel").write_text("0 1 5\n1 2 7\n3 0 1\n")
     words = ("sssp", str(tmp_path / "g.wel"), "--source", "0", "--target")

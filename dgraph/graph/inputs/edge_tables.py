@@ -126,7 +126,7 @@ def vertex_table(table: Any, vertex: Any, keep: Sequence[str] | None) -> dict[st
     else:
         places = [labelled_column("keep", name, labels) for name in keep]
     ids = column_array(columns[place], f"vertex {labels[place]}")
-    ids = ids if isinstance(ids, np.ndarray) else ids.to_numpy()
+    ids = ids if isinstance(ids, np.ndarray) else ids.to_numpy(zero_copy_only=False)
     return {str(labels[other]): (ids, _plain_array(columns[other], str(labels[other]))) for other in places}
 
 
