@@ -209,7 +209,7 @@ def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, 
 def _pair(G: ConvertedGraph, sources: list[int], target: Hashable, cutoff, weight, text: str) -> tuple:
     """Return distance and path of the target; ``text`` is NetworkX's message if there is no path."""
     last = position(G, target)
-    tree = search(G, sources, weight, cutoff=cutoff)
+    tree = search(G, sources, weight, cutoff=cutoff, target=last)
     if tree.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target))
     return tree.values[last].item(), path_to(G, tree.parent, last)
@@ -220,7 +220,7 @@ def _length(G: ConvertedGraph, source, target, weight, text: str):
     last = position(G, target)
     if first == last:
         return 0
-    lengths = distances(G, [first], weight)
+    lengths = distances(G, [first], weight, target=last)
     if lengths.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target, source))
     return lengths.values[last].item()

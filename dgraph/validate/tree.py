@@ -10,7 +10,8 @@ rounds, but a ≤ b gives a + w ≤ b + w). If
 
 then d(v) is the length of a shortest path from s to v, and p a tree of shortest paths. Proof: by 1 and 2, and induction
 along any path, d(v) is at most its length. By 3 and 4 the predecessors of v are a path from s of length d(v).
-With a cutoff, rule 2 applies to sums up to it, and no distance exceeds it; the proof holds for the shorter paths.
+With a cutoff, rule 2 applies to sums up to it, and no distance exceeds it; the proof holds for the shorter paths. The
+claimed distance of a target is such a cutoff, and so proved, too; an unreached target is none.
 
 Comparisons are exact, for floats too: both sides are one addition in one dtype. Without predecessors, rules 3 and 4
 must hold for *some* choice of them: v needs a tight arc (d(u) + w = d(v)) from a strictly nearer vertex, or a path of
@@ -29,6 +30,7 @@ import numpy as np
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host.host_prover import HostProver
+from dgraph.validate.rule import UNREACHED
 from dgraph.validate.tree_rules import tree_rules
 from dgraph.validate.violation import Violations, decide
 
@@ -50,7 +52,8 @@ def bfs(
     Raises:
         ValidationFailed: a value is wrong.
     """
-    return _tree("levels", distributed, columns, parameters["source"], parameters.get("depth_limit"), False)
+    cutoff = _nearest(distributed, columns["distance"], parameters.get("depth_limit"), parameters.get("target"))
+    return _tree("levels", distributed, columns, parameters["source"], cutoff, False)
 
 
 @certifies("sssp", proved=True)
@@ -66,7 +69,21 @@ def sssp(
     signed = weighted and parameters.get("variant") in SIGNED
     if signed and not isinstance(distributed.prover, HostProver):
         return None
-    return _tree("distances", distributed, columns, parameters["source"], parameters.get("cutoff"), weighted, signed)
+    negative = signed and distributed.comm.total(bool((distributed.block.weights < 0).any())) > 0
+    target = None if negative else parameters.get("target")
+    cutoff = _nearest(distributed, columns["distance"], parameters.get("cutoff"), target)
+    return _tree("distances", distributed, columns, parameters["source"], cutoff, weighted, signed)
+
+
+def _nearest(
+    distributed: DistributedColumns, distance: np.ndarray, cutoff: float | None, target: int | None
+) -> float | None:
+    """Return the cutoff of a search that also ends at a target: its claimed distance, where that is nearer."""
+    if target is None:
+        return cutoff
+    claimed = distributed.read(distance, distributed.gid(target)).item()
+    reached = claimed != (np.inf if distance.dtype.kind == "f" else UNREACHED)
+    return claimed if reached and (cutoff is None or claimed <= cutoff) else cutoff
 
 
 def _tree(
