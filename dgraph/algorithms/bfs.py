@@ -97,6 +97,20 @@ class LevelsToTarget(Levels):
         return {"done": (g.active == 0) | (g.round >= self.limit) | (g.met > 0)}
 
 
+class NearestLevels(Levels):
+    """Level-synchronous BFS from several vertices: hops from the nearest of them.
+
+    Attributes:
+        start: given: True for a source.
+    """
+
+    start = Field("bool", given=True)
+
+    def init(self, v, g):
+        """Put the sources on level 0."""
+        return {"level": where(v.start, 0, INF), "active": v.start & (self.limit > 0)}
+
+
 class Tree(Levels):
     """Search in which a vertex keeps the original id of the vertex that reached it first, below :data:`NO_PARENT`.
 
@@ -206,6 +220,18 @@ class Parents(ParentSearch):
     def cond(self, v, g):
         """Skip unreached vertices and those with a known parent."""
         return (v.hops > 1) & (v.hops != INF)
+
+
+class ParentsBelowSources(Parents):
+    """Pull variant after a search from several vertices: those on level 1 scan their in-edges, too."""
+
+    def init(self, v, g):
+        """Copy the level into ``hops``."""
+        return ParentSearch.init(self, v, g)
+
+    def cond(self, v, g):
+        """Skip the sources and unreached vertices."""
+        return (v.hops > 0) & (v.hops != INF)
 
 
 class PushedParents(ParentSearch):

@@ -103,6 +103,20 @@ class LimitedDistancesToTarget(ToTarget, LimitedDistances):
     """Δ-stepping up to the bucket of a target, or up to a cutoff."""
 
 
+class NearestDistances(Distances):
+    """Δ-stepping from several vertices: distances from the nearest of them.
+
+    Attributes:
+        start: given: True for a source.
+    """
+
+    start = Field("bool", given=True)
+
+    def init(self, v, g):
+        """Start at every source."""
+        return {"dist": where(v.start, 0, INF), "active": v.start}
+
+
 class Closer:
     """Fields and first frontier of a search from the distances of a graph to which edges were added.
 

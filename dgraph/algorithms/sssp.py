@@ -172,7 +172,7 @@ class Sssp(Algorithm):
         gathers = known is None and self._chosen(ctx) == "gather"
         program.local_rounds = not (gathers or stops) and ctx.local_rounds
         nearer = self._nearer(ctx)
-        for dtype in _dtypes(ctx, most):
+        for dtype in dtypes_of(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []
             if known is not None:
                 before = _before(known, dtype)
@@ -187,10 +187,10 @@ class Sssp(Algorithm):
             state, length = up_to_target(ctx, state, "dist", target)
             paths = summarize(state, "dist", ctx.local)
             reached, farthest, arcs = paths.over_ranks(ctx.comm)
-            if _fit(ctx, farthest + most, dtype):
+            if fits(ctx, farthest + most, dtype):
                 break
         if self.cutoff is None and length is None:
-            _refuse_overflow(ctx, state, dtype, most)
+            refuse_overflow(ctx, state, dtype, most)
         columns = {"distance": paths.column}
         keeps = known is not None and known.has("predecessor") and target is None
         if nearer and known is not None and keeps and _rises(ctx, farthest, dtype):
@@ -198,7 +198,7 @@ class Sssp(Algorithm):
             given = {"dist": state.raw("dist"), "moved": known.sources | fell, "parent": known.parents(fell)}
             columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
         elif nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, paths.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], state, dtype, paths.reached)
         summary = {"source": source, "reached": reached, **target_summary(target, length)}
         summary |= {} if self.variant == DATA_DRIVEN else {"delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
@@ -215,11 +215,11 @@ class Sssp(Algorithm):
         """Run a variant of the papers on weights ≥ 0; collective."""
         published = VARIANTS[self.variant]
         nearer = self._nearer(ctx)
-        for dtype in _dtypes(ctx, most) if self.variant != "h-bf" else ("int64",):
+        for dtype in dtypes_of(ctx, most) if self.variant != "h-bf" else ("int64",):
             state = solve(ctx, self.variant, source, self.cutoff, delta, dtype)
             paths = summarize(state, "dist", ctx.local)
             reached, farthest, arcs = paths.over_ranks(ctx.comm)
-            if _fit(ctx, farthest + most, dtype):
+            if fits(ctx, farthest + most, dtype):
                 break
         limit = published.limit
         if limit < UNREACHED and farthest + most >= limit:
@@ -228,14 +228,14 @@ class Sssp(Algorithm):
                 "take another variant"
             )
         if self.cutoff is None:
-            _refuse_overflow(ctx, state, dtype, most)
+            refuse_overflow(ctx, state, dtype, most)
         near, length = up_to_target(ctx, state, "dist", target)
         if length is not None:
             paths = summarize(near, "dist", ctx.local)
             reached, _, arcs = paths.over_ranks(ctx.comm)
         columns = {"distance": paths.column}
         if nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, near, dtype, paths.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], near, dtype, paths.reached)
         width = {"delta": delta} if published.buckets else {}
         summary = {"source": source, "reached": reached, **target_summary(target, length), **width, **figures(state)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
@@ -305,7 +305,7 @@ def default_delta(ctx: Context, mean: float, width: int = 4) -> float:
     return max(width * mean / degree, 1e-300)
 
 
-def _dtypes(ctx: Context, most: float) -> tuple[str, ...]:
+def dtypes_of(ctx: Context, most: float) -> tuple[str, ...]:
     """Return the dtypes to compute distances in, one after the other until the distances fit.
 
     Integer sums are tried in 32 bits first. A sum that exceeds the dtype saturates and counts as no path, so its
@@ -317,7 +317,7 @@ def _dtypes(ctx: Context, most: float) -> tuple[str, ...]:
     return ("int64",) if most >= NARROW else ("int32", "int64")
 
 
-def _fit(ctx: Context, largest: float, dtype: str) -> bool:
+def fits(ctx: Context, largest: float, dtype: str) -> bool:
     """Return True if distances up to ``largest`` are right in ``dtype``; else the report says that 64 bits follow."""
     if dtype != "int32" or largest < NARROW:
         return True
@@ -325,7 +325,7 @@ def _fit(ctx: Context, largest: float, dtype: str) -> bool:
     return False
 
 
-def _refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
+def refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
     """Raise a :class:`DataError` if a distance exceeds int64; collective."""
     if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
         return

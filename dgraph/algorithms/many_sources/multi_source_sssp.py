@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgraph.algorithms.base import ResultColumn, algorithm
-from dgraph.algorithms.many_sources.named_search import NAMED_OR_DRAWN, NamedSearch
+import numpy as np
+
+from dgraph.algorithms.base import PREDECESSOR, Answer, ResultColumn, algorithm
+from dgraph.algorithms.many_sources.named_search import MIN_ONLY, NAMED_OR_DRAWN, NEAREST, NamedSearch
+from dgraph.algorithms.many_sources.nearest_source import nearest_by_weights
 from dgraph.algorithms.many_sources.results import LEVELS
+from dgraph.engine.rounds.context import Context
 
 
 @algorithm(
     "multi_source_sssp",
     *NAMED_OR_DRAWN,
-    columns={"distance_S": ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True)},
+    MIN_ONLY,
+    columns={
+        "distance_S": ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True),
+        "distance": ResultColumn("with min_only, sum of weights from the nearest source", "number", nullable=True),
+        "source": NEAREST,
+        "predecessor": PREDECESSOR,
+    },
 )
 class MultiSourceSssp(NamedSearch):
     """Shortest paths from many sources at a time: distances from each of them; weights must be 0 or more.
 
     Columns: ``distance_S`` (int64 or the dtype of float weights, ``UNREACHED`` or infinite without a path) for each
-    source S, in the order of the sources.
+    source S, in the order of the sources. With ``min_only``: ``distance`` from the nearest source, ``source``, the one
+    to which the predecessors lead, and ``predecessor``, the smallest on a shortest path; -1 if there is none.
     """
+
+    min_only: bool
 
     weighted = wants_weights = True
     resumes = False
@@ -28,3 +41,7 @@ class MultiSourceSssp(NamedSearch):
     def options(self) -> dict[str, Any]:
         """Return the name that errors of weights show."""
         return {"name": self.name}
+
+    def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
+        """Search once from all sources; collective."""
+        return nearest_by_weights(ctx, sources, self.name)

@@ -21,6 +21,17 @@ NAMED_OR_DRAWN = (
 )
 """Parameters of a :class:`NamedSearch`."""
 
+MIN_ONLY = Parameter(
+    "min_only", bool, False, "one search from all sources: distance from the nearest, which it is, and predecessors"
+)
+"""Parameter ``min_only`` of searches from many sources, as of SciPy's ``dijkstra``."""
+
+NEAREST = ResultColumn("with min_only, the nearest source: the end of the predecessors; null: none", "vertex", True)
+"""Column ``source`` of searches with ``min_only``."""
+
+NEAREST_COLUMNS = ("distance", "source", "predecessor")
+"""Columns of searches with ``min_only``."""
+
 
 class NamedSearch(Algorithm):
     """Base of algorithms that search from each source; their one column, ``NAME_S``, stands for that of a source S.
@@ -41,12 +52,19 @@ class NamedSearch(Algorithm):
         """Return further arguments of the kernel."""
         return {}
 
+    def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
+        """Return the answer for ``min_only``; collective."""
+        raise NotImplementedError
+
     def run(self, ctx: Context) -> Answer:
         """Search from each source; collective."""
         if self.sources is None:
             sources = sources_of(ctx, min(self.k, ctx.local.n), self.random_state)
         else:
             sources = check_sources(ctx, self.sources, self.name)
+        if getattr(self, "min_only", False):
+            self.columns = {name: type(self).columns[name] for name in NEAREST_COLUMNS}  # type: ignore[misc]
+            return self.nearest(ctx, sources)
         reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
         fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)

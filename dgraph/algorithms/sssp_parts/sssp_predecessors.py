@@ -7,6 +7,8 @@ none lie in a plateau: vertices of equal distance, connected by edges of weight 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dgraph.algorithms.base import OnePass
@@ -115,25 +117,27 @@ def nearer_program(ctx: Context) -> Nearer:
     return pull if pulls else PushedNearerParents()
 
 
-def predecessors(ctx: Context, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:
+def predecessors(
+    ctx: Context, program: Program, sources: Sequence[int], state: State, dtype: str, reached: int
+) -> Column:
     """Return the predecessor column: a strictly nearer vertex if there is one, else one of the same plateau.
 
     Args:
         ctx: context of the algorithm.
         program: program that finds strictly nearer predecessors.
-        source: original id.
+        sources: original ids of the vertices without a predecessor.
         state: final state of the distances.
         dtype: dtype of distances.
-        reached: vertices of this rank with a distance. If all but the source have a nearer predecessor, no plateau is
+        reached: vertices of this rank with a distance. If all but the sources have a nearer predecessor, no plateau is
             searched.
     """
     nearer = ctx.run(program, {"dist": state.raw("dist")})
     settled, *_ = nearer.reached("parent", ctx.local)
-    if ctx.total(reached - settled) == 1:
+    if ctx.total(reached - settled) == len(sources):
         return nearer.column("parent", parents)
     found, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
-    done = (found != UNREACHED) | (ctx.local.original[: ctx.local.masters] == source)
+    done = (found != UNREACHED) | np.isin(ctx.local.original[: ctx.local.masters], sources)
     given = {"dist": dist, "settled": done.astype(np.uint8)}
     hop = ctx.run(PlateauHops().retype(dist=dtype), given)["hop"]
     plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]

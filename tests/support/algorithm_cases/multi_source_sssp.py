@@ -7,8 +7,16 @@ STOPPED = {}
 VALID = [
     {},
     {"k": 3, "random_state": 2},
+    {"k": 3, "min_only": True},
 ]
+NEAREST = {"sources": (0, 4), "min_only": True}
 WRONG = [
+    (NEAREST, {"distance": {0: 1}}, "the source is at 0", "the source 0 has distance 1"),
+    (NEAREST, {"distance": {3: 12}}, "no arc is a short cut", "3 is at most 9 away, but has 12"),
+    (NEAREST, {"predecessor": {0: 4}}, "the source has no predecessor", "source 0 has predecessor 4"),
+    (NEAREST, {"source": {3: 4}}, "the nearest source is that of the predecessor", "vertex 3 has source 4, and 0"),
+    (NEAREST, {"source": {5: 4}}, "the nearest source is that of the predecessor", "vertex 5 has source 4, and -1"),
+    (NEAREST, {"source": {4: 0}}, "the nearest source is that of the predecessor", "vertex 4 has source 0, and 4"),
     ({"sources": (0, 4)}, {"distance_4": {4: 1}}, "the source is at 0", "the source 4 has distance 1"),
     ({"sources": (0, 4)}, {"distance_0": {3: 20}}, "no arc is a short cut", "3 is at most 9 away, but has 20"),
 ]
