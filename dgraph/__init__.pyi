@@ -384,6 +384,7 @@ def multi_source_sssp(
     k: int = 64,
     random_state: int = 1,
     min_only: bool = False,
+    return_predecessors: bool = False,
     weight: str | None = None,
     options: Options | None = None,
     validate: bool = False,

@@ -130,10 +130,13 @@ def _each_column(
     check: Certificate, distributed: DistributedColumns, columns: Mapping, parameters: Mapping, rounds: int
 ) -> list[str]:
     """Check the column of each source by the certificate of a single search."""
-    named = _named(distributed, columns, parameters)
+    kinds = ("distance", "predecessor")[: 1 + bool(parameters.get("return_predecessors"))]
+    named = _named(distributed, columns, parameters, len(kinds))
     checked: list[str] = []
-    for source, column in zip(named, columns.values(), strict=True):
-        checked = check(distributed, {"distance": column}, {**parameters, "source": source}, rounds) or []
+    every = list(columns.values())
+    for k, source in enumerate(named):
+        of_source = dict(zip(kinds, every[k :: len(named)], strict=True))
+        checked = check(distributed, of_source, {**parameters, "source": source}, rounds) or []
     return [f"{len(named)} sources: {proved}" for proved in checked]
 
 
@@ -164,13 +167,13 @@ def reachability(
     return [f"the vertices that {len(named)} sources reach were found again"]
 
 
-def _named(distributed: DistributedColumns, columns: Mapping, parameters: Mapping) -> list[int]:
-    """Return the original ids of the sources, a column each; collective."""
+def _named(distributed: DistributedColumns, columns: Mapping, parameters: Mapping, each: int = 1) -> list[int]:
+    """Return the original ids of the sources, which have ``each`` columns; collective."""
     named = parameters["sources"]
     if named is None:
         gids = chosen_sources(distributed, parameters)
         named = distributed.block.ids.to_original(gids, distributed.comm).tolist()
-    if len(named) != len(columns):
+    if each * len(named) != len(columns):
         raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(named)} sources")
     return list(named)
 

@@ -107,6 +107,41 @@ def test_one_source_is_a_single_search():
             np.testing.assert_array_equal(whole(nearest)[column], whole(alone)[column])
 
 
+def predecessors_of(name, **flat):
+    """Check the predecessors from each source: SciPy's distances, and the columns of single searches."""
+    sources = SOURCES[1]
+    result = flat_run(
+        "multi_source_sssp", loaded(name), sources=sources, return_predecessors=True, validate=True, **flat
+    )
+    assert result.report["outcome"]["validation"]["passed"]
+    answer, (src, dst, weights) = whole(result), edges(name)
+    cost = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), weights.tolist(), strict=True))
+    each = dijkstra(csr_array((np.where(weights, weights, 1e-9), (src, dst)), (N, N)), indices=sources)
+    each = each if name == "floats" else each.round()
+    for source, distance in zip(sources, each, strict=True):
+        before = answer[f"predecessor_{source}"]
+        child = np.flatnonzero(np.isfinite(distance) & (np.arange(N) != source))
+        np.testing.assert_array_equal(np.flatnonzero(before >= 0), child)
+        along = [cost[pair] for pair in zip(before[child].tolist(), child.tolist(), strict=True)]
+        np.testing.assert_allclose(distance[before[child]] + along, distance[child], rtol=1e-12)
+        alone = whole(dgraph.sssp(loaded(name), source))
+        np.testing.assert_array_equal(before, alone["predecessor"])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", GRAPHS)
+def test_predecessors_from_each_source(name):
+    predecessors_of(name)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", GRAPHS)
+def test_predecessors_from_each_source_on_gpus(name):
+    predecessors_of(name, backend=emulated.backend(), allow_gpu_sharing=True)
+
+
 @pytest.mark.mpi
 def test_a_depth_limit():
     result = dgraph.multi_source_bfs("path:20", sources=[3, 12], min_only=True, depth_limit=2, validate=True)

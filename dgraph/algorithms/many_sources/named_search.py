@@ -13,6 +13,7 @@ from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, check_sources, sources_of
 from dgraph.algorithms.many_sources.results import ENDLESS
 from dgraph.engine.rounds.context import Context
+from dgraph.result.columns import Column
 
 NAMED_OR_DRAWN = (
     Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)", weights=False),
@@ -56,6 +57,10 @@ class NamedSearch(Algorithm):
         """Return the answer for ``min_only``; collective."""
         raise NotImplementedError
 
+    def predecessors(self, ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
+        """Return a column of predecessors for each source; none unless they are wanted; collective."""
+        return []
+
     def run(self, ctx: Context) -> Answer:
         """Search from each source; collective."""
         if self.sources is None:
@@ -68,6 +73,10 @@ class NamedSearch(Algorithm):
         reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
         fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
+        above = self.predecessors(ctx, sources, reached.columns)
+        if above:
+            more, described_above = _named(ctx, sources, "predecessor_S", type(self).columns["predecessor_S"], above)
+            fields, described = fields | more, described | described_above
         self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)
 

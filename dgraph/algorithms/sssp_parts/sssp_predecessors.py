@@ -2,7 +2,7 @@
 
 A predecessor is the smallest original id among strictly nearer in-neighbours on a shortest path. Vertices that have
 none lie in a plateau: vertices of equal distance, connected by edges of weight 0. Entries: :func:`nearer_program`,
-:func:`predecessors`.
+:func:`predecessors`, :func:`predecessors_of_each`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs import parents
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import one_of_many
 from dgraph.engine.rounds.return_state import State
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED, Column
@@ -144,3 +145,22 @@ def predecessors(
     lost = (dist != end) & ~done
     found[lost] = plateau[lost]
     return parents(found)
+
+
+def predecessors_of_each(ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
+    """Return the predecessors of searches from many sources, one after the other; collective.
+
+    Args:
+        ctx: context of the algorithm.
+        sources: original ids.
+        distances: column of each source: int64, ``UNREACHED`` where there is no path, or floats.
+    """
+    columns: list[Column] = []
+    with one_of_many(ctx):
+        for source, distance in zip(sources.tolist(), distances, strict=True):
+            dist = np.asarray(distance() if callable(distance) else distance)
+            state = State(fields={"dist": dist}, globals={}, rounds=0, finished=True)
+            reached, *_ = state.reached("dist", ctx.local)
+            program = nearer_program(ctx).retype(dist=dist.dtype.name)
+            columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, reached))
+    return columns
