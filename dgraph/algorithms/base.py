@@ -313,20 +313,34 @@ def check_source(ctx: Context, source: int | None, name: str) -> int:
     """
     if source is None:
         raise UsageError(f"{name} starts from a vertex and none was given; pass source=, one of the graph's ids")
-    if isinstance(source, bool) or not isinstance(source, (int, np.integer)):
+    return check_vertex(ctx, "source", source)
+
+
+def check_vertex(ctx: Context, role: str, vertex: int) -> int:
+    """Return a vertex of the graph as an int; collective.
+
+    Args:
+        ctx: context of the algorithm.
+        role: name of the parameter, for messages.
+        vertex: original id.
+
+    Raises:
+        UsageError: on every rank, for a value that is not an integer, or not a vertex.
+    """
+    if isinstance(vertex, bool) or not isinstance(vertex, (int, np.integer)):
         raise UsageError(
-            f"source {source!r} is not an integer, and the vertices of this graph are integers; pass one of them "
+            f"{role} {vertex!r} is not an integer, and the vertices of this graph are integers; pass one of them "
             "(vertices have names if the graph is loaded with ids='string')"
         )
-    if not ctx.total(ctx.local.owns(source)):
+    if not ctx.total(ctx.local.owns(vertex)):
         original = ctx.local.original[: ctx.local.masters]
         low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])
         high = ctx.largest(int(original.max(initial=-1)))
         raise UsageError(
-            f"source {source} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; "
+            f"{role} {vertex} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; "
             "pick one of them"
         )
-    return int(source)
+    return int(vertex)
 
 
 def limited(finished: bool, rounds: int) -> str | None:

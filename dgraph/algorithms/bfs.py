@@ -27,8 +27,9 @@ from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
 from dgraph.algorithms.distances import begin_summary, summarize, widened
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.first_parents import LEVEL, FirstParents, first_found, tree_levels, tree_parents
+from dgraph.algorithms.targets import TARGET, check_target, target_summary, up_to_target
 from dgraph.engine.rounds.context import Context
-from dgraph.program import ALL, INF, MIN, Field, Program, where
+from dgraph.program import ADD, ALL, INF, MIN, Field, Global, Program, where
 from dgraph.result.columns import UNREACHED
 
 SMALLEST, ANY = "smallest", "any"
@@ -72,6 +73,42 @@ class Levels(Program):
     def step(self, g):
         """End when no vertex was reached, or at the depth limit."""
         return {"done": (g.active == 0) | (g.round >= self.limit)}
+
+
+class LevelsToTarget(Levels):
+    """Level-synchronous BFS that ends with the level of a target.
+
+    Attributes:
+        target: original id.
+        met: 1 in the round that reached the target.
+    """
+
+    target: int = 0
+
+    met = Global("int64", reduce=ADD)
+
+    def apply(self, v, g):
+        """Activate the vertices of this round's level, and look for the target among them."""
+        reached = v.level == g.round + 1
+        return {"active": reached, "met": reached & (v.id == self.target)}
+
+    def step(self, g):
+        """End also when the target was reached."""
+        return {"done": (g.active == 0) | (g.round >= self.limit) | (g.met > 0)}
+
+
+class NearestLevels(Levels):
+    """Level-synchronous BFS from several vertices: hops from the nearest of them.
+
+    Attributes:
+        start: given: True for a source.
+    """
+
+    start = Field("bool", given=True)
+
+    def init(self, v, g):
+        """Put the sources on level 0."""
+        return {"level": where(v.start, 0, INF), "active": v.start & (self.limit > 0)}
 
 
 class Tree(Levels):
@@ -185,6 +222,18 @@ class Parents(ParentSearch):
         return (v.hops > 1) & (v.hops != INF)
 
 
+class ParentsBelowSources(Parents):
+    """Pull variant after a search from several vertices: those on level 1 scan their in-edges, too."""
+
+    def init(self, v, g):
+        """Copy the level into ``hops``."""
+        return ParentSearch.init(self, v, g)
+
+    def cond(self, v, g):
+        """Skip the sources and unreached vertices."""
+        return (v.hops > 0) & (v.hops != INF)
+
+
 class PushedParents(ParentSearch):
     """Push variant, for ranks without in-edges (CSC): every reached vertex proposes itself to its neighbours."""
 
@@ -237,6 +286,7 @@ from which a search is expected not to exceed it."""
     ),
     Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
     PREDECESSORS,
+    TARGET,
     Parameter("variant", str, "direction-optimizing", "traversal strategy; most need GPUs", choices=tuple(VARIANTS)),
     Parameter("without", str, None, f"features of bfs-4k to switch off, comma-separated: {', '.join(FEATURES)}"),
     columns={
@@ -248,12 +298,17 @@ class Bfs(Algorithm):
     """Breadth-first search: hops from a source, and predecessors.
 
     Columns: ``distance`` (int64, ``UNREACHED`` without a path) and ``predecessor`` (-1 if there is none).
+
+    With a ``target`` the variant direction-optimizing stops at its level, and others run to their end. In either case
+    the columns are those of a search with the target's distance as ``depth_limit``: vertices farther than the target
+    have neither distance nor predecessor. An unreached target changes nothing. The summary has ``target_distance``.
     """
 
     source: int
     depth_limit: int | None
     return_predecessors: bool
     predecessors: str
+    target: int | None
     variant: str
     without: str | None
     needs_source = continues = True
@@ -271,8 +326,16 @@ class Bfs(Algorithm):
     def run(self, ctx: Context) -> Answer:
         """Find the levels, then the predecessors; collective."""
         source = check_source(ctx, self.source, "bfs")
+        target = check_target(ctx, self.target)
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        plain = self.return_predecessors and self.variant == "direction-optimizing" and ctx.previous is None
+        if source == target:
+            limit = 0
+        plain = (
+            target is None
+            and self.return_predecessors
+            and self.variant == "direction-optimizing"
+            and ctx.previous is None
+        )
         if plain and self.predecessors == ANY and first_found(ctx):
             return _first(ctx, source, limit)
         dense = ctx.local.arcs >= MEAN * ctx.local.n  # rounds of few edges take longer with a second field
@@ -282,7 +345,9 @@ class Bfs(Algorithm):
             return _tree(ctx, kind(source=source, limit=limit), source)
         known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
-        apart = self.variant == "direction-optimizing" and ctx.local_rounds
+        if target is not None and self.variant == "direction-optimizing":
+            levels = LevelsToTarget(source=source, limit=limit, target=target)
+        apart = target is None and self.variant == "direction-optimizing" and ctx.local_rounds
         above = self._above(ctx, apart, source)
         if self.return_predecessors and known is None:
             ctx.ahead(above)
@@ -290,9 +355,10 @@ class Bfs(Algorithm):
             state, fell = _closer(ctx, known, source, limit)
         else:
             state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
+        state, length = up_to_target(ctx, state, "level", target)
         found = begin_summary(state, "level", ctx.local)
         columns = {"distance": state.column("level", widened)}
-        if self.return_predecessors and known is not None and known.has("predecessor"):
+        if self.return_predecessors and known is not None and known.has("predecessor") and target is None:
             given = {"level": state.raw("level"), "moved": known.sources | fell, "parent": known.parents(fell)}
             columns["predecessor"] = ctx.run(CloserParents(), given).column("parent", parents)
         elif self.return_predecessors:
@@ -301,7 +367,7 @@ class Bfs(Algorithm):
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
             columns["predecessor"] = tree.column("parent", parents)
         reached, depth, arcs = found().over_ranks(ctx.comm)
-        summary = {"source": source, "reached": reached, "depth": depth}
+        summary = {"source": source, "reached": reached, "depth": depth, **target_summary(target, length)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
     def _above(self, ctx: Context, apart, source):
@@ -312,8 +378,8 @@ class Bfs(Algorithm):
         return above.retype(hops="int32") if ctx.local.arcs < MEAN * ctx.local.n else above
 
     def same_search(self, earlier):
-        """Return True if source and depth limit are the same."""
-        return all(earlier.get(name) == getattr(self, name) for name in ("source", "depth_limit"))
+        """Return True if source, depth limit and target are the same."""
+        return all(earlier.get(name) == getattr(self, name) for name in ("source", "depth_limit", "target"))
 
 
 def _closer(ctx: Context, known, source: int, limit: int) -> tuple:

@@ -6,7 +6,10 @@ cutoff, or start from the distances of a graph to which edges were added.
 
 from __future__ import annotations
 
-from dgraph.program import INF, MIN, Field, Program, where
+from dgraph.program import ADD, INF, MIN, Field, Global, Program, minimum, where
+
+FARTHEST_BUCKET, EXACT = 2.0**62, 1 << 52
+"""Bucket of a target without a distance, and the largest bucket that compares exactly with a quotient of floats."""
 
 
 class Distances(Program):
@@ -56,6 +59,62 @@ class LimitedDistances(Distances):
         """Relax the edge if the new distance is within the cutoff."""
         dist = u.dist + e.weight
         return {"dist": where(dist <= self.cutoff, dist, INF)}
+
+
+class ToTarget:
+    """End of a search with the bucket of a target.
+
+    Until that bucket opens, the rounds are those of the whole search. From then on vertices of farther buckets, which
+    no shortest path to the target passes, stay inactive. So no edge is read that the whole search does not read.
+
+    Attributes:
+        target: original id.
+        lowered: 1 in a round that lowered the distance of the target.
+        bucket_there: its bucket in such a round.
+        goal: its bucket; :data:`FARTHEST_BUCKET` before it is reached.
+        opened: highest bucket opened by the end of the last round.
+    """
+
+    target: int = 0
+
+    lowered = Global("int64", reduce=ADD)
+    bucket_there = Global("int64", reduce=ADD)
+    goal = Global("int64", init=int(FARTHEST_BUCKET))
+    opened = Global("int64")
+
+    def apply(self, v, g):
+        """Send vertices whose distance fell to their buckets, up to that of the target, and note the target's."""
+        is_target, bucket = v.id == self.target, v.dist / self.delta
+        there = minimum(where(is_target, bucket, 0.0), FARTHEST_BUCKET)
+        return {"active": (bucket < g.goal + 1) | (g.goal > EXACT), "lowered": is_target, "bucket_there": there}
+
+    def step(self, g):
+        """End when a bucket opens after that of the target, or when the frontier is empty."""
+        goal = where(g.lowered > 0, g.bucket_there, g.goal)
+        settled = (g.bucket > g.opened) & (goal <= g.opened)
+        return {"done": (g.active == 0) | settled, "goal": goal, "opened": g.bucket}
+
+
+class DistancesToTarget(ToTarget, Distances):
+    """Δ-stepping up to the bucket of a target."""
+
+
+class LimitedDistancesToTarget(ToTarget, LimitedDistances):
+    """Δ-stepping up to the bucket of a target, or up to a cutoff."""
+
+
+class NearestDistances(Distances):
+    """Δ-stepping from several vertices: distances from the nearest of them.
+
+    Attributes:
+        start: given: True for a source.
+    """
+
+    start = Field("bool", given=True)
+
+    def init(self, v, g):
+        """Start at every source."""
+        return {"dist": where(v.start, 0, INF), "active": v.start}
 
 
 class Closer:

@@ -51,8 +51,9 @@ class Outcome:
         columns = Columns({**vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
         settings, summary = given.settings(), answer.summary
         if names is not None and work.needs_source:
-            source = {"source": names.of(np.array([work.settings()["source"]]), ctx.comm)[0]}
-            settings, summary = settings | source, summary | source
+            numbers = {name: work.settings()[name] for name in ("source", "target") if name in work.settings()}
+            ends = {name: names.of(np.array([end]), ctx.comm)[0] for name, end in numbers.items() if end is not None}
+            settings, summary = settings | ends, summary | ends
         if start.asked:
             summary = summary | {"started": start.taken}
             record.choose("start", start.taken, start.reason)

@@ -17,7 +17,8 @@ class Parameter:
 
     Attributes:
         name: keyword; the option is ``--name`` with hyphens for underscores.
-        type: int, float, bool, str, or "vertices": original ids or names, or a dict of these → number.
+        type: int, float, bool, str, "vertex": an original id or name, or "vertices": several, or a dict of these →
+            number.
         default: value if the parameter is left out.
         help: text of ``--help``.
         choices: allowed values; None: any of the type.
@@ -45,7 +46,12 @@ class Parameter:
     @property
     def holds_vertices(self) -> bool:
         """True if its value is a vertex, or several."""
-        return self.name == "source" or (self.type == "vertices" and not self.labels)
+        return self.is_vertex or (self.type == "vertices" and not self.labels)
+
+    @property
+    def is_vertex(self) -> bool:
+        """True if its value is one vertex."""
+        return self.name == "source" or self.type == "vertex"
 
     def checked(self, value: Any, of: str) -> Any:
         """Return a value as Python's own type: a number, bool, str, vertex, list of vertices, or dict.
@@ -64,7 +70,7 @@ class Parameter:
             return self.choices[self.choices.index(value)]
         if (self.function and callable(value)) or self.labels:
             return value
-        if self.name == "source":
+        if self.is_vertex:
             return arguments.vertex(self.name, value)
         if self.type == "vertices":
             return arguments.vertices(self.name, value, self.weights)

@@ -12,7 +12,7 @@ from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Parameter
 
-TYPES = {int: "int", float: "float", bool: "bool", str: "str", "vertices": "Vertices"}
+TYPES = {int: "int", float: "float", bool: "bool", str: "str", "vertex": "int | str", "vertices": "Vertices"}
 """Type of a parameter → its annotation."""
 
 SETTINGS = {

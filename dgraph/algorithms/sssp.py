@@ -8,6 +8,8 @@ afterwards (``sssp_predecessors.py``).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dgraph.algorithms.base import (
@@ -28,7 +30,9 @@ from dgraph.algorithms.delta_stepping import (
     CloserLimitedDistances,
     DataDriven,
     Distances,
+    DistancesToTarget,
     LimitedDistances,
+    LimitedDistancesToTarget,
 )
 from dgraph.algorithms.distances import summarize
 from dgraph.algorithms.edge_rule import AS_SIMPLE
@@ -36,6 +40,7 @@ from dgraph.algorithms.sssp_parts.gather_near_hubs import gather, has_hubs
 from dgraph.algorithms.sssp_parts.negative_weights import solve_signed
 from dgraph.algorithms.sssp_parts.sssp_predecessors import CloserNearer, nearer_program, predecessors
 from dgraph.algorithms.sssp_parts.variants import SIGNED, VARIANTS, WIDTH, figures, solve
+from dgraph.algorithms.targets import TARGET, check_target, target_summary, up_to_target
 from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import DataError, UsageError
@@ -91,6 +96,7 @@ class Overflowed(OnePass):
     ),
     Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
     PREDECESSORS,
+    TARGET,
     columns={
         "distance": ResultColumn("sum of weights from the source; null: unreached", "number", nullable=True),
         "predecessor": PREDECESSOR,
@@ -101,6 +107,11 @@ class Sssp(Algorithm):
 
     Columns: ``distance`` (int64 or the dtype of float weights; ``UNREACHED`` or infinity without a path) and
     ``predecessor`` (-1 if there is none).
+
+    With a ``target`` the variant buckets stops once its distance is final, and others run to their end. In either case
+    the columns are those of a search with the target's distance as ``cutoff``: vertices farther than the target have
+    neither distance nor predecessor. An unreached target changes nothing, and neither does any if weights are negative.
+    The summary has ``target_distance``.
     """
 
     needs_source = continues = True
@@ -113,6 +124,7 @@ class Sssp(Algorithm):
     delta: float | None
     predecessors: str
     return_predecessors: bool
+    target: int | None
 
     @classmethod
     def on_gpus(cls, ranks):
@@ -129,35 +141,38 @@ class Sssp(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Find the distances, then the predecessors; collective."""
-        source = check_source(ctx, self.source, "sssp")
+        source, target = check_source(ctx, self.source, "sssp"), check_target(ctx, self.target)
         published = VARIANTS.get(self.variant)
         if (published or self.variant == DATA_DRIVEN) and ctx.previous is not None:
             raise UsageError(f"--variant {self.variant} starts from scratch; leave previous out, or take variant auto")
         if published and published.signed and any_negative(ctx):
-            return self._signed(ctx, source)
+            return self._signed(ctx, source, target)
         most, mean = largest_and_mean(ctx, NEED)
         delta = self.delta if self.delta is not None else default_delta(ctx, mean, WIDTH if published else 4)
         if not delta > 0:
             raise UsageError(f"delta = {delta} is not a bucket width; give a number above 0")
         if published:
-            return self._published(ctx, source, float(delta), most)
+            return self._published(ctx, source, target, float(delta), most)
         settings = {"source": source, "delta": float(delta)}
         known = ctx.previous
         if known is not None and (known.removed or known.raised):
             known = None
+        cutoff, stops = 0.0 if target == source else self.cutoff, target is not None and known is None
         program: Program
         if self.variant == DATA_DRIVEN:
             program = DataDriven(source=source)
-        elif self.cutoff is None:
+        elif stops:
+            program = _to_target(target, cutoff, settings)
+        elif cutoff is None:
             program = (Distances if known is None else CloserDistances)(**settings)
         else:
             kind = LimitedDistances if known is None else CloserLimitedDistances
-            program = kind(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
+            program = kind(cutoff=float(cutoff), **settings).with_light_edges(float(cutoff))
         program.widens = self.delta is None and self.variant != DATA_DRIVEN
         gathers = known is None and self._chosen(ctx) == "gather"
-        program.local_rounds = not gathers and ctx.local_rounds
+        program.local_rounds = not (gathers or stops) and ctx.local_rounds
         nearer = self._nearer(ctx)
-        for dtype in _dtypes(ctx, most):
+        for dtype in dtypes_of(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []
             if known is not None:
                 before = _before(known, dtype)
@@ -169,20 +184,23 @@ class Sssp(Algorithm):
             else:
                 ctx.ahead(*following)
                 state = ctx.run(program.retype(dist=dtype))
+            state, length = up_to_target(ctx, state, "dist", target)
             paths = summarize(state, "dist", ctx.local)
             reached, farthest, arcs = paths.over_ranks(ctx.comm)
-            if _fit(ctx, farthest + most, dtype):
+            if fits(ctx, farthest + most, dtype):
                 break
-        if self.cutoff is None:
-            _refuse_overflow(ctx, state, dtype, most)
+        if self.cutoff is None and length is None:
+            refuse_overflow(ctx, state, dtype, most)
         columns = {"distance": paths.column}
-        if nearer and known is not None and known.has("predecessor") and _rises(ctx, farthest, dtype):
+        keeps = known is not None and known.has("predecessor") and target is None
+        if nearer and known is not None and keeps and _rises(ctx, farthest, dtype):
             fell = state["dist"] < before
             given = {"dist": state.raw("dist"), "moved": known.sources | fell, "parent": known.parents(fell)}
             columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
         elif nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, paths.reached)
-        summary = {"source": source, "reached": reached} | ({} if self.variant == DATA_DRIVEN else {"delta": delta})
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], state, dtype, paths.reached)
+        summary = {"source": source, "reached": reached, **target_summary(target, length)}
+        summary |= {} if self.variant == DATA_DRIVEN else {"delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
     def _nearer(self, ctx: Context):
@@ -193,15 +211,15 @@ class Sssp(Algorithm):
         nearer.first_hit = self.predecessors == ANY
         return nearer
 
-    def _published(self, ctx: Context, source: int, delta: float, most: float) -> Answer:
+    def _published(self, ctx: Context, source: int, target: int | None, delta: float, most: float) -> Answer:
         """Run a variant of the papers on weights ≥ 0; collective."""
         published = VARIANTS[self.variant]
         nearer = self._nearer(ctx)
-        for dtype in _dtypes(ctx, most) if self.variant != "h-bf" else ("int64",):
+        for dtype in dtypes_of(ctx, most) if self.variant != "h-bf" else ("int64",):
             state = solve(ctx, self.variant, source, self.cutoff, delta, dtype)
             paths = summarize(state, "dist", ctx.local)
             reached, farthest, arcs = paths.over_ranks(ctx.comm)
-            if _fit(ctx, farthest + most, dtype):
+            if fits(ctx, farthest + most, dtype):
                 break
         limit = published.limit
         if limit < UNREACHED and farthest + most >= limit:
@@ -210,15 +228,19 @@ class Sssp(Algorithm):
                 "take another variant"
             )
         if self.cutoff is None:
-            _refuse_overflow(ctx, state, dtype, most)
+            refuse_overflow(ctx, state, dtype, most)
+        near, length = up_to_target(ctx, state, "dist", target)
+        if length is not None:
+            paths = summarize(near, "dist", ctx.local)
+            reached, _, arcs = paths.over_ranks(ctx.comm)
         columns = {"distance": paths.column}
         if nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), source, state, dtype, paths.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], near, dtype, paths.reached)
         width = {"delta": delta} if published.buckets else {}
-        summary = {"source": source, "reached": reached, **width, **figures(state)}
+        summary = {"source": source, "reached": reached, **target_summary(target, length), **width, **figures(state)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
-    def _signed(self, ctx: Context, source: int) -> Answer:
+    def _signed(self, ctx: Context, source: int, target: int | None) -> Answer:
         """Run a variant of the papers on weights of which some are negative; collective."""
         if self.cutoff is not None:
             raise UsageError("a path beyond the cutoff may come back below it over negative weights; leave cutoff out")
@@ -230,13 +252,14 @@ class Sssp(Algorithm):
         columns = {"distance": paths.column}
         if self.return_predecessors:
             columns["predecessor"] = parents(signed.parent)
-        summary = {"source": source, "reached": reached, **signed.figures}
+        _, length = up_to_target(ctx, signed.state, "dist", target)  # a path to it may lead through farther vertices
+        summary = {"source": source, "reached": reached, **target_summary(target, length), **signed.figures}
         limit = limited(signed.finished, signed.figures["search_rounds"])
         return Answer(columns, summary, signed.finished, limit, arcs)
 
     def same_search(self, earlier):
-        """Return True if source and cutoff are the same."""
-        return all(earlier.get(name) == getattr(self, name) for name in ("source", "cutoff"))
+        """Return True if source, cutoff and target are the same."""
+        return all(earlier.get(name) == getattr(self, name) for name in ("source", "cutoff", "target"))
 
     def _chosen(self, ctx: Context) -> str:
         """Return the variant that "auto" stands for."""
@@ -248,6 +271,13 @@ class Sssp(Algorithm):
             return "buckets"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
         return "gather"
+
+
+def _to_target(target: int | None, cutoff: float | None, settings: dict[str, Any]) -> Program:
+    """Return the program that stops at a target."""
+    if cutoff is None:
+        return DistancesToTarget(target=target, **settings)
+    return LimitedDistancesToTarget(target=target, cutoff=float(cutoff), **settings).with_light_edges(float(cutoff))
 
 
 def _before(known, dtype: str) -> np.ndarray:
@@ -275,7 +305,7 @@ def default_delta(ctx: Context, mean: float, width: int = 4) -> float:
     return max(width * mean / degree, 1e-300)
 
 
-def _dtypes(ctx: Context, most: float) -> tuple[str, ...]:
+def dtypes_of(ctx: Context, most: float) -> tuple[str, ...]:
     """Return the dtypes to compute distances in, one after the other until the distances fit.
 
     Integer sums are tried in 32 bits first. A sum that exceeds the dtype saturates and counts as no path, so its
@@ -287,7 +317,7 @@ def _dtypes(ctx: Context, most: float) -> tuple[str, ...]:
     return ("int64",) if most >= NARROW else ("int32", "int64")
 
 
-def _fit(ctx: Context, largest: float, dtype: str) -> bool:
+def fits(ctx: Context, largest: float, dtype: str) -> bool:
     """Return True if distances up to ``largest`` are right in ``dtype``; else the report says that 64 bits follow."""
     if dtype != "int32" or largest < NARROW:
         return True
@@ -295,7 +325,7 @@ def _fit(ctx: Context, largest: float, dtype: str) -> bool:
     return False
 
 
-def _refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
+def refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
     """Raise a :class:`DataError` if a distance exceeds int64; collective."""
     if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
         return

@@ -31,14 +31,11 @@ RUN = (
 )  # fmt: skip
 """Options of a run beside the graph's and the algorithm's, by destination."""
 
-METAVARS = {int: "N", float: "X", str: "WORD", "vertices": "IDS"}
+METAVARS = {int: "N", float: "X", str: "WORD", "vertex": "ID", "vertices": "IDS"}
 """Value of a parameter in help, by the parameter's type."""
 
 VERTICES: dict[str, Any] = {"action": "append"}
 """Keywords of ``add_argument`` for options of vertices: names take an option each, and ids are refused later."""
-
-WITH_PATHS = ("bfs", "sssp")
-"""Algorithms with ``--target``."""
 
 WIDEST_CHOICES = 40
 """Characters of choices that help shows in place of a metavar; longer lists go into the text."""
@@ -144,13 +141,6 @@ def add_parameters(group: Any, algorithm: Any) -> None:
             help="start vertex, by its id or name in the input; 1,2,3, @FILE, or the option again for another name: "
             f"one run each (default: {default})",
         )
-    if algorithm.name in WITH_PATHS:
-        group.add_argument(
-            "--target",
-            **VERTICES,
-            metavar="ID",
-            help="also print a shortest path from the source to this vertex, and its length",
-        )
     for parameter in algorithm.parameters.values():
         if parameter.name != "source" or not algorithm.needs_source:
             names = [f"--{name.replace('_', '-')}" for name in (parameter.name, *parameter.aliases)]
@@ -162,8 +152,8 @@ def _settings(parameter: Any) -> dict[str, Any]:
     about = parameter.help if parameter.default is None else f"{parameter.help} (default {parameter.default})"
     if parameter.type is bool:
         return {"action": Switch, "help": _escaped(about)}
-    if parameter.type == "vertices":
-        return VERTICES | {"metavar": METAVARS["vertices"], "help": _escaped(about)}
+    if parameter.type in ("vertex", "vertices"):
+        return VERTICES | {"metavar": METAVARS[parameter.type], "help": _escaped(about)}
     choices = parameter.choices
     metavar: str | None = METAVARS.get(parameter.type, "VALUE")
     if choices and len("".join(map(str, choices))) > WIDEST_CHOICES:

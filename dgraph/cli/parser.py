@@ -19,6 +19,9 @@ from dgraph.cli.sources import Vertices, has_names
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import load_options
 
+WITH_PATHS = ("bfs", "sssp")
+"""Algorithms that print the path to their ``--target``."""
+
 USAGE = f"{PROGRAM} ALGORITHM [GRAPH] [options]"
 EPILOG = f"""\
 examples:
@@ -174,7 +177,7 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
     """Return the request of the ``words`` behind the one that names the algorithm."""
     parser = _algorithm_parser(algorithm, word)
     args = parser.parsed(words)
-    if "target" in args and args.get("parameter return_predecessors") is False:
+    if "parameter target" in args and args.get("parameter return_predecessors") is False:
         parser.error("--target follows predecessors, which --no-return-predecessors leaves out; drop one of them")
     for name in ("max_rounds", "threads"):
         if args.get(name, 1) < 1:
@@ -184,9 +187,11 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
         if name not in parameters:
             parser.error(f"--{name.replace('_', '-')} is missing, and its parameter has no default; give it")
     for name in parameters:
-        if algorithm.parameters[name].type == "vertices":
-            weights = algorithm.parameters[name].weights
-            parameters[name] = Vertices.of(f"--{name.replace('_', '-')}", parameters[name], weights)
+        parameter = algorithm.parameters[name]
+        if parameter.type in ("vertex", "vertices"):
+            one = parameter.type == "vertex"
+            weights = parameter.weights and not one
+            parameters[name] = Vertices.of(f"--{name.replace('_', '-')}", parameters[name], weights, one)
     request = RunRequest(
         algorithm=algorithm.name,
         graph=args.get("graph"),
@@ -200,7 +205,7 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
         command=(*program().split(), word, *words),
         format=args.get("style"),
         definition=algorithm,
-        target=Vertices.of("--target", args["target"], one=True) if "target" in args else None,
+        target=parameters.get("target") if algorithm.name in WITH_PATHS else None,
         rounds_table=args.get("rounds_table"),
     )
     named = has_names(args.get("graph"), args.get("ids"))

@@ -51,7 +51,8 @@ LONG, SUMMED = "long paths", ("sssp",)
 """Kinds of weights with long paths, and the algorithms that they matter to: results are sums of weights."""
 
 VARIANTS: dict[str, Sequence[Mapping[str, Any]]] = {
-    "sssp": ({}, {"cutoff": 100.0}),
+    "bfs": ({}, {"target": 3}),
+    "sssp": ({}, {"cutoff": 100.0}, {"target": 3}),
     "pagerank": ({}, {"personalization": [0]}),
 }
 """Parameter sets that select other programs; other algorithms run with their defaults."""

@@ -40,7 +40,7 @@ ENGINE: dict[str, str] = {
             "multi_source_dijkstra_path", "multi_source_dijkstra_path_length", "dijkstra_predecessor_and_distance",
             "astar_path", "astar_path_length", "bellman_ford_path", "bellman_ford_path_length",
             "single_source_bellman_ford", "single_source_bellman_ford_path",
-            "single_source_bellman_ford_path_length",
+            "single_source_bellman_ford_path_length", "voronoi_cells",
         ),
         SSSP,
     ),

@@ -72,8 +72,9 @@ def depth(cutoff: float | None) -> int | None:
 
 
 def hops(
-    graph: ConvertedGraph, sources: Sequence[int], *, cutoff: float | None = None, backwards: bool = False
-) -> NodeDistances:
+    graph: ConvertedGraph, sources: Sequence[int], *, cutoff: float | None = None, backwards: bool = False,
+    target: int | None = None,
+) -> NodeDistances:  # fmt: skip
     """Return the hops from the nearest of the sources.
 
     Args:
@@ -81,15 +82,15 @@ def hops(
         sources: positions.
         cutoff: as :func:`depth` reads it.
         backwards: walk edges from target to source.
+        target: position at which to stop; farther nodes then count as unreached.
     """
     limit = depth(cutoff)
     if len(sources) == 1:
-        engine, first = graph.engine(backwards=backwards), 0
-        answer = solve("bfs", engine, source=sources[0], depth_limit=limit, return_predecessors=False)
+        engine, root, first = graph.engine(backwards=backwards), sources[0], 0
     else:
-        engine, first = _rooted(*graph.rows(None, backwards), sources), 1
+        engine, root, first = _rooted(*graph.rows(None, backwards), sources), len(graph), 1
         limit = None if limit is None else limit + 1
-        answer = solve("bfs", engine, source=len(graph), depth_limit=limit, return_predecessors=False)
+    answer = solve("bfs", engine, source=root, depth_limit=limit, target=target, return_predecessors=False)
     return _ordered(_levels(answer, len(graph), first))
 
 
@@ -111,6 +112,7 @@ def distances(
     *,
     cutoff: float | None = None,
     backwards: bool = False,
+    target: int | None = None,
 ) -> NodeDistances:
     """Return the distances from the nearest of the sources, by hops where every edge weighs 1.
 
@@ -120,16 +122,18 @@ def distances(
         weight: edge attribute; None: every edge weighs 1.
         cutoff: largest distance to find; a negative one finds the sources only.
         backwards: walk edges from target to source.
+        target: position at which to stop; farther nodes then count as unreached.
     """
     weights = graph.lengths(weight)
     limit = None if cutoff is None or cutoff == math.inf else max(cutoff, 0)
     if weights is None:
-        return hops(graph, sources, cutoff=None if limit is None else math.floor(limit), backwards=backwards)
+        most = None if limit is None else math.floor(limit)
+        return hops(graph, sources, cutoff=most, backwards=backwards, target=target)
     if len(sources) == 1:
         engine, root = graph.engine(weight, backwards=backwards), sources[0]
     else:
         engine, root = _rooted(*graph.rows(weights, backwards), sources), len(graph)
-    answer = solve("sssp", engine, source=root, cutoff=limit, return_predecessors=False)
+    answer = solve("sssp", engine, source=root, cutoff=limit, target=target, return_predecessors=False)
     values = answer.columns["distance"][: len(graph)]
     values = np.where(values == (UNREACHED if values.dtype.kind == "i" else np.inf), -1, values)
     if limit is not None:
@@ -215,9 +219,10 @@ def search(
     *,
     cutoff: float | None = None,
     backwards: bool = False,
+    target: int | None = None,
 ) -> NodeTree:
     """Return distances and NetworkX's tree; arguments as of :func:`distances`."""
-    values = distances(graph, sources, weight, cutoff=cutoff, backwards=backwards).values
+    values = distances(graph, sources, weight, cutoff=cutoff, backwards=backwards, target=target).values
     rows = graph.rows(graph.lengths(weight), backwards)
     return NodeTree(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
 

@@ -86,7 +86,7 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
         return lengths(G, search(G, [position(G, source)], weight))
     if weight is None:
         first, last = position(G, source), position(G, target)
-        hops = distances(G, [first], None)
+        hops = distances(G, [first], None, target=last)
         if hops.values[last] < 0:
             raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
         return hops.values[last].item()

@@ -57,7 +57,7 @@ def bidirectional_shortest_path(G: ConvertedGraph, source, target) -> list:
     """Return a path of fewest edges from source to target."""
     first = position(G, source)
     last = position(G, target)
-    tree = search(G, [first])
+    tree = search(G, [first], target=last)
     if tree.values[last] < 0:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
     return path_to(G, tree.parent, last)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 
 import networkx as nx
+import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
@@ -37,6 +38,20 @@ def multi_source_dijkstra(G: ConvertedGraph, sources, target=None, cutoff=None, 
 def multi_source_dijkstra_path(G: ConvertedGraph, sources, cutoff=None, weight="weight") -> dict:
     """Return node → path from the nearest source."""
     return _both(G, _sources(G, sources), cutoff, weight)[1]
+
+
+@answers
+def voronoi_cells(G: ConvertedGraph, center_nodes, weight="weight") -> dict:
+    """Return center → nodes nearer to it than to others, and under "unreachable" those that none reaches."""
+    tree = search(G, _sources(G, center_nodes), weight)
+    center = np.full(len(G), -1)
+    for v, before in zip(tree.reached.tolist(), tree.parent[tree.reached].tolist(), strict=True):
+        center[v] = v if before < 0 else center[before]
+    cells = {
+        G.nodes[k]: set(G.names(np.flatnonzero(center == k))) for k in dict.fromkeys(center[tree.reached].tolist())
+    }
+    apart = set(G.names(np.flatnonzero(center < 0)))
+    return cells | ({"unreachable": apart} if apart else {})
 
 
 @answers
@@ -209,7 +224,7 @@ def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, 
 def _pair(G: ConvertedGraph, sources: list[int], target: Hashable, cutoff, weight, text: str) -> tuple:
     """Return distance and path of the target; ``text`` is NetworkX's message if there is no path."""
     last = position(G, target)
-    tree = search(G, sources, weight, cutoff=cutoff)
+    tree = search(G, sources, weight, cutoff=cutoff, target=last)
     if tree.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target))
     return tree.values[last].item(), path_to(G, tree.parent, last)
@@ -220,7 +235,7 @@ def _length(G: ConvertedGraph, source, target, weight, text: str):
     last = position(G, target)
     if first == last:
         return 0
-    lengths = distances(G, [first], weight)
+    lengths = distances(G, [first], weight, target=last)
     if lengths.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target, source))
     return lengths.values[last].item()

@@ -198,12 +198,20 @@ def _folds_rows(program: Program, key: str) -> bool:
 
 def _once(program: Program, edge: dict, cond: Expr | None, apply: dict | None) -> bool:
     """Return True if a vertex accepts at most one proposal in the whole run; see :attr:`Traced.once`."""
-    if cond is None or apply is not None or len(edge) != 1 or cond.op != "==" or program.domain == ALL:
+    if cond is None or len(edge) != 1 or cond.op != "==" or program.domain == ALL:
         return False
     (key,) = edge
+    if apply is not None and not _keeps(program, apply, edge[key]):
+        return False
     field = program.fields.get(key)
     left, right = cond.args
     return bool(
         field and field.reduce and field.reduce.name == "min"
         and left.op == "load" and left.args == ("v", key) and right.op == "inf"
     )  # fmt: skip
+
+
+def _keeps(program: Program, apply: dict, proposal: Expr) -> bool:
+    """Return True if ``apply`` cannot reopen a vertex, and sees the same value whichever proposal comes first."""
+    alike = not any(proposal.loads(role) for role in "uve")
+    return alike and not (set(apply) & set(program.fields) or program.has("priority"))

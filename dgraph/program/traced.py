@@ -55,7 +55,7 @@ class Traced:
         cond_reads: those that ``cond`` reads.
         weighted: True if ``edge`` reads weights and the graph has some.
         once: True if a vertex accepts at most one proposal in the whole run: ``cond`` is ``v.f == INF`` for the only
-            proposed field, a MIN.
+            proposed field, a MIN; ``apply``, if there is one, writes no field, and all edges of a round propose alike.
         flagged: True if a changed vertex needs a flag, because it may change again in the same round.
         key: number; programs with equal keys differ only in values of parameters. None: a user's operators.
         rendered: backend → what it made of the operators. Traces that differ only in values of parameters share it.

@@ -39,7 +39,7 @@ UNEVEN, UNEVEN_SHARE = 1.1, 0.01
 STRONG = ("rank ", "round ", "max/mean ", "edges by ", "kernel ", "warning ", "bound by ")
 """Starts of the lines that are bold on a terminal."""
 
-IDS = ("source", "k")
+IDS = ("source", "target", "k")
 """Figures of a summary that are names, not amounts: written without separators."""
 
 ELSEWHERE = ("backend", "threads", "gpus", "graph")

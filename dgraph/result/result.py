@@ -256,6 +256,8 @@ class Result:
     def path(self, target: int | str) -> list:
         """Return a shortest path of bfs or sssp, from the source to ``target``; equal on all ranks.
 
+        After a search from several sources with ``min_only`` it begins at the nearest of them.
+
         Returns:
             Original ids, or names, of its vertices; ``[]`` if ``target`` is not reached.
 
@@ -268,7 +270,8 @@ class Result:
         path = followed(self._numbers, end, self.comm)
         if path is None:
             raise UsageError(f"target {target!r} is not a vertex of the graph; pass one of its ids")
-        source = self.summary.get("source", path[0])
+        nearest = "source" in self.columns
+        source = self.value(target, "source") if nearest else self.summary.get("source", path[0])
         names = self.named.names.of(np.array(path), self.comm).tolist() if self.named else path
         if names[0] == source:
             return names

@@ -3,6 +3,10 @@
 Searches. Each column has the certificate of bfs or sssp (``tree.py``). Reachability is searched again along the arcs,
 from all sources.
 
+With ``min_only`` the one column of distances has the certificate of several sources. A source is its own nearest one,
+and every other vertex has that of its predecessor: by induction along the predecessors, which are a path from a source
+of the length of the distance, it is the source of that path.
+
 Closeness. The definition is evaluated for up to ``CHECKED`` vertices, evenly spaced over the ids (all, if there are not
 more), by weights for ``AGAIN``: a search against the edges finds their distances from the sources. Other values are
 only tested to be in the range.
@@ -28,7 +32,7 @@ from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.path_dependencies import PathDependencies
 from dgraph.validate.rule import Rule
 from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources
-from dgraph.validate.tree import bfs, sssp
+from dgraph.validate.tree import bfs, prove_tree, sssp
 
 CHECKED = 64
 """Vertices whose closeness is computed again: a bit for each."""
@@ -85,6 +89,8 @@ def multi_source_bfs(
     Raises:
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
+    if parameters.get("min_only"):
+        return _nearest(distributed, columns, parameters, parameters["depth_limit"], False)
     return _each_column(bfs, distributed, columns, parameters, rounds)
 
 
@@ -97,17 +103,40 @@ def multi_source_sssp(
     Raises:
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
+    if parameters.get("min_only"):
+        return _nearest(distributed, columns, parameters, None, distributed.block.weight_type is not None)
     return _each_column(sssp, distributed, columns, parameters, rounds)
+
+
+def _nearest(
+    distributed: DistributedColumns, columns: Mapping, parameters: Mapping, limit: int | None, weighted: bool
+) -> list[str]:
+    """Check the columns of a search from the nearest source; collective."""
+    sources, label = chosen_sources(distributed, parameters), columns["source"]
+    checked = prove_tree("distances from the nearest source", distributed, columns, sources, limit, weighted) or []
+    gids, before = distributed.gids, distributed.to_gid(columns["predecessor"])
+    child = (before >= 0) & (before < distributed.block.n)
+    wanted = np.full(len(gids), -1)
+    wanted[child] = distributed.fetch(before[child], label)[0]
+    starts = np.isin(gids, sources)
+    wanted[starts] = distributed.block.ids.to_original(gids, distributed.comm)[starts]
+    rule = Rule("the nearest source is that of the predecessor", "vertex {v} has source {x}, and {y} is right")
+    rule.test(label != wanted, {"v": gids}, {"x": label, "y": wanted})
+    distributed.judge(rule)
+    return [*checked, "every source leads to its vertices along the predecessors"]
 
 
 def _each_column(
     check: Certificate, distributed: DistributedColumns, columns: Mapping, parameters: Mapping, rounds: int
 ) -> list[str]:
     """Check the column of each source by the certificate of a single search."""
-    named = _named(distributed, columns, parameters)
+    kinds = ("distance", "predecessor")[: 1 + bool(parameters.get("return_predecessors"))]
+    named = _named(distributed, columns, parameters, len(kinds))
     checked: list[str] = []
-    for source, column in zip(named, columns.values(), strict=True):
-        checked = check(distributed, {"distance": column}, {**parameters, "source": source}, rounds) or []
+    every = list(columns.values())
+    for k, source in enumerate(named):
+        of_source = dict(zip(kinds, every[k :: len(named)], strict=True))
+        checked = check(distributed, of_source, {**parameters, "source": source}, rounds) or []
     return [f"{len(named)} sources: {proved}" for proved in checked]
 
 
@@ -138,13 +167,13 @@ def reachability(
     return [f"the vertices that {len(named)} sources reach were found again"]
 
 
-def _named(distributed: DistributedColumns, columns: Mapping, parameters: Mapping) -> list[int]:
-    """Return the original ids of the sources, a column each; collective."""
+def _named(distributed: DistributedColumns, columns: Mapping, parameters: Mapping, each: int = 1) -> list[int]:
+    """Return the original ids of the sources, which have ``each`` columns; collective."""
     named = parameters["sources"]
     if named is None:
         gids = chosen_sources(distributed, parameters)
         named = distributed.block.ids.to_original(gids, distributed.comm).tolist()
-    if len(named) != len(columns):
+    if each * len(named) != len(columns):
         raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(named)} sources")
     return list(named)
 

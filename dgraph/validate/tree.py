@@ -10,7 +10,9 @@ rounds, but a ≤ b gives a + w ≤ b + w). If
 
 then d(v) is the length of a shortest path from s to v, and p a tree of shortest paths. Proof: by 1 and 2, and induction
 along any path, d(v) is at most its length. By 3 and 4 the predecessors of v are a path from s of length d(v).
-With a cutoff, rule 2 applies to sums up to it, and no distance exceeds it; the proof holds for the shorter paths.
+With a cutoff, rule 2 applies to sums up to it, and no distance exceeds it; the proof holds for the shorter paths. The
+claimed distance of a target is such a cutoff, and so proved, too; an unreached target is none. With several sources,
+rule 1 holds for each, v ≠ s is any other vertex, and d(v) is the distance from the nearest.
 
 Comparisons are exact, for floats too: both sides are one addition in one dtype. Without predecessors, rules 3 and 4
 must hold for *some* choice of them: v needs a tight arc (d(u) + w = d(v)) from a strictly nearer vertex, or a path of
@@ -29,6 +31,7 @@ import numpy as np
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host.host_prover import HostProver
+from dgraph.validate.rule import UNREACHED
 from dgraph.validate.tree_rules import tree_rules
 from dgraph.validate.violation import Violations, decide
 
@@ -45,19 +48,20 @@ SIGNED = ("bellman-ford", "bellman-ford-topology", "workfront")
 def bfs(
     distributed: DistributedColumns, columns: Columns, parameters: Mapping[str, Any], rounds: int
 ) -> list[str] | None:
-    """Check levels, and predecessors if the result has them; collective. None: see :func:`_tree`.
+    """Check levels, and predecessors if the result has them; collective. None: see :func:`prove_tree`.
 
     Raises:
         ValidationFailed: a value is wrong.
     """
-    return _tree("levels", distributed, columns, parameters["source"], parameters.get("depth_limit"), False)
+    cutoff = _nearest(distributed, columns["distance"], parameters.get("depth_limit"), parameters.get("target"))
+    return prove_tree("levels", distributed, columns, distributed.gid(parameters["source"]), cutoff, False)
 
 
 @certifies("sssp", proved=True)
 def sssp(
     distributed: DistributedColumns, columns: Columns, parameters: Mapping[str, Any], rounds: int
 ) -> list[str] | None:
-    """Check distances, and predecessors if the result has them; collective. None: see :func:`_tree`.
+    """Check distances, and predecessors if the result has them; collective. None: see :func:`prove_tree`.
 
     Raises:
         ValidationFailed: a value is wrong.
@@ -66,23 +70,54 @@ def sssp(
     signed = weighted and parameters.get("variant") in SIGNED
     if signed and not isinstance(distributed.prover, HostProver):
         return None
-    return _tree("distances", distributed, columns, parameters["source"], parameters.get("cutoff"), weighted, signed)
+    negative = signed and distributed.comm.total(bool((distributed.block.weights < 0).any())) > 0
+    target = None if negative else parameters.get("target")
+    cutoff = _nearest(distributed, columns["distance"], parameters.get("cutoff"), target)
+    source = distributed.gid(parameters["source"])
+    return prove_tree("distances", distributed, columns, source, cutoff, weighted, signed)
 
 
-def _tree(
+def _nearest(
+    distributed: DistributedColumns, distance: np.ndarray, cutoff: float | None, target: int | None
+) -> float | None:
+    """Return the cutoff of a search that also ends at a target: its claimed distance, where that is nearer."""
+    if target is None:
+        return cutoff
+    claimed = distributed.read(distance, distributed.gid(target)).item()
+    reached = claimed != (np.inf if distance.dtype.kind == "f" else UNREACHED)
+    return claimed if reached and (cutoff is None or claimed <= cutoff) else cutoff
+
+
+def prove_tree(
     what: str,
     distributed: DistributedColumns,
     columns: Columns,
-    source: int,
+    source: int | np.ndarray,
     cutoff: float | None,
     weighted: bool,
     signed: bool = False,
 ) -> list[str] | None:
-    """Return the properties proved; None if the prover does not follow paths of equal distances, and there are some."""
+    """Return the properties proved; collective.
+
+    Args:
+        what: name of the distances.
+        distributed: where the answer and the graph are.
+        columns: ``distance``, and perhaps ``predecessor``.
+        source: gid of the source; on the CPUs also an array of several, from the nearest of which the distances are.
+        cutoff: largest distance; None: any.
+        weighted: edges have weights.
+        signed: some may be below 0.
+
+    Returns:
+        None if the prover does not follow paths of equal distances, and there are some.
+
+    Raises:
+        ValidationFailed: a value is wrong.
+    """
     distance, predecessor, prover = columns["distance"], columns.get("predecessor"), distributed.prover
     parent = None if predecessor is None else distributed.to_gid(predecessor)
     more = {"signed": True} if signed else {}
-    violations = prover.prove_tree(distance, parent, distributed.gid(source), cutoff, weighted, **more)
+    violations = prover.prove_tree(distance, parent, source, cutoff, weighted, **more)
     rules = tree_rules(cutoff)
 
     def at_vertex(u, v):

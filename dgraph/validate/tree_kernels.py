@@ -11,14 +11,14 @@ END_RULES = ("arc", "tight", "alone")
 
 
 @njit(cache=True, nogil=True)
-def tree_vertices(low, high, violations, distance, far, source, cutoff, parent, before, n, least):
-    """Test the rules that need no arcs; ``source``: row of the source. ``parent`` and ``before`` may be empty.
+def tree_vertices(low, high, violations, distance, far, starts, cutoff, parent, before, n, least):
+    """Test the rules that need no arcs; ``starts``: True for rows of sources. ``parent`` and ``before`` may be empty.
 
     ``least``: lower bound of distances.
     """
     for row in range(low, high):
         d = distance[row]
-        here, reached = row == source, d != far
+        here, reached = starts[row], d != far
         child = reached and not here
         if here and d != 0:
             violated(violations, 0, row, -1)
@@ -77,10 +77,10 @@ def tree_arcs(low, high, violations, offsets, targets, weights, first, table, di
 
 
 @njit(cache=True, nogil=True)
-def tree_ends(low, high, violations, distance, far, source, with_parents, joined, tight):
+def tree_ends(low, high, violations, distance, far, starts, with_parents, joined, tight):
     """Test that every vertex has the arcs that it needs."""
     for row in range(low, high):
-        if distance[row] == far or row == source:
+        if distance[row] == far or starts[row]:
             continue
         if with_parents and not joined[row]:
             violated(violations, 0, row, -1)

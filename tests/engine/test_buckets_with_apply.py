@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import simulated
 from core_programs import Cores, Counted, Distances
+from emulated import backend as emulated_backend
 from emulated import needs_compiler
 from gpu_ranks import field, run
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+import dgraph
 import partitioning
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -112,6 +114,16 @@ def test_on_gpus(how, direction):
         np.testing.assert_array_equal(field(results, "core", graph().n), wanted())
         for _, state, _ in results:
             assert state.bucket == wanted().max()
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+def test_on_a_gpu_without_peers():
+    """Check that the module of a graph without mirrors has the kernels by which the host opens the first bucket."""
+    drawn = graph()
+    loaded = dgraph.Graph.from_edges(drawn.src, drawn.dst, n=drawn.n, directed=False, comm=SerialComm())
+    result = dgraph.run(Cores(), loaded.on(device=emulated_backend()))
+    np.testing.assert_array_equal(result.columns["core"], wanted())
 
 
 @pytest.mark.exhaustive

@@ -44,6 +44,7 @@ CASES = {
     "multi_source_dijkstra": (ALL, MANY),
     "multi_source_dijkstra_path": (ALL, MANY),
     "multi_source_dijkstra_path_length": (ALL, MANY),
+    "voronoi_cells": (ALL, [{"center_nodes": [A, B]}, {"center_nodes": [B, A], "weight": None}]),
     "all_pairs_dijkstra": (ALL, [{}]),
     "all_pairs_dijkstra_path": (ALL, [{}]),
     "all_pairs_dijkstra_path_length": (ALL, [{}]),

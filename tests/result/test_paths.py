@@ -52,7 +52,12 @@ def test_a_path_of_names(tmp_path):
     if world().rank == 0:
         (tmp_path / "g.txt").write_text("home shop\nshop work\nhome park\npark shop\nsea lake\n")
     world().barrier()
-    result = dgraph.bfs(dgraph.Graph.load(f"{folder}/g.txt", ids="string", header=False), source="home")
+    graph = dgraph.Graph.load(f"{folder}/g.txt", ids="string", header=False)
+    stopped = dgraph.bfs(graph, source="home", target="shop", validate=True)
+    assert stopped.summary["target"] == "shop"
+    assert stopped.path("shop") == ["home", "shop"]
+    assert stopped.path("work") == []
+    result = dgraph.bfs(graph, source="home")
     assert result.path("work") == ["home", "shop", "work"]
     assert result.path("lake") == []
     assert result.value("work", "predecessor") == "shop"
@@ -87,6 +92,9 @@ def test_a_target_on_the_command_line(capsys, tmp_path):
 
     assert "path     length 4, 4 edges: 1 → 2 → 3 → 4 → 5" in printed("bfs", "path:9", "--source", "1", "--target", "5",
                                                               "--format", "table")  # fmt: skip
+    report = json.loads(printed("bfs", "path:90", "--source", "1", "--target", "5", "--format", "json"))
+    assert report["outcome"]["summary"]["reached"] == 6, "the search stops at the target"
+    assert report["outcome"]["path"]["vertices"] == [1, 2, 3, 4, 5]
     (tmp_path / "g.wel").write_text("0 1 5\n1 2 7\n3 0 1\n")
     words = ("sssp", str(tmp_path / "g.wel"), "--source", "0", "--target")
     report = json.loads(printed(*words, "2", "--format", "json", "--report", str(tmp_path / "r.json")))

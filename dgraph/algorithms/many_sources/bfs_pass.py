@@ -27,8 +27,8 @@ class BfsPass(RunPass):
     kind = Bfs
 
     def suits(self, settings: dict[str, Any], ctx: Context) -> bool:
-        """Return True for the default variant."""
-        return settings["variant"] == "direction-optimizing"
+        """Return True for the default variant, without a target."""
+        return settings["variant"] == "direction-optimizing" and settings["target"] is None
 
     def searched(self, ctx: Context, settings: dict[str, Any], lids: np.ndarray) -> Searched:
         """Search level by level."""

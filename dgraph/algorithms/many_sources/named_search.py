@@ -13,6 +13,7 @@ from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, check_sources, sources_of
 from dgraph.algorithms.many_sources.results import ENDLESS
 from dgraph.engine.rounds.context import Context
+from dgraph.result.columns import Column
 
 NAMED_OR_DRAWN = (
     Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)", weights=False),
@@ -20,6 +21,17 @@ NAMED_OR_DRAWN = (
     RANDOM_STATE,
 )
 """Parameters of a :class:`NamedSearch`."""
+
+MIN_ONLY = Parameter(
+    "min_only", bool, False, "one search from all sources: distance from the nearest, which it is, and predecessors"
+)
+"""Parameter ``min_only`` of searches from many sources, as of SciPy's ``dijkstra``."""
+
+NEAREST = ResultColumn("with min_only, the nearest source: the end of the predecessors; null: none", "vertex", True)
+"""Column ``source`` of searches with ``min_only``."""
+
+NEAREST_COLUMNS = ("distance", "source", "predecessor")
+"""Columns of searches with ``min_only``."""
 
 
 class NamedSearch(Algorithm):
@@ -41,15 +53,30 @@ class NamedSearch(Algorithm):
         """Return further arguments of the kernel."""
         return {}
 
+    def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
+        """Return the answer for ``min_only``; collective."""
+        raise NotImplementedError
+
+    def predecessors(self, ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
+        """Return a column of predecessors for each source; none unless they are wanted; collective."""
+        return []
+
     def run(self, ctx: Context) -> Answer:
         """Search from each source; collective."""
         if self.sources is None:
             sources = sources_of(ctx, min(self.k, ctx.local.n), self.random_state)
         else:
             sources = check_sources(ctx, self.sources, self.name)
+        if getattr(self, "min_only", False):
+            self.columns = {name: type(self).columns[name] for name in NEAREST_COLUMNS}  # type: ignore[misc]
+            return self.nearest(ctx, sources)
         reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
         fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
+        above = self.predecessors(ctx, sources, reached.columns)
+        if above:
+            more, described_above = _named(ctx, sources, "predecessor_S", type(self).columns["predecessor_S"], above)
+            fields, described = fields | more, described | described_above
         self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)
 

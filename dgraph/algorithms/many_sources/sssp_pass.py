@@ -21,7 +21,7 @@ from dgraph.backend.cpu.threads.atomics import OPTIONS, trailing_zeros
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 
-PLAIN = {"variant": "auto", "cutoff": None, "delta": None}
+PLAIN = {"variant": "auto", "cutoff": None, "delta": None, "target": None}
 """Settings of runs that can share a pass."""
 
 UNREACHED = np.iinfo(np.int32).max

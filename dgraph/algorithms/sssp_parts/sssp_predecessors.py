@@ -2,16 +2,19 @@
 
 A predecessor is the smallest original id among strictly nearer in-neighbours on a shortest path. Vertices that have
 none lie in a plateau: vertices of equal distance, connected by edges of weight 0. Entries: :func:`nearer_program`,
-:func:`predecessors`.
+:func:`predecessors`, :func:`predecessors_of_each`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs import parents
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import one_of_many
 from dgraph.engine.rounds.return_state import State
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED, Column
@@ -115,28 +118,49 @@ def nearer_program(ctx: Context) -> Nearer:
     return pull if pulls else PushedNearerParents()
 
 
-def predecessors(ctx: Context, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:
+def predecessors(
+    ctx: Context, program: Program, sources: Sequence[int], state: State, dtype: str, reached: int
+) -> Column:
     """Return the predecessor column: a strictly nearer vertex if there is one, else one of the same plateau.
 
     Args:
         ctx: context of the algorithm.
         program: program that finds strictly nearer predecessors.
-        source: original id.
+        sources: original ids of the vertices without a predecessor.
         state: final state of the distances.
         dtype: dtype of distances.
-        reached: vertices of this rank with a distance. If all but the source have a nearer predecessor, no plateau is
+        reached: vertices of this rank with a distance. If all but the sources have a nearer predecessor, no plateau is
             searched.
     """
     nearer = ctx.run(program, {"dist": state.raw("dist")})
     settled, *_ = nearer.reached("parent", ctx.local)
-    if ctx.total(reached - settled) == 1:
+    if ctx.total(reached - settled) == len(sources):
         return nearer.column("parent", parents)
     found, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
-    done = (found != UNREACHED) | (ctx.local.original[: ctx.local.masters] == source)
+    done = (found != UNREACHED) | np.isin(ctx.local.original[: ctx.local.masters], sources)
     given = {"dist": dist, "settled": done.astype(np.uint8)}
     hop = ctx.run(PlateauHops().retype(dist=dtype), given)["hop"]
     plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
     lost = (dist != end) & ~done
     found[lost] = plateau[lost]
     return parents(found)
+
+
+def predecessors_of_each(ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
+    """Return the predecessors of searches from many sources, one after the other; collective.
+
+    Args:
+        ctx: context of the algorithm.
+        sources: original ids.
+        distances: column of each source: int64, ``UNREACHED`` where there is no path, or floats.
+    """
+    columns: list[Column] = []
+    with one_of_many(ctx):
+        for source, distance in zip(sources.tolist(), distances, strict=True):
+            dist = np.asarray(distance() if callable(distance) else distance)
+            state = State(fields={"dist": dist}, globals={}, rounds=0, finished=True)
+            reached, *_ = state.reached("dist", ctx.local)
+            program = nearer_program(ctx).retype(dist=dist.dtype.name)
+            columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, reached))
+    return columns

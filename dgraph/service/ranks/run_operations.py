@@ -78,7 +78,9 @@ def path(state: RankState, request: Request, observer: Progress) -> dict[str, An
     graph = state.graph(request)
     weighted = request.get("weighted")
     weighted = graph.weight_type is not None if weighted is None else weighted
-    result = run_algorithm("sssp" if weighted else "bfs", graph, source=request["source"], progress=observer)
+    result = run_algorithm(
+        "sssp" if weighted else "bfs", graph, source=request["source"], target=request["target"], progress=observer
+    )
     vertices = result.path(request["target"])
     return {"vertices": vertices, "length": result.value(request["target"], "distance") if vertices else None}
 

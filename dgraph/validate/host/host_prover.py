@@ -51,16 +51,19 @@ class HostProver:
         self,
         distance: np.ndarray,
         parent: np.ndarray | None,
-        source: int,
+        source: int | np.ndarray,
         cutoff: float | None,
         weighted: bool,
         signed: bool = False,
     ) -> Found:
-        """Check distances and the gids of predecessors; ``signed``: weights may be negative."""
+        """Check distances from one or the nearest of several gids, and the gids of predecessors.
+
+        ``signed``: weights may be negative.
+        """
         block, rows, kernels = self.block, self.rows, tree_kernels
         real = distance.dtype.kind == "f"
         far = distance.dtype.type(np.inf) if real else np.int64(UNREACHED)
-        here = source - block.first
+        starts = np.isin(self._distributed.gids, source)
         signed = signed and self.comm.total(bool((block.weights < 0).any())) > 0
         limit, least = _limit(cutoff, real), (-math.inf if real else np.iinfo(np.int64).min) if signed else 0
         parents = np.zeros(0, np.int64) if parent is None else parent
@@ -68,7 +71,7 @@ class HostProver:
         violations = rows.count(
             kernels.VERTEX_RULES,
             lambda low, high, out: kernels.tree_vertices(
-                low, high, out, distance, far, here, limit, parents, before, block.n, least
+                low, high, out, distance, far, starts, limit, parents, before, block.n, least
             ),
         )
         joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
@@ -82,7 +85,7 @@ class HostProver:
             ),
         )  # fmt: skip
         joined, tight = (rows.returned(marks, np.logical_or) for marks in (joined, tight))
-        is_child = (distance != far) & (np.arange(block.rows) != here)
+        is_child = (distance != far) & ~starts
         plateaus = self.comm.total(violations.pop("plateaus")[0]) > 0 or signed
         if plateaus and not self.comm.total(violations["short"][0]):
             if parent is None:
@@ -97,7 +100,7 @@ class HostProver:
         return violations | rows.count(
             kernels.END_RULES,
             lambda low, high, out: kernels.tree_ends(
-                low, high, out, distance, far, here, parent is not None, joined, tight
+                low, high, out, distance, far, starts, parent is not None, joined, tight
             ),
         )
 

@@ -5,6 +5,7 @@ from dgraph.result.result import UNREACHED as FAR
 TINY = ({"sources": [3, 0]}, {"distance_3": [FAR, FAR, FAR, 0, 1, FAR], "distance_0": [0, 1, 1, FAR, FAR, FAR]})
 STOPPED = {}
 VALID = [
+    {"k": 3, "min_only": True},
     {},
     {"k": 3, "depth_limit": 1},
     {"k": 2, "random_state": 7},

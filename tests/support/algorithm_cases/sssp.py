@@ -12,11 +12,15 @@ STOPPED = {
 VALID = [
     {},
     {"cutoff": 17.5},
+    {"target": 3, "return_predecessors": False},
+    {"target": 2, "variant": "workfront"},
     {"return_predecessors": False},
 ]
 WRONG = [
     ({}, {"distance": {3: -1}}, "distances are not negative", "vertex 3 has distance -1"),
     ({"cutoff": 6.5}, {"distance": {3: 9}, "predecessor": {3: 2}}, "the cutoff holds", "distance 9, above 6.5"),
+    ({"target": 2}, {"distance": {3: 9}, "predecessor": {3: 2}}, "the cutoff holds", "distance 9, above 5"),
+    ({"target": 3}, {"distance": {3: 12}}, "no arc is a short cut", "arc 2 → 3 of weight 4: 2 has distance 5, so 3"),
     ({"cutoff": 6.5}, {"distance": {2: FAR}, "predecessor": {2: -1}}, "no arc is a short cut", "arc 1 → 2"),
     ({}, {"predecessor": {0: 4}}, "the source has no predecessor", "source 0 has predecessor 4"),
     ({}, {"predecessor": {5: 0}}, "the unreached have no predecessor", "vertex 5"),

@@ -174,7 +174,7 @@ def module(t: Traced, variant: ModuleFlags, name: str) -> str:
 
 
 def round_kernels(t: Traced, variant: ModuleFlags) -> str:
-    """Return the kernels of single phases and, where vertices have mirrors, those of an exchange."""
+    """Return the kernels of single phases and, where the host starts them or mirrors exchange, those it needs."""
     head = _head(t, variant, persistent=False, walks=False)
     binned = ["propagation_blocking"] * sums_source_floats(t)
     folds = ["fold_parts", f"fold_{t.row_reducer.name}", "row_folds", "mark_rows"] if t.row_reducer else []
@@ -182,8 +182,9 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
     walks = [common("work_partition"), _schedule("warp_shares")] if t.row_reducer else []
     pulls = ["pull_kernels"] * variant.pulls
     files = [*walks, *(common(name) for name in ("pull", *folds, "round_kernels", *pulls, *binned, "scan"))]
-    if not variant.fused:
+    if not variant.fused or t.sorts_applied:  # the host opens the first bucket
         files += [common("host_phases")]
+    if not variant.fused:
         files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "end_round"))]
         files += [common(name) for name in ("dma_send", *["dma_send_tiles"] * len(binned))] * t.all
         files += map(common, kernel_of(t.program.kernel).phase_files)

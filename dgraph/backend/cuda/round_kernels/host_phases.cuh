@@ -1,5 +1,5 @@
 // Phases that the host starts one by one, in the reference loop and between ranks. A graph that one GPU has alone needs them
-// for checkpoints only.
+// for checkpoints, and to open the first bucket of a program with ``apply``.
 
 KERNEL lowest_bucket(i64) {
     if (PRIORITY)

@@ -12,6 +12,7 @@ TYPES: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
     bool: {"type": "boolean"},
     str: {"type": "string"},
+    "vertex": {**VERTEX, "type": [*VERTEX["type"], "null"]},
     "vertices": {
         "oneOf": [
             {"type": "array", "items": VERTEX},
@@ -30,7 +31,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         schema |= VERTEX
     elif parameter.default is not None:
         schema["default"] = parameter.default
-    elif "type" in schema:
+    elif isinstance(schema.get("type"), str):
         schema["type"] = [schema["type"], "null"]
     if parameter.choices:
         schema["enum"] = list(parameter.choices)
