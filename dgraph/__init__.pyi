@@ -119,6 +119,7 @@ __all__ = [
     "neighbor_degree",
     "nmi",
     "pagerank",
+    "random_walks",
     "reachability",
     "run",
     "scc",
@@ -128,6 +129,7 @@ __all__ = [
     "strongly_connected_components",
     "triangle_count",
     "triangles",
+    "uniform_random_walks",
     "weakly_connected_components",
     "where",
 ]
@@ -416,6 +418,21 @@ def pagerank(
     checkpoint: Checkpoint | str | None = None,
     previous: Result | None = None,
 ) -> Result: ...
+def random_walks(
+    graph: GraphLike,
+    *,
+    sources: Vertices | None = None,
+    walks: int = 1,
+    length: int = 10,
+    weighted: bool = False,
+    restart: float = 0.0,
+    random_state: int = 1,
+    edge_weights: bool = False,
+    weight: str | None = None,
+    options: Options | None = None,
+    validate: bool = False,
+    checkpoint: Checkpoint | str | None = None,
+) -> Result: ...
 def reachability(
     graph: GraphLike,
     *,
@@ -488,4 +505,5 @@ minimum_spanning_forest = mst
 minimum_spanning_tree = mst
 strongly_connected_components = scc
 triangle_count = triangles
+uniform_random_walks = random_walks
 weakly_connected_components = cc

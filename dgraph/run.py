@@ -157,7 +157,7 @@ def _validate(work: Algorithm, graph: Graph, outcome: Outcome, ctx: Context) -> 
         verdict = certify(
             work.name, backend.evidence(graph, ctx.local, work.name), outcome.columns, ctx.comm,
             parameters=work.settings(), rounds=answer.summary.get("iterations", ctx.rounds), converged=answer.finished,
-            threads=backend.host_threads, edges=answer.edges,
+            threads=backend.host_threads, edges=answer.edges, walks=answer.walks,
             matrix=None if answer.matrix is None else answer.matrix.here,
         )  # fmt: skip
     ctx.record.describe("outcome", validation=verdict.facts())

@@ -25,6 +25,7 @@ FUNCTIONS = (
     "multi_source_sssp",
     "neighbor_degree",
     "pagerank",
+    "random_walks",
     "reachability",
     "scc",
     "similarity",
@@ -54,6 +55,7 @@ ALIASES = {
     "minimum_spanning_tree": "mst",
     "strongly_connected_components": "scc",
     "triangle_count": "triangles",
+    "uniform_random_walks": "random_walks",
     "weakly_connected_components": "cc",
 }
 """Other names of these functions, such as NetworkX's and cuGraph's → their names."""

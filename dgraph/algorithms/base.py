@@ -29,6 +29,7 @@ from dgraph.result.columns import UNREACHED, Column
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.matrix import DistanceMatrix
 from dgraph.result.partitions.label_columns import RowLabels
+from dgraph.result.walks import Walks
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Answer:
         arcs: for a search, out-edges of the reached vertices over all ranks; None for other algorithms.
         matrix: distances between all pairs; None: the answer has none.
         edges: a value for each edge; None: the answer has none.
+        walks: walks through the graph; None: the answer has none.
     """
 
     columns: Mapping[str, Column]
@@ -53,6 +55,7 @@ class Answer:
     arcs: int | None = None
     matrix: DistanceMatrix | None = None
     edges: EdgeValues | None = None
+    walks: Walks | None = None
 
 
 @dataclass(frozen=True)

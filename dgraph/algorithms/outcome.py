@@ -92,5 +92,6 @@ class Outcome:
             algorithm=self.work.name, columns=columns, comm=ctx.comm, named=named, summary=self.summary,
             nullable=nullable, converged=answer.finished, limit=answer.limit, rounds=ctx.rounds,
             version=version, attributes=attributes, matrix=answer.matrix, edges=answer.edges,
+            walks=answer.walks,
             threads=ctx.backend.host_threads, report=ctx.record.later() if lazily else ctx.record.collect(),
         )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.kernels.common import MEASURES
+from dgraph.algorithms.many_sources.drawn_sources import numbers_of
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.graph.halo import NumberedRows
@@ -64,7 +65,8 @@ class Similarity(Algorithm):
                 pairs = len(self.first)
                 mine = slice(*(pairs * rank // ctx.comm.size for rank in (ctx.comm.rank, ctx.comm.rank + 1)))
                 one, two = (
-                    _numbers(name, ends, rows)[mine] for name, ends in (("first", self.first), ("second", self.second))
+                    numbers_of(name, ends, rows.ids)[mine]
+                    for name, ends in (("first", self.first), ("second", self.second))
                 )
                 values = solver.of_pairs(one, two)
         similarity, target = _best(ctx, rows, one, two, values)
@@ -72,20 +74,6 @@ class Similarity(Algorithm):
             rows.ids[one], rows.ids[two], values, self.name, ctx.comm, ctx.names, ctx.backend.host_threads
         )
         return Answer({"similarity": similarity, "target": target}, {"pairs": ctx.total(len(values))}, edges=edges)
-
-
-def _numbers(name: str, vertices: Any, rows: NumberedRows) -> np.ndarray:
-    """Return the numbers of original ids.
-
-    Raises:
-        UsageError: an id that is not a vertex.
-    """
-    ids = np.array(vertices, np.int64)
-    numbers = np.searchsorted(rows.ids, ids)
-    missing = np.flatnonzero(rows.ids[np.minimum(numbers, rows.n - 1)] != ids)
-    if missing.size:
-        raise UsageError(f"{name}: {ids[missing[0]]} is not a vertex of the graph; pass its ids")
-    return numbers
 
 
 def _best(ctx: Context, rows: NumberedRows, one: np.ndarray, two: np.ndarray, values: np.ndarray) -> list[np.ndarray]:

@@ -31,6 +31,7 @@ from dgraph.result.named_columns import NamedColumns, vertex_number
 from dgraph.result.networkx_attributes import with_attributes
 from dgraph.result.paths import followed, refuse_without_predecessors
 from dgraph.result.result_picture import plotted
+from dgraph.result.walks import Walks
 
 __all__ = ["UNREACHED", "Result"]
 
@@ -66,6 +67,7 @@ class Result:
             or a dict of column → the value that is null, None for these.
         matrix: distances between all pairs, of ``apsp``; None for other algorithms.
         edges: a value for each edge, of ``edge_bc`` and ``ktruss``; None for other algorithms.
+        walks: the walks, of ``random_walks``; None for other algorithms.
     """
 
     algorithm: str
@@ -83,6 +85,7 @@ class Result:
     threads: int = field(default=1, repr=False)
     matrix: DistanceMatrix | None = field(default=None, repr=False)
     edges: EdgeValues | None = field(default=None, repr=False)
+    walks: Walks | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if callable(self.report):
@@ -386,7 +389,8 @@ class Result:
 
         Names are text, and empty if there is no predecessor: no vertex has an empty name. A matrix is written as
         :meth:`DistanceMatrix.save` describes, except into ``.txt`` and ``.csv``; values of edges that are the answer
-        alone, of ``edge_bc``, as :meth:`EdgeValues.save` does. Both need ``column`` to be left out.
+        alone, of ``edge_bc``, as :meth:`EdgeValues.save` does; walks as :meth:`Walks.save`. All three need ``column``
+        to be left out.
 
         Raises:
             UsageError: an unknown suffix or column, or pyarrow is not installed.
@@ -399,6 +403,9 @@ class Result:
             return
         if self.edges is not None and self.edges.alone and column is None:
             self.edges.save(path)
+            return
+        if self.walks is not None and column is None:
+            self.walks.save(path)
             return
         names = [self._column(column)] if column is not None or spelt.endswith(".txt") else list(self.columns)
         chosen = {name: self._numbers[name] for name in ["vertex", *names]}

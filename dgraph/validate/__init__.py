@@ -82,6 +82,7 @@ def validate(
     threads: int | None = None,
     matrix: np.ndarray | None = None,
     edges: Any = None,
+    walks: Any = None,
 ) -> Verdict:
     """Check a result against the graph; collective.
 
@@ -98,6 +99,8 @@ def validate(
         threads: of this rank, where the work is done on CPUs; None: its share of the cores.
         matrix: this rank's rows of distances between all pairs, n · rank // ranks on; None: there are none.
         edges: ``source``, ``target`` (original ids) and ``values`` of edges on this rank; None: there are none.
+        walks: as :class:`dgraph.result.walks.Walks`, of which ``here``, ``weights``, ``first`` and ``total`` are read;
+            None: there are none.
     """
     began = time.perf_counter()
     check = certificate(algorithm)
@@ -110,7 +113,9 @@ def validate(
         passed, failure = None, f"a limit ended {algorithm}, and what is unfinished has no proof"
     else:
         try:
-            checked = _proved(check, algorithm, block, columns, comm, threads, (matrix, edges), (parameters, counted))
+            checked = _proved(
+                check, algorithm, block, columns, comm, threads, (matrix, edges, walks), (parameters, counted)
+            )
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)
@@ -129,5 +134,5 @@ def _proved(
             return proved
     distributed = DistributedColumns(getattr(block, "whole", block), comm)
     distributed.prover = HostProver(distributed, threads)
-    distributed.matrix, distributed.edges = beside
+    distributed.matrix, distributed.edges, distributed.walks = beside
     return check(distributed, distributed.align(columns), *arguments) or []

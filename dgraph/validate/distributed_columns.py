@@ -50,10 +50,12 @@ class DistributedColumns:
         starts: first gid of every rank, then n.
         matrix: this rank's rows of distances between all pairs, where the answer has some.
         edges: values of edges on this rank, where the answer has some.
+        walks: walks of this rank, where the answer has some.
     """
 
     matrix: np.ndarray | None = None
     edges: Any = None
+    walks: Any = None
 
     def __init__(self, block: EdgeBlock | Any, comm: Comm, prover: Any = None):
         self.block, self.comm, self.prover = block, comm, prover

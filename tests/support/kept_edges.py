@@ -10,6 +10,7 @@ from functools import cached_property
 
 import networkx as nx
 import numpy as np
+from walk_model import all_walks
 
 import dgraph
 from dgraph.algorithms import ALGORITHMS
@@ -223,6 +224,14 @@ def between(graph: Kept, weight=None, normalized=True):
     return nx.betweenness_centrality(graph.multigraph, weight=weight, normalized=normalized)
 
 
+def visits(graph: Kept, weighted: bool):
+    """Visits of the model's walks, which take parallel edges one by one."""
+    edges = graph.multigraph.edges
+    rows = {v: sorted((u, float(w)) for _, u, w in edges(v, "weight")) for v in range(graph.n)}
+    paths, _ = all_walks(rows, range(graph.n), 2, 5, weighted=weighted)
+    return Counter(v for path in paths for v in path)
+
+
 def column(name: str, oracle: Callable) -> Callable:
     """Return the check that a column of the answer is what the oracle gives."""
     return lambda graph: {name: oracle(graph)}
@@ -266,6 +275,8 @@ ORACLES: list[tuple[str, dict, Callable]] = [
      column("pagerank", lambda g: nx.pagerank(g.multigraph, tol=1e-15, max_iter=2000))),
     ("pagerank", {"tol": 1e-13, "max_iter": 500, "dangling": SINKS},
      column("pagerank", lambda g: nx.pagerank(g.multigraph, tol=1e-15, max_iter=2000, dangling=SINKS))),
+    ("random_walks", {"walks": 2, "length": 5}, column("visits", lambda g: visits(g, weighted=False))),
+    ("random_walks", {"walks": 2, "length": 5, **BY_WEIGHT}, column("visits", lambda g: visits(g, weighted=True))),
     ("reachability", {"sources": SOURCES}, lambda g: {
         f"reached_{s}": {v: int(v == s or v in nx.descendants(g.multigraph, s)) for v in range(g.n)} for s in SOURCES}),
     ("scc", {}, column("labels", lambda g: labels(nx.strongly_connected_components(

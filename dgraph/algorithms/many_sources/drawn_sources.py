@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,20 @@ def lids_of(local, sources: np.ndarray) -> np.ndarray:
     place = np.minimum(np.searchsorted(ids, sources, sorter=order), len(ids) - 1)
     place = place if order is None else order[place]
     return np.where(ids[place] == sources, place, -1)
+
+
+def numbers_of(name: str, vertices: Any, ids: np.ndarray) -> np.ndarray:
+    """Return the places of vertices, original ids, among the ids of all vertices, ascending; int64.
+
+    Raises:
+        UsageError: an id is not a vertex; ``name`` is the parameter that has it.
+    """
+    wanted = np.array(vertices, np.int64)
+    numbers = np.searchsorted(ids, wanted)
+    missing = np.flatnonzero(ids[np.minimum(numbers, len(ids) - 1)] != wanted) if len(ids) else np.arange(len(wanted))
+    if missing.size:
+        raise UsageError(f"{name}: {wanted[missing[0]]} is not a vertex of the graph; pass its ids")
+    return numbers
 
 
 def check_sources(ctx: Context, sources: Sequence[int], name: str) -> np.ndarray:

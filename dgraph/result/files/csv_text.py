@@ -38,6 +38,12 @@ def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str], separator
     return joined(cells, used, separator * (len(cells) - 1) + b"\n")
 
 
+def lines(values: np.ndarray, ends: np.ndarray) -> bytes:
+    """Return values as text, each before its byte of ``ends`` (uint8)."""
+    text, used = _cells(values)
+    return np.column_stack([text, ends])[np.column_stack([used, np.ones(len(ends), np.bool_)])].tobytes()
+
+
 def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values as text in a byte matrix (rows, width), and a mask of the used cells."""
     if values.dtype.kind in "iub":

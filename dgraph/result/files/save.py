@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -184,6 +184,17 @@ def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads
     _check_on_root(path, comm)
     mine = len(next(iter(columns.values())))
     _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", (), threads), comm)
+
+
+def save_lines(path: str | os.PathLike, text: Sequence[bytes], comm: Comm) -> None:
+    """Write this rank's lines after those of lower ranks; collective.
+
+    Raises:
+        OutputError: the system refused on some rank; the incomplete file is removed.
+    """
+    _check_on_root(path, comm)
+    with shared_file(Path(path), comm) as file:
+        file.write(comm.before(sum(map(len, text))), text)
 
 
 def _check_on_root(path: str | os.PathLike, comm: Comm) -> None:

@@ -124,7 +124,7 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
         lambda: run_algorithm(work, graph, options=options, progress=observer, record=record(state.comm, []), **more),
         (request["graph"], request["version"]),
     )
-    for beside in ("matrix", "edges"):  # services return columns, and a held result keeps its memory
+    for beside in ("matrix", "edges", "walks"):  # services return columns, and a held result keeps its memory
         object.__setattr__(result, beside, None)
     return result
 

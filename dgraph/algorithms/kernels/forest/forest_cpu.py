@@ -90,12 +90,12 @@ class Forest(RowSolver):
 
     def _edges(self, local: LocalGraph, parent: np.ndarray | None = None, low: Any = None, high: Any = None) -> Edges:
         """List the edges of a range of weights (low, high], None for no bound, that join two trees."""
-        out = local.out
-        weights = np.ones(out.arcs, np.uint8) if out.weights is None else out.weights
+        rows = local.out
+        weights = np.ones(rows.arcs, np.uint8) if rows.weights is None else rows.weights
         wide = np.float64 if weights.dtype.kind == "f" else np.int64
         parent = np.zeros(0, np.uint32) if parent is None else parent
         limits = low is not None, high is not None, wide(low or 0), wide(high or 0)
-        given = out.offsets, out.neighbours.view(np.uint32), weights, local.original, parent, *limits
+        given = rows.offsets, rows.neighbours.view(np.uint32), weights, local.original, parent, *limits
         edges = _room(_collect(*given, *_room(0, wide)), wide)
         _collect(*given, *edges)
         return edges
