@@ -13,6 +13,7 @@ import pytest
 from devices import local_graph
 
 import dgraph
+from dgraph._support import first_runs
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cpu.codegen import generated_module
 from dgraph.backend.cpu.round import array_folds, array_rounds
@@ -165,17 +166,17 @@ def test_sums_saturate():
 
 def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
-    monkeypatch.setattr(generated_module, "folder", lambda: tmp_path)
+    monkeypatch.setattr(first_runs, "folder", lambda: tmp_path)
     monkeypatch.setattr(generated_module, "_modules", {})
-    monkeypatch.setattr(generated_module, "_spent", {})
+    monkeypatch.setattr(first_runs, "_spent", {})
     stem = generated_module.stem_of(trace(Levels(source=0, limit=9), None), True)
     assert generated_module.uncompiled(stem)
     for _ in range(3):
-        generated_module.spend(stem, 0.3)
+        first_runs.spend(stem, 0.3)
         assert generated_module.uncompiled(stem)
-    generated_module.spend(stem, 0.3)
+    first_runs.spend(stem, 0.3)
     assert not generated_module.uncompiled(stem)  # the next run of this process compiles
-    generated_module._spent.clear()
+    first_runs._spent.clear()
     assert generated_module.uncompiled(stem)  # another rank of the same job
     (slow,) = tmp_path.iterdir()
     os.utime(slow, (time.time() - 3600,) * 2)

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compile_clock import compiling
+from dgraph._support.first_runs import spend
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
-from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
+from dgraph.backend.cpu.codegen.generated_module import module_for, stem_of, uncompiled, uncompiled_text
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
+from dgraph.backend.cpu.threads import stand_ins
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.graph.local import LocalGraph
@@ -103,7 +105,7 @@ class ArrayMachine(InterpretedMachine):
 
     def _module(self, traced: Traced) -> ModuleType:
         module = ModuleType("dgraph_arrays")
-        exec(uncompiled_text(traced, InterpretedMachine.__module__, ArrayScope), module.__dict__)
+        exec(uncompiled_text(traced, stand_ins.__name__, ArrayScope), module.__dict__)
         phases = Phases(traced, module)
         vars(module).update(
             min=np.minimum, max=np.maximum, bool=lambda mask: mask,
