@@ -38,6 +38,8 @@ Of `fresh-cpu`, `gain` is seconds of processors.
 CACHES = ("DGRAPH_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
 """Variables that name a folder of machine code."""
 WEIGHTED = ("apsp", "mst", "multi_source_sssp", "sssp")
+CONVERGING = {"katz": ["--alpha", "0.005"]}
+"""Parameters with which an algorithm converges on the graph of ``fresh-cpu``."""
 DIRECTED = ("hits", "scc")
 """Algorithms that are measured on a directed graph."""
 SEARCHED = ("bfs", "sssp", "cc", "pagerank", "kcore")
@@ -121,7 +123,7 @@ def first_commands(quick: bool) -> Iterator[dict]:
     for algorithm, ranks in product(dgraph.FUNCTIONS, (0, 2)):
         spec = graph if algorithm in DIRECTED else f"{graph},symmetric"
         weights = ["--weights", "1..255"] if algorithm in WEIGHTED else []
-        line = [algorithm, spec, "--backend", "cpu", *weights]
+        line = [algorithm, spec, "--backend", "cpu", *weights, *CONVERGING.get(algorithm, [])]
         with tempfile.TemporaryDirectory() as caches:
             for turn in ("first", "second"):
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -148,9 +148,8 @@ def gain(scale, weight, price, mass):
 
 
 BY_NAME: dict[str, Callable] = {
-    function.__name__: function
-    for function in (
-        add_into, barrier, bit_count, fetch_add, gain, load, load_acquire, or_into, set_mark, store, swap,
-    )
-} | {"mixed": _mixed}  # fmt: skip
+    "add_into": add_into, "barrier": barrier, "bit_count": bit_count, "fetch_add": fetch_add, "gain": gain,
+    "load": load, "load_acquire": load_acquire, "mixed": _mixed, "or_into": or_into, "set_mark": set_mark,
+    "store": store, "swap": swap,
+}  # fmt: skip
 """Name in a kernel → function."""
