@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dgraph._support.cache import folder, publish
 
 WORTH = 1.0
-"""Seconds of uncompiled runs after which compilation pays: it takes 1 to 5 s once."""
+"""Seconds of a processor in uncompiled runs after which compilation pays: it takes 1 to 5 s once."""
 
 BEGAN = time.time()
 """Time at which this process began: ranks of one job begin together, and files that it has made are younger."""

@@ -106,6 +106,11 @@ def ready(function: Any, *args: Any) -> None:
     dispatcher.compile(tuple(map(typeof, args)))
 
 
+def compiles(size: int) -> bool:
+    """Return True if functions with a NumPy version compile for arrays of this size."""
+    return size > FEW or os.environ.get("DGRAPH_COMPILE") == "always"
+
+
 def _small(args: tuple) -> bool:
     return all(array.size <= FEW for array in args if isinstance(array, np.ndarray))
 

@@ -22,8 +22,8 @@ from dgraph.backend.cpu.threads.atomics import (
     store,
     swap,
 )
-from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.graph.halo import DegreeRows
 
 ALIVE, LEAVING, GONE = np.uint8(0), np.uint8(1), np.uint8(2)

@@ -26,6 +26,7 @@ from dgraph.graph.local import LocalGraph
 from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
+from partitioning.arrays.lazy_numba import compiles
 
 FEW_ARCS, RARELY_SHARED = 8, 64
 """Local rounds are taken on graphs of fewer arcs a vertex than the first, with so many vertices a mirror or more."""
@@ -279,7 +280,7 @@ class Context:
                 with interrupts.immediate(), compile_alongside(self._others() if first else []):
                     if first == (self.place == 0):
                         machine.compile()
-                        if self.comm.size > 1:
+                        if self.comm.size > 1 and compiles(self.local.size):
                             from dgraph.engine.sync import prepare  # not at the top: --help would wait for Numba
 
                             prepare(machine.traced)

@@ -34,7 +34,7 @@ from dgraph.program import Traced
 from dgraph.program.row_reducers import LEFT_OUT
 
 PATIENCE = 2.0
-"""Seconds of array operations after which a program is compiled after all."""
+"""Seconds of a processor for array operations after which a program is compiled after all."""
 
 AT_ONCE = 64
 """Rounds between two looks at the clock."""
@@ -91,11 +91,11 @@ class ArrayMachine(InterpretedMachine):
         return 1 if self._interprets else super()._threads(phases)
 
     def _call(self, *args: Any, **more: Any) -> int:
-        began, interprets = time.perf_counter(), self._interprets
+        began, interprets = time.thread_time(), self._interprets
         out = super()._call(*args, **more)
         if interprets:
-            spend(self._stem, time.perf_counter() - began)
-            self._spent += time.perf_counter() - began
+            spend(self._stem, time.thread_time() - began)
+            self._spent += time.thread_time() - began
         if interprets and self._spent > PATIENCE:
             self._interprets = False
             with compiling():
