@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -34,14 +35,13 @@ KEY = ("row", "by")
 TOLD = """Seconds of whole jobs and of their phases, medians. `gain`: what the row is about, where that is not the sum.
 Of `fresh-cpu`, `gain` is seconds of processors.
 `bound`: the row's bytes over PCIe or through GPU memory, at rates measured in the same process."""
-EVERY = (
-    "apsp", "bfs", "cc", "cdlp", "color", "hits", "kcore", "ktruss", "leiden", "louvain", "bc", "closeness", "edge_bc",
-    "multi_source_bfs", "multi_source_sssp", "reachability", "mis", "mst", "pagerank", "scc", "sssp", "triangles",
-    "lcc",
-)  # fmt: skip
+CACHES = ("DGRAPH_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
+"""Variables that name a folder of machine code."""
 WEIGHTED = ("apsp", "mst", "multi_source_sssp", "sssp")
-ALL_PAIRS = ("apsp", "bc", "closeness", "edge_bc")
-"""Algorithms whose defaults search from every vertex."""
+CONVERGING = {"katz": ["--alpha", "0.005"]}
+"""Parameters with which an algorithm converges on the graph of ``fresh-cpu``."""
+DIRECTED = ("hits", "scc")
+"""Algorithms that are measured on a directed graph."""
 SEARCHED = ("bfs", "sssp", "cc", "pagerank", "kcore")
 
 
@@ -72,7 +72,7 @@ def command(words: list[str], fresh: bool = False, ranks: int = 0, caches: str |
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        names = ("DGRAPH_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH") if fresh or caches else ()
+        names = CACHES if fresh or caches else ()
         environment = os.environ | {name: str(Path(caches or folder, name)) for name in names}
         environment.pop("DGRAPH_COMPILE", None)  # ``benchmarks`` sets it for runs in this process; users do not
         start = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)] if ranks else []
@@ -117,18 +117,21 @@ def imports(quick: bool) -> Iterator[dict]:
 
 
 def first_commands(quick: bool) -> Iterator[dict]:
-    """Measure README's command on four ranks with empty caches, and the first two commands of each algorithm."""
+    """Measure README's command on four ranks with empty caches, and first and second commands of all algorithms."""
     yield from commands("sssp rmat:16 --weights hash", fresh=True, ranks=4)(quick)
-    for algorithm in EVERY:
+    graph = "rmat:8" if quick else "rmat:12"
+    for algorithm, ranks in product(dgraph.FUNCTIONS, (0, 2)):
+        spec = graph if algorithm in DIRECTED else f"{graph},symmetric"
         weights = ["--weights", "1..255"] if algorithm in WEIGHTED else []
-        spec = "rmat:8,symmetric" if quick or algorithm in ALL_PAIRS else "rmat:12,symmetric"
+        line = [algorithm, spec, "--backend", "cpu", *weights, *CONVERGING.get(algorithm, [])]
         with tempfile.TemporaryDirectory() as caches:
             for turn in ("first", "second"):
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                spent = command([algorithm, spec, "--backend", "cpu", *weights], caches=caches)
+                spent = command(line, ranks=ranks, caches=caches)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                yield {"by": f"dgraph, {algorithm} {spec}, {turn}", "phases": spent, "gain": busy}
+                by = f"dgraph, {algorithm} {spec}, {ranks or 1} rank{'s' if ranks else ''}, {turn}"
+                yield {"by": by, "phases": spent, "gain": busy}
 
 
 def first_calls(quick: bool) -> Iterator[dict]:

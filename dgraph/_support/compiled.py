@@ -7,10 +7,10 @@ function's lock before it compiles; the others wait for it and then find the cac
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from dgraph._support.compile_clock import compiling
@@ -27,14 +27,22 @@ def njit(*function, **options) -> Any:
     return lazy_numba.njit(*function, shared=_shared, **options)
 
 
-def plain(compiled: Any) -> Callable:
-    """Return a compiled function's Python function, which calls plain functions: most work on arrays as on numbers."""
+def plain(compiled: Any, stand_ins: Mapping[str, Callable] = MappingProxyType({})) -> Callable:
+    """Return a compiled function's Python function, which calls plain functions: most work on arrays as on numbers.
+
+    Args:
+        compiled: the function.
+        stand_ins: Python functions by the names of intrinsics; the same in all calls for a function.
+    """
     function = _plain.get(compiled.py_func)
     if function is None:
         code, space = compiled.py_func.__code__, dict(compiled.py_func.__globals__)
         function = _plain[compiled.py_func] = FunctionType(code, space)
-        called = [name for name in code.co_names if hasattr(space.get(name), "py_func")]
-        space.update({name: plain(space[name]) for name in called})
+        for name in code.co_names:
+            if name in stand_ins:
+                space[name] = stand_ins[name]
+            elif hasattr(space.get(name), "py_func"):
+                space[name] = plain(space[name], stand_ins)
     return function
 
 

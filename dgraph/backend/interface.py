@@ -380,6 +380,10 @@ class Backend(ABC):
         """Return True if the in-edges (CSC) that a program's pull would use are worth their cost and fit in memory."""
         return False
 
+    def answers_at_once(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Return True if a program would neither compile nor load machine code, because graph and runs are small."""
+        return False
+
     @property
     def ranges(self) -> Any:
         """Named ranges for a profiler, with methods ``push`` and ``pop``; None if none is attached."""

@@ -131,7 +131,12 @@ def _count(sources, first, offsets):
         offsets[np.int64(sources[i]) - first + 1] += 1
 
 
-@njit(cache=True)
+def _count_few_columns(neighbours, first, counts):
+    lids = neighbours.astype(np.int64) - first
+    counts += np.bincount(lids[lids >= 0], minlength=counts.size).astype(counts.dtype)
+
+
+@njit(cache=True, few=_count_few_columns)
 def _count_columns(neighbours, first, counts):
     for e in range(neighbours.size):
         lid = np.int64(neighbours[e]) - first

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
+from importlib import import_module
 from threading import RLock
 from types import CodeType, ModuleType
 from typing import Any
@@ -105,6 +106,11 @@ def ready(function: Any, *args: Any) -> None:
     dispatcher.compile(tuple(map(typeof, args)))
 
 
+def compiles(size: int) -> bool:
+    """Return True if functions with a NumPy version compile for arrays of this size."""
+    return size > FEW or os.environ.get("DGRAPH_COMPILE") == "always"
+
+
 def _small(args: tuple) -> bool:
     return all(array.size <= FEW for array in args if isinstance(array, np.ndarray))
 
@@ -130,6 +136,32 @@ def intrinsic(function: Callable) -> Deferred:
         return intrinsic(python_function)
 
     return Deferred(function, decorate)
+
+
+class LazyModule:
+    """Module that is imported when an attribute of it is first read, for intrinsics: they run where Numba compiles.
+
+    Args:
+        name: of the module.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the module."""
+        return getattr(import_module(self._name), name)
+
+
+def external(signature: Callable) -> Deferred:
+    """Return the function of the C library that a Python function names; that returns its type, of ``numba.types``."""
+
+    def decorate(python_function: Callable) -> Any:
+        from numba import types
+
+        return types.ExternalFunction(python_function.__name__, python_function(types))
+
+    return Deferred(signature, decorate)
 
 
 def _names(code: CodeType) -> Iterator[str]:

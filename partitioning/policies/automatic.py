@@ -99,7 +99,8 @@ def _for_hub(edges, parts, largest, comm) -> Placement:
 def _by_hubs(edges, comm) -> bool:
     """Return True if most arcs are at hubs and the sample has no more closed wedges than the degrees explain."""
     degrees = np.diff(edges.offsets) * (2 if edges.directed else 1)
-    if comm.total(int(degrees[degrees >= HUBS].sum())) < comm.total(int(degrees.sum())) / 2:
+    at_hubs, arcs = comm.allreduce(np.array([degrees[degrees >= HUBS].sum(), degrees.sum()]))
+    if at_hubs < arcs / 2:
         return False
     closed, by_chance = samples.closed_wedges(edges, comm)
     return closed <= CHANCE * by_chance

@@ -6,26 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partitioning.arrays.hashing import hash64
 from partitioning.placement import LookUp, Placement
 from partitioning.policy_register import policy
 
 
 @dataclass(frozen=True)
 class Hashed(LookUp):
-    """Hash of the gid, scaled to ``parts``.
-
-    The hash is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-    """
+    """Hash of the gid, scaled to ``parts``."""
 
     parts: int
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
         """Return the parts that own these gids."""
-        x = gids.astype(np.uint64)
-        x += np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
+        x = hash64(gids)
         return ((x >> np.uint64(32)) * np.uint64(self.parts) >> np.uint64(32)).astype(np.int32)
 
 

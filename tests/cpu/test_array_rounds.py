@@ -13,6 +13,7 @@ import pytest
 from devices import local_graph
 
 import dgraph
+from dgraph._support import first_runs
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cpu.codegen import generated_module
 from dgraph.backend.cpu.round import array_folds, array_rounds
@@ -112,7 +113,7 @@ def test_distances_are_those_of_dijkstra(dtype, delta, at_once):
 def test_many_rounds_are_compiled_after_all(calls, at_once, monkeypatch):
     """The rounds are compiled after that many calls of phases, on each rank after one more: also within a round."""
     seconds = itertools.count()  # two for each call, by the clock's three readings
-    monkeypatch.setattr(array_rounds, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr(array_rounds, "time", SimpleNamespace(thread_time=lambda: next(seconds)))
     monkeypatch.setattr(array_rounds, "PATIENCE", 2 * (calls + world().rank) - 1)
     graph = Graph.load("path:3000", weights="1..9", comm=world())
     parameters = {"source": 0, "delta": 1.0, "return_predecessors": False}
@@ -165,17 +166,17 @@ def test_sums_saturate():
 
 def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
-    monkeypatch.setattr(generated_module, "folder", lambda: tmp_path)
+    monkeypatch.setattr(first_runs, "folder", lambda: tmp_path)
     monkeypatch.setattr(generated_module, "_modules", {})
-    monkeypatch.setattr(generated_module, "_spent", {})
+    monkeypatch.setattr(first_runs, "_spent", {})
     stem = generated_module.stem_of(trace(Levels(source=0, limit=9), None), True)
     assert generated_module.uncompiled(stem)
     for _ in range(3):
-        generated_module.spend(stem, 0.3)
+        first_runs.spend(stem, 0.3)
         assert generated_module.uncompiled(stem)
-    generated_module.spend(stem, 0.3)
+    first_runs.spend(stem, 0.3)
     assert not generated_module.uncompiled(stem)  # the next run of this process compiles
-    generated_module._spent.clear()
+    first_runs._spent.clear()
     assert generated_module.uncompiled(stem)  # another rank of the same job
     (slow,) = tmp_path.iterdir()
     os.utime(slow, (time.time() - 3600,) * 2)

@@ -16,8 +16,11 @@ from collections import defaultdict
 from pathlib import Path
 
 RECORD = Path(__file__).with_suffix(".json")
-RUNS = {"bfs": {"source": 0}, "pagerank": {}}
-"""Algorithm → parameters of the run that compiles its programs, after the reader of text."""
+KERNELS = (
+    "apsp", "bc", "closeness", "color", "edge_bc", "ktruss", "lcc", "leiden", "mst", "scc", "similarity", "triangles",
+)  # fmt: skip
+RUNS: dict[str, dict] = {"bfs": {"source": 0}, "pagerank": {}} | {name: {} for name in KERNELS}
+"""Algorithm → parameters of the run that compiles its programs and kernels, after the reader of text."""
 
 
 def measured() -> dict[str, list[int]]:

@@ -8,6 +8,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.exact_gains import exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, mixed
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 
 GROUPS = 16
 """Sub-rounds of a round."""
@@ -47,6 +48,7 @@ class Partition:
         return self.labels, self.mass, self.sizes, self.counts, self.sole
 
 
+@plain_first
 @njit(**OPTIONS)
 def _add_xor(labels, sole):
     for v in range(len(labels)):
@@ -141,10 +143,12 @@ def group_of(v, salt):
     return mixed(np.int64(v), salt) & (GROUPS - 1)
 
 
+@plain_first
 @njit(**OPTIONS)
 def by_group(wanted, salt, starts, order):
     """List the wanted vertices by sub-round, ascending, and the start of each."""
-    starts[:] = 0
+    for i in range(len(starts)):
+        starts[i] = 0
     for v in range(len(wanted)):
         if wanted[v]:
             starts[group_of(v, salt) + 1] += 1

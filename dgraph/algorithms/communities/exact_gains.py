@@ -6,13 +6,11 @@ All four factors are below 2^63.
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
 from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.atomics import INLINE
+from partitioning.arrays.lazy_numba import LazyModule, intrinsic
+
+ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.cgutils"))
 
 
 @intrinsic

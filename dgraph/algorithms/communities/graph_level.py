@@ -9,6 +9,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 CHUNK = 256
@@ -93,6 +94,7 @@ def starts_of(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
+@plain_first
 @njit(**OPTIONS)
 def _fold(
     t, threads, taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths,
@@ -125,6 +127,7 @@ def _fold(
             lengths[group] = count
 
 
+@plain_first
 @njit(**OPTIONS)
 def _pack(firsts, offsets, targets, weights, out_targets, out_weights):
     """Move rows together."""
@@ -135,20 +138,24 @@ def _pack(firsts, offsets, targets, weights, out_targets, out_weights):
             out_weights[i] = weights[i + shift]
 
 
+@plain_first
 @njit(**OPTIONS)
 def _add_inner(t, threads, taken, offsets, targets, weights, labels, inner):
     """Add up the weight of the arcs within communities."""
-    n = len(labels)
+    n, total = len(labels), 0
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= n:
-            return
+            break
         for v in range(first, min(first + CHUNK, n)):
+            label = labels[v]
             for i in range(offsets[v], offsets[v + 1]):
-                if labels[targets[i]] == labels[v]:
-                    inner[t, 0] += weights[i]
+                if labels[targets[i]] == label:
+                    total += weights[i]
+    inner[t][0] = total
 
 
+@plain_first
 @njit(**OPTIONS)
 def _add_by(labels, values, sums):
     for v in range(len(labels)):
@@ -162,6 +169,7 @@ def sums_by(labels: np.ndarray, values: np.ndarray) -> np.ndarray:
     return sums
 
 
+@plain_first
 @njit(**OPTIONS)
 def _number(labels, numbers, groups):
     count = 0
@@ -179,6 +187,7 @@ def numbered(labels: np.ndarray) -> tuple[np.ndarray, int]:
     return groups, _number(labels, np.full(len(labels), -1, np.int32), groups)
 
 
+@plain_first
 @njit(**OPTIONS)
 def _group(groups, places, order):
     for v in range(len(groups)):

@@ -15,6 +15,7 @@ from dgraph.algorithms.communities.community_totals import GROUPS, Partition, ap
 from dgraph.algorithms.communities.graph_level import CHUNK
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 
@@ -36,7 +37,7 @@ def move(
     """
     level = partition.level
     threads, n = level.threads(team), level.n
-    start = best = level.quality(partition.labels, units, team)
+    start = best = quality = level.quality(partition.labels, units, team)
     kept, proposed = partition.labels.copy(), partition.labels.copy()
     sums, touched = np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
@@ -56,11 +57,12 @@ def move(
             kept[:] = partition.labels
         if gained <= least:
             break
-    if level.quality(partition.labels, units, team) < best:
+    if quality < best:
         partition.restore(kept)
     return best - start
 
 
+@plain_first
 @njit(**OPTIONS)
 def _round(
     t, threads, gate, taken, starts, order, scale, price, most, rows, totals, proposed, active, salt, all_sums,

@@ -21,6 +21,7 @@ from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import CHUNK
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 NOISE_BITS = 12
@@ -56,6 +57,7 @@ def inverse(theta: float, units: Units) -> float:
     return float(min(max(exact, Fraction(1, 10**200)), Fraction(10**200)))
 
 
+@plain_first
 @njit(**OPTIONS)
 def _refine(
     t, threads, gate, taken, starts, order, scale, price, rows, labels, mass_of, parts, proposed, mass_in, sizes,

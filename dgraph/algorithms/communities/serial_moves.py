@@ -9,6 +9,7 @@ from dgraph.algorithms.communities.community_totals import ALONE, Partition, app
 from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 
@@ -31,6 +32,7 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
     _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, sums, touched)
 
 
+@plain_first
 @njit(**OPTIONS)
 def _find(t, threads, taken, scale, price, most, rows, totals, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""
@@ -44,6 +46,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, flags, all_sums, 
             flags[v] = best != totals[0][v]
 
 
+@plain_first
 @njit(**OPTIONS)
 def _sweep(vertices, scale, price, most, rows, totals, sums, touched):
     _, _, _, mass, counts = rows
@@ -58,6 +61,7 @@ def _sweep(vertices, scale, price, most, rows, totals, sums, touched):
         labels[v] = new
 
 
+@plain_first
 @njit(**OPTIONS)
 def _connect(offsets, targets, labels, pieces, stack):
     for root in range(len(labels)):

@@ -16,6 +16,7 @@ from dgraph.algorithms.edge_triangles.whole_peel import WholePeel
 from dgraph.algorithms.kernels.wedges.corner_counts import joined_shares
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import DegreeRows
@@ -133,6 +134,7 @@ class NeighbourArcs(EdgeTriangles):
         return full.returned(counts)
 
 
+@plain_first
 @njit(**OPTIONS)
 def _supports(t, threads, offsets, targets, low_offsets, low_targets, support, places, taken):
     place, last = places[t], len(offsets) - 2

@@ -22,6 +22,7 @@ from dgraph.backend.cpu.threads.atomics import (
     store,
     swap,
 )
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.graph.halo import DegreeRows
 
@@ -55,7 +56,7 @@ class WholePeel:
         self.support, self.state = support[lower], np.zeros(edges, np.uint8)
         self.ends = np.stack([full.sources[lower], full.targets[lower]], axis=1).ravel()
         rows = full.offsets, full.offsets[1:].copy(), full.targets.copy(), np.empty(len(full.targets), np.uint32)
-        _number(full.offsets, rows[2], rows[3])
+        _number(full.offsets, rows[2], rows[3], full.offsets[1:].copy())
         self._lists = (  # of listed edges: first by higher end and round, next by edge; higher ends; fallen edges
             np.full(2 * n, -1, np.int32), np.empty(edges, np.int32), np.empty(2 * n, np.uint32),
             np.empty(edges, np.uint32),
@@ -95,10 +96,13 @@ class WholePeel:
         return used, self._fresh
 
 
+@plain_first
 @njit(cache=True, nogil=True)
-def _number(offsets, targets, ids):
-    """Write the id of each entry's edge; edges are numbered in the order of the entries of their higher ends."""
-    free = offsets[1:].copy()
+def _number(offsets, targets, ids, free):
+    """Write the id of each entry's edge; edges are numbered in the order of the entries of their higher ends.
+
+    ``free``: the end of each row; changed.
+    """
     for v in range(len(free)):
         for i in range(offsets[v], offsets[v + 1]):
             if targets[i] > v:
@@ -115,6 +119,7 @@ def _number(offsets, targets, ids):
             count += 1
 
 
+@plain_first
 @njit(cache=True, nogil=True)
 def _lowest(above, support, live, candidates, fallen, counts, shared):
     """Return the smallest support above a level that has ended; NONE if no edge is left."""
@@ -245,6 +250,7 @@ def _compact(graph):
         stops[v] = kept
 
 
+@plain_first
 @njit(cache=True, nogil=True)
 def _find(level, side, graph, waiting, lists, counts, shared):
     """List the edges with ``level`` triangles; the first pass of a window sorts out the edges of its levels."""

@@ -9,18 +9,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from partitioning.arrays.lazy_numba import LazyModule, intrinsic
+
+ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.cgutils"))
 
 LINE = 64
 """Bytes of a row."""
 
 LANES = 8
 """Lanes of 64 bits."""
-
-_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
 def cache_lines(*shape: int, dtype: type | np.dtype) -> np.ndarray:
@@ -38,7 +36,7 @@ def _data(context, builder, kind, array):
 
 def _row(builder, data, at, vector):
     """Return a pointer to row ``at`` as a vector."""
-    first = builder.gep(data, [builder.mul(at, ir.Constant(_I64, vector.count))])
+    first = builder.gep(data, [builder.mul(at, ir.Constant(ir.IntType(64), vector.count))])
     return builder.bitcast(first, vector.as_pointer())
 
 
@@ -54,9 +52,12 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, out, at):
         near, states, rows, sums = (_data(context, builder, kinds[i], args[i]) for i in (0, 3, 5, 6))
         vector = ir.VectorType(ir.DoubleType(), LANES)
         zero = ir.Constant(vector, [0.0] * LANES)
-        total, seen = cgutils.alloca_once_value(builder, zero), cgutils.alloca_once_value(builder, ir.Constant(_I8, 0))
-        with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(_I64, 1)) as (e, _):
-            u = builder.zext(builder.load(builder.gep(near, [e])), _I64)
+        total, seen = (
+            cgutils.alloca_once_value(builder, zero),
+            cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(8), 0)),
+        )
+        with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(ir.IntType(64), 1)) as (e, _):
+            u = builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64))
             bits = builder.and_(builder.load(builder.gep(states, [u])), args[4])
             mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
             row = builder.load(_row(builder, rows, u, vector), align=8)
@@ -76,11 +77,11 @@ def or_rows(typing, neighbours, first, last, words, out, at):
     def generate(context, builder, signature, args):
         kinds = signature.args
         near, rows, sums = (_data(context, builder, kinds[i], args[i]) for i in (0, 3, 4))
-        vector = ir.VectorType(_I64, LANES)
+        vector = ir.VectorType(ir.IntType(64), LANES)
         place = _row(builder, sums, args[5], vector)
         total = cgutils.alloca_once_value(builder, builder.load(place, align=8))
-        with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(_I64, 1)) as (e, _):
-            u = builder.zext(builder.load(builder.gep(near, [e])), _I64)
+        with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(ir.IntType(64), 1)) as (e, _):
+            u = builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64))
             row = builder.load(_row(builder, rows, u, vector), align=8)
             builder.store(builder.or_(builder.load(total), row), total)
         builder.store(builder.load(total), place, align=8)
@@ -117,8 +118,12 @@ class _Lanes:
         return self.builder.icmp_signed("==", a, b) if self.whole else self.builder.fcmp_ordered("==", a, b)
 
     def spread(self, scalar):
-        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, ir.Constant(_I32, 0))
-        return self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, self.vector.count), None))
+        one = self.builder.insert_element(
+            ir.Constant(self.vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
+        )
+        return self.builder.shuffle_vector(
+            one, one, ir.Constant(ir.VectorType(ir.IntType(32), self.vector.count), None)
+        )
 
     def lower(self, at, found, old, none):
         """Store ``found`` to the row at ``at`` if a lane is below ``old``; return the least such lane, or ``none``."""
@@ -129,13 +134,13 @@ class _Lanes:
             builder.store(builder.select(fell, found, old), self.place(at), align=LINE)
             row = builder.select(fell, found, self.spread(none))
             while row.type.count > 1:
-                halves = ir.VectorType(_I32, row.type.count // 2)
+                halves = ir.VectorType(ir.IntType(32), row.type.count // 2)
                 low, high = (
                     builder.shuffle_vector(row, row, ir.Constant(halves, list(range(first, first + halves.count))))
                     for first in (0, halves.count)
                 )
                 row = self.least(low, high)
-            builder.store(builder.extract_element(row, ir.Constant(_I32, 0)), out)
+            builder.store(builder.extract_element(row, ir.Constant(ir.IntType(32), 0)), out)
         return builder.load(out)
 
 
@@ -162,8 +167,8 @@ def lower_by_rows(typing, values, v, neighbours, steps, first, last, none):
         near, steps = (_data(context, builder, signature.args[i], args[i]) for i in (2, 3))
         old = rows.load(args[1])
         found = cgutils.alloca_once_value(builder, old)
-        with cgutils.for_range_slice(builder, args[4], args[5], ir.Constant(_I64, 1)) as (e, _):
-            u = builder.zext(builder.load(builder.gep(near, [e])), _I64)
+        with cgutils.for_range_slice(builder, args[4], args[5], ir.Constant(ir.IntType(64), 1)) as (e, _):
+            u = builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64))
             row = rows.plus(rows.load(u), builder.load(builder.gep(steps, [e])))
             builder.store(rows.least(row, builder.load(found)), found)
         return rows.lower(args[1], builder.load(found), old, args[6])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.lane_search import HopSearch
+from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
-from dgraph.algorithms.many_sources.results import ENDLESS, KeptSources, ReachedVertices, put_rows
+from dgraph.algorithms.many_sources.reach_programs import BITS, LevelsByPrograms, ReachByPrograms
+from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices, put_rows
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
+
+FEW, SMALL = 2 * BITS, 1 << 18
+"""Sources and arcs up to which programs answer first runs, in array rounds: the kernel would compile."""
 
 
 class Reach(HopSearch):
@@ -35,6 +39,20 @@ class Reach(HopSearch):
         """
         self.keep, self.limit = keep, limit
         return self.run(ctx, sources)
+
+    def plan_passes(self) -> LanePlan:
+        """Return where the search runs; collective."""
+        few = len(self.sources) <= FEW and self.ctx.local.m <= SMALL
+        first = few and all(map(self.ctx.answers_at_once, self._by_programs.programs))
+        return LanePlan(None) if first else super().plan_passes()
+
+    @property
+    def _by_programs(self) -> ReachByPrograms:
+        return (LevelsByPrograms if self.keep == LEVELS else ReachByPrograms)(self.backend)
+
+    def by_programs(self) -> ReachedVertices:
+        """Search by the programs of GPUs; collective."""
+        return self._by_programs.solve(self.ctx, self.sources, keep=self.keep, limit=self.limit)
 
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""

@@ -64,9 +64,13 @@ class CpuBackend(Backend):
             return kernel(traced, local, team_of(self.threads))
         if os.environ.get("DGRAPH_COMPILE") == "never":
             return InterpretedMachine(traced, local, team_of(1), direction)
-        if direction == "auto" and answers_at_once(traced, local):
+        if self.answers_at_once(traced, local, direction):
             return ArrayMachine(traced, local, team_of(self.threads))
         return CpuMachine(traced, local, team_of(self.threads), direction)
+
+    def answers_at_once(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Return True if array rounds answer a program."""
+        return direction == "auto" and os.environ.get("DGRAPH_COMPILE") != "never" and answers_at_once(traced, local)
 
     def solvers(self, name: str) -> Iterator[RowSolver]:
         """Yield the solver on this rank's threads, if there is one."""

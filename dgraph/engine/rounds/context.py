@@ -26,6 +26,7 @@ from dgraph.graph.local import LocalGraph
 from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
+from partitioning.arrays.lazy_numba import compiles
 
 FEW_ARCS, RARELY_SHARED = 8, 64
 """Local rounds are taken on graphs of fewer arcs a vertex than the first, with so many vertices a mirror or more."""
@@ -218,6 +219,14 @@ class Context:
             lacks = not self.backend.affords(traced, local, self._direction(program))
         return not self.comm.total(lacks)
 
+    def answers_at_once(self, program: Program) -> bool:
+        """Return True if no rank would compile a program: the graph and its runs so far are small; collective."""
+        local = self._graph(program)
+        with self.comm.together():
+            traced = trace(program, local.out.weight_type)
+            waits = not self.backend.answers_at_once(traced, local, self._direction(program))
+        return not self.comm.total(waits)
+
     def _machine(self, program: Program, traced: Traced) -> Machine:
         """Make the machine of a program, compiled on every rank; it only pushes if in-edges do not fit in memory."""
         local = self._graph(program)
@@ -271,7 +280,7 @@ class Context:
                 with interrupts.immediate(), compile_alongside(self._others() if first else []):
                     if first == (self.place == 0):
                         machine.compile()
-                        if self.comm.size > 1:
+                        if self.comm.size > 1 and compiles(self.local.size):
                             from dgraph.engine.sync import prepare  # not at the top: --help would wait for Numba
 
                             prepare(machine.traced)

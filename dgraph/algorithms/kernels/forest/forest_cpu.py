@@ -14,6 +14,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.forest.forest_between_hosts import Trees
 from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, exact_sum, fill
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
@@ -67,7 +68,9 @@ class Forest(RowSolver):
             order = (
                 _narrow(w).argsort(kind="stable") if ordered else np.lexsort((local.original[b], local.original[a], w))
             )
-            kept = order[_taken(order, a, b, parent)]
+            taken = np.zeros(order.size, np.bool_)
+            _take(order, a, b, parent, taken)
+            kept = order[taken]
             found.append((a[kept], b[kept], w[kept]))
         a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
         return a, b, w
@@ -81,7 +84,8 @@ class Forest(RowSolver):
         edges = self._edges(local) if len(_ranges(local.out.weights, local.size)) == 1 else self.lightest(local)
         ids, found = local.original, np.full(local.size, -1, np.int64)
         parent, best = np.arange(local.size, dtype=np.uint32), np.full(local.size, -1, np.int64)
-        _hook(*edges, ids, parent, best, found)
+        roots = np.empty((2, local.size), np.uint32)
+        _hook(*edges, ids, parent, best, found, np.arange(edges[0].size), *roots)
         here = np.flatnonzero(found >= 0)
         a, b, w = (column[found[here]] for column in edges)
         columns = empty_columns(local.size, w.dtype)
@@ -130,18 +134,19 @@ def _root(parent, v):
     return v
 
 
+@plain_first
 @njit(cache=True, nogil=True)
 def _collect(offsets, neighbours, weights, ids, parent, above, below, low, high, a, b, w):
     """List the edges of a range of weights that join two trees; only count them if there is no room."""
     count = 0
-    for u in range(offsets.size - 1):
+    for u in range(len(offsets) - 1):
         for e in range(offsets[u], offsets[u + 1]):
             v = neighbours[e]
             if ids[u] >= ids[v] or (above and weights[e] <= low) or (below and weights[e] > high):
                 continue
             if above and _root(parent, np.uint32(u)) == _root(parent, v):
                 continue
-            if a.size:
+            if len(a):
                 a[count], b[count], w[count] = u, v, weights[e]
             count += 1
     return count
@@ -178,26 +183,26 @@ def _choose(a, b, w, ids, parent, best, alive, count, roots):
     return kept, seen
 
 
+@plain_first
 @njit(cache=True, nogil=True)
-def _taken(order, a, b, parent):
-    """Join two trees by each edge in turn that does; return for each whether it did."""
-    taken = np.zeros(order.size, np.bool_)
-    for i in range(order.size):
+def _take(order, a, b, parent, taken):
+    """Join two trees by each edge in turn that does; such edges are ``taken``."""
+    for i in range(len(order)):
         one, other = _root(parent, a[order[i]]), _root(parent, b[order[i]])
         if one != other:
             parent[max(one, other)] = min(one, other)
             taken[i] = True
-    return taken
 
 
+@plain_first
 @njit(cache=True, nogil=True)
-def _hook(a, b, w, ids, parent, best, found):
+def _hook(a, b, w, ids, parent, best, found, alive, roots, to):
     """Let every tree choose its first edge and join the tree at the other end, until none is left.
 
-    Of two trees that choose the same edge, the one whose root has the smaller id stays.
+    Of two trees that choose the same edge, the one whose root has the smaller id stays. ``alive`` numbers the edges;
+    ``roots`` and ``to`` are scratch.
     """
-    count, alive = a.size, np.arange(a.size)
-    roots, to = np.empty(parent.size, np.uint32), np.empty(parent.size, np.uint32)
+    count = len(a)
     while count:
         count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
         for i in range(seen):

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import sys
-import time
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support import first_runs
 from dgraph._support.cache import folder, publish
 from dgraph.backend.compile_flags import TOP, constants
 from dgraph.backend.cpu.codegen.constant_folding import folded
@@ -126,19 +125,7 @@ def uncompiled(stem: str, tiny: bool = False) -> bool:
         stem: name of its file, see :func:`stem_of`.
         tiny: the graph is so small that loading Numba would take longer than the rounds, compiled before or not.
     """
-    if stem in _modules or _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
-        return False
-    suffixes = (".slow",) if tiny else (".py", ".slow")
-    files = (folder() / f"{stem}{suffix}" for suffix in suffixes)
-    return not any(path.exists() and path.stat().st_mtime < BEGAN for path in files)
-
-
-def spend(stem: str, seconds: float) -> None:
-    """Count seconds of uncompiled rounds; after ``WORTH`` of them later runs, also of other processes, compile."""
-    before = _spent.get(stem, 0.0)
-    _spent[stem] = before + seconds
-    if before <= WORTH < before + seconds:
-        publish(folder() / f"{stem}.slow", b"")
+    return stem not in _modules and first_runs.uncompiled(stem, (".slow",) if tiny else (".py", ".slow"))
 
 
 def module_for(traced: Traced, pulls: bool = True, kernel: bool = False, pushes: bool = False) -> ModuleType:
@@ -161,15 +148,6 @@ def module_for(traced: Traced, pulls: bool = True, kernel: bool = False, pushes:
 
 _modules: dict[str, ModuleType] = {}
 """File stem → module. Stems hash the inputs of :func:`text_of`, so a cached text is not rendered again (0.1 s)."""
-
-_spent: dict[str, float] = {}
-"""File stem → seconds of uncompiled rounds in this process."""
-
-WORTH = 1.0
-"""Seconds of uncompiled rounds after which compilation pays: it takes 2 to 5 s once."""
-
-BEGAN = time.time()
-"""Time at which this process began: ranks of one job begin together, and files that it has made are younger."""
 
 
 def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool = True) -> dict[str, Any]:

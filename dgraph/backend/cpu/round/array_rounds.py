@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compile_clock import compiling
+from dgraph._support.first_runs import spend
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
-from dgraph.backend.cpu.codegen.generated_module import module_for, spend, stem_of, uncompiled, uncompiled_text
+from dgraph.backend.cpu.codegen.generated_module import module_for, stem_of, uncompiled, uncompiled_text
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
+from dgraph.backend.cpu.threads import stand_ins
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.graph.local import LocalGraph
@@ -32,7 +34,7 @@ from dgraph.program import Traced
 from dgraph.program.row_reducers import LEFT_OUT
 
 PATIENCE = 2.0
-"""Seconds of array operations after which a program is compiled after all."""
+"""Seconds of a processor for array operations after which a program is compiled after all."""
 
 AT_ONCE = 64
 """Rounds between two looks at the clock."""
@@ -89,11 +91,11 @@ class ArrayMachine(InterpretedMachine):
         return 1 if self._interprets else super()._threads(phases)
 
     def _call(self, *args: Any, **more: Any) -> int:
-        began, interprets = time.perf_counter(), self._interprets
+        began, interprets = time.thread_time(), self._interprets
         out = super()._call(*args, **more)
         if interprets:
-            spend(self._stem, time.perf_counter() - began)
-            self._spent += time.perf_counter() - began
+            spend(self._stem, time.thread_time() - began)
+            self._spent += time.thread_time() - began
         if interprets and self._spent > PATIENCE:
             self._interprets = False
             with compiling():
@@ -103,7 +105,7 @@ class ArrayMachine(InterpretedMachine):
 
     def _module(self, traced: Traced) -> ModuleType:
         module = ModuleType("dgraph_arrays")
-        exec(uncompiled_text(traced, InterpretedMachine.__module__, ArrayScope), module.__dict__)
+        exec(uncompiled_text(traced, stand_ins.__name__, ArrayScope), module.__dict__)
         phases = Phases(traced, module)
         vars(module).update(
             min=np.minimum, max=np.maximum, bool=lambda mask: mask,

@@ -1,27 +1,19 @@
 """Interpreted rounds: the text that Numba would compile, run by Python on one thread.
 
 ``DGRAPH_COMPILE=never`` selects :class:`InterpretedMachine` for every program: tests of graphs of some hundred vertices
-end before Numba would have compiled. The functions below replace ``threads/atomics.py``.
+end before Numba would have compiled. Functions of ``threads/stand_ins.py`` replace ``threads/atomics.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cpu.codegen.generated_module import text_of
 from dgraph.backend.cpu.round.machine import CpuMachine, may_pull
-from dgraph.graph.generators.counter import mix_int
+from dgraph.backend.cpu.threads import stand_ins
 from dgraph.program import Traced
-
-INLINE: dict[str, Any] = {}
-SPLICED: dict[str, Any] = {}
-INNER: dict[str, Any] = {}
-OPTIONS: dict[str, Any] = {}
-LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 
 class InterpretedMachine(CpuMachine):
@@ -35,120 +27,10 @@ class InterpretedMachine(CpuMachine):
         if key not in traced.rendered:
             module = ModuleType("dgraph_plain")
             with np.errstate(all="ignore"):
-                exec(text_of(traced, pulls, source=__name__, kernel=self._kernel), module.__dict__)
+                exec(text_of(traced, pulls, source=stand_ins.__name__, kernel=self._kernel), module.__dict__)
             traced.rendered[key] = module  # not before: other threads take it
         return traced.rendered[key]
 
     def _call(self, *args, **more) -> int:
         with np.errstate(all="ignore"):  # as in compiled code
             return super()._call(*args, **more)
-
-
-def njit(**_: Any) -> Callable:
-    """Return a decorator that changes nothing."""
-    return lambda function: function
-
-
-def offset(array, index):
-    """Return ``array`` from entry ``index`` on, as one axis."""
-    return array.reshape(-1)[index:]
-
-
-def pointers(arrays):
-    """Return the arrays."""
-    return arrays
-
-
-def load(array, index):
-    """Return ``array[index]``."""
-    return array[index]
-
-
-load_acquire = load
-
-
-def store(array, index, value):
-    """Set ``array[index] = value``."""
-    array[index] = value
-
-
-def prefetch(array, index):
-    """Do nothing: interpreted code gains nothing from a prefetch."""
-
-
-def barrier(gate, threads):
-    """Do nothing: there is one thread."""
-
-
-def fetch_add(array, index, value):
-    """Add to a number; return the old value."""
-    before = array[index]
-    array[index] = before + value
-    return before
-
-
-def fetch_min(array, index, value):
-    """Take the minimum; return the old value."""
-    before = array[index]
-    array[index] = min(before, value)
-    return before
-
-
-def fetch_umax(array, index, value):
-    """Take the maximum of unsigned integers; return the old value."""
-    before = array[index]
-    array[index] = np.uint64(max(int(before) % 2**64, int(value) % 2**64)).astype(array.dtype)
-    return before
-
-
-def add_into(array, index, value, alone):
-    """Add to a number; return the old value."""
-    return fetch_add(array, index, value)
-
-
-add_float_into = add_into
-
-
-def or_into(array, index, bits, alone):
-    """Or bits into an integer; return the old value."""
-    before = array[index]
-    array[index] = before | bits
-    return before
-
-
-def replace_if_equal(array, index, old, new, alone):
-    """Replace ``array[index]`` by ``new`` if it is ``old``; return True if replaced."""
-    if array[index] != old:
-        return False
-    array[index] = new
-    return True
-
-
-def set_mark(flags, index, alone):
-    """Set a flag; return True if it was clear."""
-    return replace_if_equal(flags, index, 0, 1, alone)
-
-
-def saturating_add(a, b):
-    """Return a + b, saturated at the ends of int64."""
-    return np.int64(max(LEAST, min(MOST, int(a) + int(b))))
-
-
-def mixed(a, seed):
-    """Return the SplitMix64 hash of ``a`` under ``seed``."""
-    return np.uint64(mix_int(int(a) + 0x9E3779B97F4A7C15 * int(seed))).astype(np.int64)
-
-
-def bit_count(a):
-    """Return the number of set bits of an int64."""
-    return np.int64((int(a) & 0xFFFFFFFFFFFFFFFF).bit_count())
-
-
-def saturating_subtract(a, b):
-    """Return a - b, saturated at the ends of int64."""
-    return np.int64(max(LEAST, min(MOST, int(a) - int(b))))
-
-
-def trailing_zeros(word):
-    """Return the index of the lowest set bit."""
-    return (int(word) & -int(word)).bit_length() - 1

@@ -1,13 +1,10 @@
 """LLVM intrinsics that Numba lacks on the CPU: atomics and a barrier, beside the loads and stores of ``unchecked.py``.
 
 Indices are int64 and non-negative; they are not checked. Read-modify-write operations have acquire-release order.
+Importing this file does not import Numba: ``plain_kernels.py`` runs kernels without it.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.unchecked import (  # noqa: F401 - for generated code
@@ -19,6 +16,9 @@ from dgraph.backend.cpu.threads.unchecked import (  # noqa: F401 - for generated
     trailing_zeros,
 )
 from dgraph.graph.generators.counter import mix
+from partitioning.arrays.lazy_numba import LazyModule, external, intrinsic
+
+ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.cgutils"))
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """Options of functions that Python calls. Without ``_nrt`` Numba would count references of every array atomically."""
@@ -155,9 +155,17 @@ def set_mark(flags, index, alone):
     return swap(flags, index, np.uint8(1)) == 0
 
 
-sched_yield = types.ExternalFunction("sched_yield", types.int32())
+@external
+def sched_yield(types):
+    """Give up the core to another thread."""
+    return types.int32()
 
-usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
+
+@external
+def usleep(types):
+    """Sleep for this many microseconds."""
+    return types.int32(types.uint32)
+
 
 SPINS, YIELDS = 2000, 100
 """Polls of a waiting thread before it yields its core, and yields before it sleeps.

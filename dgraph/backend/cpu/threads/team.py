@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from dgraph._support import interrupts
+from dgraph.backend.cpu.threads.plain_kernels import PlainFirst
 
 
 class Team:
@@ -52,7 +53,7 @@ class Team:
             raise ValueError(
                 f"{threads} threads requested of a team of {self.size}: a barrier would wait forever; request fewer"
             )
-        if threads == 1:
+        if threads == 1 or (isinstance(function, PlainFirst) and function.runs_plain(args)):
             return function(0, 1, *args)
         with interrupts.deferred():  # started threads would wait for thread 0 at the first barrier
             self._job = (function, threads, args)

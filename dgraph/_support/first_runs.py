@@ -1,0 +1,47 @@
+"""First runs without compilation: seconds that code ran uncompiled, by its name, until the compilation pays.
+
+They are counted in a process. After ``WORTH`` of them a file in the cache folder makes later processes compile, too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+
+from dgraph._support.cache import folder, publish
+
+WORTH = 1.0
+"""Seconds of a processor in uncompiled runs after which compilation pays: it takes 1 to 5 s once."""
+
+BEGAN = time.time()
+"""Time at which this process began: ranks of one job begin together, and files that it has made are younger."""
+
+_spent: dict[str, float] = {}
+"""Name → seconds of uncompiled runs in this process."""
+
+
+def uncompiled(stem: str, suffixes: Iterable[str] = (".slow",)) -> bool:
+    """Return True if code may run without compilation, because that has taken little time so far.
+
+    Args:
+        stem: name of the code, that of its files in the cache folder.
+        suffixes: files that an earlier process made where compilation pays.
+    """
+    if _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
+        return False
+    files = (folder() / f"{stem}{suffix}" for suffix in suffixes)
+    return not any(path.exists() and path.stat().st_mtime < BEGAN for path in files)
+
+
+def spend(stem: str, seconds: float) -> None:
+    """Count seconds of an uncompiled run; after ``WORTH`` of them later runs, also of other processes, compile."""
+    before = _spent.get(stem, 0.0)
+    _spent[stem] = before + seconds
+    if before <= WORTH < before + seconds:
+        compiled(stem)
+
+
+def compiled(stem: str) -> None:
+    """Let later processes compile the code, or load its machine code."""
+    publish(folder() / f"{stem}.slow", b"")

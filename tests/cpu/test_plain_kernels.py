@@ -1,0 +1,91 @@
+"""Kernels as plain Python: the bits of machine code, one thread, and machine code once plain runs took long."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from children import environment
+
+import dgraph
+from dgraph._support import first_runs
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.plain_kernels import PlainFirst, plain_first
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.comm import SerialComm
+
+RUNS = [
+    ("louvain", "rmat:8,symmetric", "1..9", {}),
+    ("louvain", "rmat:7,symmetric", None, {"metric": "cpm", "resolution": 0.1, "max_size": 9}),
+    ("leiden", "rmat:8,symmetric", None, {"n_iterations": -1}),
+    ("leiden", "grid:13x9", "0.5..2.5", {"theta": 0.0, "levels": 2}),
+    ("ktruss", "rmat:8,symmetric", None, {}),
+    ("ktruss", "grid:13x9", None, {"k": 2}),
+    ("mst", "rmat:9,symmetric", "1..3", {}),
+    ("mst", "grid:13x9", "0.5..2.5", {}),
+    ("mst", "rmat:8,symmetric,edge_factor=40", "1..255", {}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "spec", "weights", "parameters"), RUNS)
+def test_plain_kernels_answer_the_bits_of_machine_code(algorithm, spec, weights, parameters, monkeypatch):
+    graph = dgraph.Graph.load(spec, weights=weights, comm=SerialComm(), device=dgraph.Cpu(threads=2))
+    answers, interpreted = [], []
+    for plain in (True, False):
+        monkeypatch.setattr(
+            PlainFirst, "runs_plain", lambda self, args, plain=plain: interpreted.append(plain) or plain
+        )
+        result = dgraph.run(algorithm, graph, **parameters)
+        answers.append((result.gather(), result.summary))
+    assert True in interpreted
+    (plain, summary), (compiled, compiled_summary) = answers
+    assert summary == compiled_summary
+    assert plain.keys() == compiled.keys()
+    for name, values in compiled.items():
+        assert plain[name].dtype == values.dtype
+        assert plain[name].tobytes() == values.tobytes(), name
+
+
+def total_of(limit, monkeypatch, tmp_path):
+    """Return a kernel with a choice between its forms, and the threads that called it."""
+    monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
+    monkeypatch.setattr(first_runs, "folder", lambda: tmp_path)
+    monkeypatch.setattr(first_runs, "_spent", {})
+
+    @plain_first(most=limit)
+    @njit(nogil=True)
+    def total(t, threads, values, sums):
+        for i in range(t, len(values), threads):
+            sums[t][0] += values[i]
+
+    return total
+
+
+def sums_of(kernel, size):
+    """Return what each of two threads summed."""
+    sums = np.zeros((2, 1), np.int64)
+    Team(2).run(kernel, 2, np.arange(size), sums)
+    return sums.ravel().tolist()
+
+
+def test_a_plain_kernel_runs_on_one_thread_and_a_large_one_on_all(monkeypatch, tmp_path):
+    kernel = total_of(10, monkeypatch, tmp_path)
+    assert sums_of(kernel, 10) == [45, 0]
+    assert sums_of(kernel, 12) == [30, 36]
+    assert sums_of(kernel, 10) == [20, 25]  # its machine code is there
+
+
+def test_a_kernel_compiles_after_its_plain_runs_took_long(monkeypatch, tmp_path):
+    kernel = total_of(10, monkeypatch, tmp_path)
+    assert sums_of(kernel, 10) == [45, 0]
+    first_runs.spend(kernel._stem, 2 * first_runs.WORTH)
+    assert sums_of(kernel, 10) == [20, 25]
+
+
+@pytest.mark.starts_children
+@pytest.mark.parametrize("algorithm", ["louvain", "leiden", "mst", "reachability", "multi_source_bfs"])
+def test_a_first_run_on_a_small_graph_does_without_numba(algorithm, tmp_path):
+    code = f"import sys, dgraph; dgraph.run({algorithm!r}, 'rmat:6,symmetric'); print('numba' in sys.modules)"
+    extra = {"DGRAPH_CACHE_DIR": str(tmp_path), "DGRAPH_COMPILE": ""}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment(extra), stdout=subprocess.PIPE, text=True)
+    assert (ran.returncode, ran.stdout.split()[-1]) == (0, "False")
