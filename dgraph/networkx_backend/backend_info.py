@@ -12,7 +12,9 @@ BFS = "runs bfs"
 TREE = "runs bfs; one pass over the arcs then orders the nodes as NetworkX does"
 SSSP = "runs sssp, or bfs if every edge weighs 1; negative weights are declined but for Bellman-Ford's lengths"
 EACH = "runs bfs, or sssp with weights, once for each node"
-MANY = "runs multi_source_bfs, or multi_source_sssp with weights, for 64 nodes at a time"
+MANY = (
+    "runs multi_source_bfs, or multi_source_sssp with weights, for 64 nodes at a time; from a single node bfs or sssp"
+)
 SCC = "runs scc; one pass over the arcs then orders the components as NetworkX does"
 CC, KCORE = "runs cc", "runs kcore"
 
@@ -132,9 +134,8 @@ ENGINE: dict[str, str] = {
     "average_neighbor_degree": "runs neighbor_degree; multigraphs are declined",
     "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
     "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
-    **dict.fromkeys(
-        ("eigenvector_centrality", "eigenvector_centrality_numpy"), "runs eigenvector; negative weights are declined"
-    ),
+    "eigenvector_centrality": "runs eigenvector; negative weights are declined",
+    "eigenvector_centrality_numpy": "runs eigenvector, and cc or bfs first; negative weights are declined",
     "katz_centrality": "runs katz",
     "katz_centrality_numpy": "runs katz; alpha from 1 / the largest eigenvalue on is declined",
     "hits": "runs hits; negative weights, and normalized=False but with method='svd', are declined",

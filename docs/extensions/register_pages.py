@@ -11,6 +11,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 from sphinx.errors import ExtensionError
+from support_table import SUPPORT_COLUMNS, support, variants_on_cpu
 
 import dgraph
 from dgraph._support.function_names import ALIASES, FUNCTIONS
@@ -31,6 +32,7 @@ SETTINGS = {"katz": "alpha=1e-5"}
 
 ROLE = re.compile(r":\w+:`~?\.?([^`<]+)`")
 TABLE = "<!-- algorithms -->"
+SUPPORTED = "<!-- support -->"
 CALLS = "<!-- functions -->"
 PAPERS = "<!-- schedules -->"
 
@@ -80,9 +82,7 @@ def table(head, rows):
 
 def traits(algorithm):
     """Return what the register says of graphs and runs, a line each."""
-    variants = getattr(sys.modules[algorithm.__module__], "VARIANTS", ())
-    rows = variants.items() if isinstance(variants, dict) else ()
-    on_cpu = [name for name, row in rows if getattr(row, "on_cpu", False)]
+    every, on_cpu = variants_on_cpu(algorithm)
     lines = [
         f"Loops are {algorithm.edge_rule.loops}, and parallel edges count {algorithm.edge_rule.parallel}.",
         "A directed graph is symmetrised." if algorithm.undirected else "",
@@ -90,7 +90,7 @@ def traits(algorithm):
         "All edges of a vertex lie on one rank (policy `oec`)." if algorithm.needs_rows == "own" else "",
         "A run may start from an earlier answer (`previous=`)." if algorithm.continues else "",
         "A stopped run resumes from a checkpoint." if algorithm.resumes else "A run writes no checkpoints.",
-        f"Variants on CPU ranks: {', '.join(f'`{name}`' for name in on_cpu)}." if on_cpu else "",
+        f"Variants on CPU ranks: {', '.join(f'`{name}`' for name in on_cpu)}." if on_cpu != every else "",
     ]
     return "\n".join(f"- {line}" for line in lines if line)
 
@@ -150,6 +150,12 @@ def listing():
     return table(["algorithm", "answer"], rows)
 
 
+def supported():
+    """Return the table of what each function supports."""
+    rows = [[f"`{name}`", *support(name).values()] for name in sorted(ALGORITHMS)]
+    return table(["function", *SUPPORT_COLUMNS], rows)
+
+
 def schedules():
     """Return the table of the GPU schedules."""
     rows = [[f"`{name}`", cell(row.help), cell(row.source)] for name, row in SCHEDULES.items()]
@@ -175,7 +181,7 @@ def on_source(app, page, source):
             raise ExtensionError(f"{page} has {words} words with its reference, above {MOST_WORDS}")
     if page.startswith("benchmarks/results/") and not source[0].startswith("# "):
         source[0] = f"# {page.rpartition('/')[2]}\n\n{source[0]}"
-    for mark, text in ((TABLE, listing), (PAPERS, schedules), (CALLS, calls)):
+    for mark, text in ((TABLE, listing), (SUPPORTED, supported), (PAPERS, schedules), (CALLS, calls)):
         if mark in source[0]:
             source[0] = source[0].replace(mark, text())
 
