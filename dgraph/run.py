@@ -14,7 +14,7 @@ from dgraph._support.callers import users_frame
 from dgraph.algorithms import Algorithm
 from dgraph.algorithms.on_replicas import solved
 from dgraph.algorithms.outcome import Outcome
-from dgraph.algorithms.requested import check_continues, requested, start_of
+from dgraph.algorithms.requested import check_continues, check_residual, requested, start_of
 from dgraph.comm import Comm, collective, communicator
 from dgraph.comm.watchdog import allowed
 from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
@@ -69,6 +69,9 @@ def run(
                 certificate(named.name)
             if previous is not None:
                 check_continues(named, saving)
+            run_record.residuals = run_options.residuals
+            if run_record.residuals:
+                check_residual(named)
         with run_record("load"):
             if not isinstance(graph, Graph):
                 run_progress.phase("load", name_of_input(graph))

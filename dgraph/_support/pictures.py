@@ -65,6 +65,17 @@ def draw_rounds(ax: Any, kept: Sequence[Mapping[str, Any]]) -> None:
     other.set_ylabel("frontier vertices (line)")
 
 
+def draw_convergence(ax: Any, rounds: np.ndarray, residuals: np.ndarray, tolerance: float | None) -> None:
+    """Draw residuals by round on a log axis, and the tolerance as a dashed line; a residual of 0 has no point there."""
+    ax.plot(
+        rounds, np.where(residuals > 0, residuals, np.nan), color=COLOURS[0], marker="." if rounds.size < 100 else ""
+    )
+    ax.set_yscale("log")
+    if tolerance:
+        ax.axhline(tolerance, color=COLOURS[1], linestyle="--", label=f"tol = {tolerance:g}")
+        ax.legend(frameon=False)
+
+
 def draw_network(ax: Any, edges: Any, vertices: np.ndarray, classes: np.ndarray | None) -> None:
     """Draw a small graph, vertices coloured by class.
 

@@ -92,6 +92,7 @@ class Algorithm(ABC):
             spread them; None: they may lie on several.
         resumes: True if it writes checkpoints, from which a stopped run goes on.
         continues: True if a run may start from an earlier answer (``ctx.previous``).
+        residual: True if rounds have a residual, which ``Options(record="residual")`` records.
         matrix: True if the answer has a matrix, which ``--output`` writes.
         one_gpu: kernel by which one GPU that holds the whole graph is faster than several; None: there is none.
 
@@ -111,6 +112,7 @@ class Algorithm(ABC):
     continues: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     matrix: ClassVar[bool] = False
+    residual = False
     needs_rows: str | None = None
     one_gpu: str | None = None
 
@@ -271,6 +273,7 @@ class ProgramAlgorithm(Algorithm):
 
     def __init__(self, program: Program):
         self.program, self.name = program, type(program).__name__.lower()  # type: ignore[misc]
+        self.residual = program.residual is not None
 
     def run(self, ctx: Context) -> Answer:
         """Run the program to its end or to the round limit; collective."""

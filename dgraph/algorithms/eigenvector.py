@@ -47,6 +47,8 @@ class PowerIteration(Program):
     tol: float = 1e-6
     max_iter: int = 100
     domain = ALL
+    residual = "change"
+    residual_from = 2
 
     sum = Field("float64", given=True)
     score = Field("float64")
@@ -90,7 +92,7 @@ class Eigenvector(Algorithm):
     tol: float
     max_iter: int
     nstart: Any
-    weighted = True
+    weighted = residual = True
     edge_rule = EdgeRule("counted", "each")
 
     def check(self):

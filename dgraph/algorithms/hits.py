@@ -45,7 +45,7 @@ class Hits(Algorithm):
     max_iter: int
     nstart: Any
     normalized: bool
-    weighted = True
+    weighted = residual = True
     edge_rule = EdgeRule("counted", "each")
     resumes = False
 
@@ -66,6 +66,8 @@ class Hits(Algorithm):
             authorities = _shares(ctx, InSums(), hubs)
             before, hubs = hubs, _shares(ctx, OutSums(), authorities)
             change, iterations = ctx.total(float(np.abs(hubs - before).sum())), iterations + 1
+            if ctx.record.residuals:
+                ctx.record.rounds.describe_last({"residual": [change, change]})  # of both rounds of the iteration
         if not self.normalized:
             norm = ctx.total(float(np.square(authorities).sum())) ** 0.5
             authorities = authorities / norm if norm else authorities

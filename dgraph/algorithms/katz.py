@@ -35,6 +35,7 @@ class AttenuatedWalks(Program):
     tol: float = 1e-6
     max_iter: int = 1000
     domain = ALL
+    residual = "change"
 
     beta = Field("float64", given=True)
     score = Field("float64", given=True)
@@ -84,7 +85,7 @@ class Katz(Algorithm):
     max_iter: int
     nstart: Any
     normalized: bool
-    weighted = True
+    weighted = residual = True
     edge_rule = EdgeRule("counted", "each")
 
     def check(self):

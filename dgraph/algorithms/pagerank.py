@@ -60,6 +60,7 @@ class PageRank(Program):
     tol: float = 1e-6
     max_iter: int = 100
     domain = ALL
+    residual = "change"
 
     rank = Field("float64")
     share = Field("float64")
@@ -211,7 +212,7 @@ class Pagerank(Algorithm):
     Column: ``pagerank`` (float64, or float32 in single precision), which sums to 1.
     """
 
-    weighted = continues = True
+    weighted = continues = residual = True
     edge_rule = EdgeRule("counted", "each")
 
     alpha: float

@@ -77,6 +77,20 @@ def check_continues(work: Algorithm, checkpoint: object) -> None:
         raise UsageError("a run that starts from a previous answer writes no checkpoints; leave one of the two out")
 
 
+def check_residual(work: Algorithm) -> None:
+    """Refuse to record a residual of an algorithm that has none.
+
+    Raises:
+        UsageError: it names the algorithms that have one.
+    """
+    if not work.residual:
+        able = ", ".join(sorted(name for name, one in ALGORITHMS.items() if one.residual))
+        raise UsageError(
+            f"{work.name} has no residual to record, as it does not iterate to a tolerance ({able} do, and programs "
+            "that name a residual); leave residual out of record"
+        )
+
+
 @dataclass(frozen=True)
 class Start:
     """Previous answer of a call.

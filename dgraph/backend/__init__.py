@@ -110,10 +110,9 @@ def refuse_early(
 
 def _options(keywords: Mapping[str, Any]) -> GpuPlan:
     """Return the GPU backend's options from its keywords."""
-    from dgraph.backend.cuda.gpu_options import GpuPlan, recording
+    from dgraph.backend.cuda.gpu_options import GpuPlan
 
-    wanted = dict(keywords)
-    return GpuPlan(**(wanted | recording(wanted.pop("record", None))))
+    return GpuPlan(**keywords)
 
 
 def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:

@@ -1,7 +1,7 @@
-"""Options of schedules, of rounds between GPUs and of graph construction, for ``--help``, ``list`` and ``Options``.
+"""Options of schedules, of rounds between GPUs, of records and of graph construction, for ``--help`` and ``Options``.
 
-A schedule is written ``NAME[,option=value…]``, as a policy is. :func:`parse_schedule` and :func:`parse_rounds` turn the
-words of a user into keywords of the GPU backend.
+A schedule is written ``NAME[,option=value…]``, as a policy is. :func:`parse_schedule`, :func:`parse_rounds` and
+:func:`parse_record` turn the words of a user into keywords of the GPU backend.
 """
 
 from __future__ import annotations
@@ -92,6 +92,19 @@ ROUNDS = {
     "limit=N": "largest frontier (vertices or edges a rank) that stays in the persistent kernel of all GPUs",
 }
 """Words of ``--rounds``: rounds of several GPUs."""
+
+RESIDUAL = "residual"
+"""Word of ``--record`` that CPUs take, too."""
+
+RECORDS = {
+    RESIDUAL: "what is left to the tolerance after each round",
+    "load": "edges by thread of a GPU",
+    "time": "seconds by kernel of a GPU",
+    "ranges": "names of rounds for a profiler of GPUs (NVTX)",
+}
+"""Words of ``--record``."""
+
+_RECORD_KEYWORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
 
 _ROUND_KEYWORDS = {"local": {"local_rounds": True}, "each": {"local_rounds": False}, "host": {"host_rounds": True}}
 
@@ -284,3 +297,25 @@ def parse_rounds(text: str) -> dict[str, Any]:
         elif word != "auto":
             raise unknown("word of --rounds", word, ROUNDS)
     return keywords
+
+
+def record_words(text: str | None) -> list[str]:
+    """Return the words of ``RECORDS`` in a text that has commas between them; of None none.
+
+    Raises:
+        UsageError: an unknown word; the error lists all.
+    """
+    words = [word.strip() for word in (text or "").split(",") if word.strip()]
+    for word in words:
+        if word not in RECORDS:
+            raise unknown("thing to record", word, RECORDS)
+    return words
+
+
+def parse_record(text: str | None) -> dict[str, Any]:
+    """Return keywords of the GPU backend from words of ``RECORDS`` with commas between them.
+
+    Raises:
+        UsageError: an unknown word.
+    """
+    return {_RECORD_KEYWORDS[word]: True for word in record_words(text) if word != RESIDUAL}

@@ -307,7 +307,8 @@ def _add_output(group: Any) -> None:
     group.add_argument(
         "--record",
         metavar="WHAT[,WHAT]",
-        help="also record of GPUs: load (edges by thread), time (seconds by kernel), ranges (NVTX, for nsys)",
+        help="also record residual (of each round, where a run has a tolerance), and of GPUs load (edges by thread), "
+        "time (seconds by kernel), ranges (NVTX, for nsys)",
     )
     group.add_argument("-q", "--quiet", **flag(), help="print nothing but errors and the output of --format")
 

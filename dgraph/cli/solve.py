@@ -8,6 +8,7 @@ from typing import Any
 
 import partitioning
 from dgraph import report
+from dgraph.algorithms.requested import check_residual
 from dgraph.backend import refuse_early
 from dgraph.backend.build import Graph, is_large
 from dgraph.backend.schedule_options import HOST
@@ -154,6 +155,8 @@ def _refuse_early(request: RunRequest) -> None:
 
         certificate(work.name)
     options = options_of(asked)
+    if options.residuals:
+        check_residual(work)
     refuse_early(device_of(asked), options.gpu_keywords(), options.named(), work.traversal, asked.get("build", HOST))
     if request.target is not None and request.format not in (None, "table", "json"):
         raise UsageError(f"--target prints a path, for which --format {request.format} has no line; give table or json")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dgraph._support.arguments import choice, integer, text
-from dgraph.backend.schedule_options import parse_rounds, parse_schedule
+from dgraph.backend.schedule_options import RESIDUAL, parse_record, parse_rounds, parse_schedule, record_words
 from dgraph.comm.watchdog import LIMIT, allowed
 
 
@@ -23,8 +23,9 @@ class Options:
             them, such as "local" or "host,limit=4096".
         max_rounds: rounds after which the run stops; the result then says that it did not converge. None: no limit.
         sync: "full" exchanges every mirror every round; "auto": what the program and the partition need.
-        record: additional records of GPU runs, with commas between them: "load" (edges by thread), "time" (seconds by
-            kernel), "ranges" (names of rounds for a profiler).
+        record: additional records of the run, with commas between them: "residual" (of each round, by algorithms that
+            iterate to a tolerance: each round then returns to the host); and of GPUs "load" (edges by thread), "time"
+            (seconds by kernel), "ranges" (names of rounds for a profiler).
         watchdog: seconds that a rank waits for another one while rounds run. Then the rank prints which one it waits
             for, and the job ends with exit code 124. "off", 0 or None: ranks wait without a limit.
 
@@ -49,17 +50,22 @@ class Options:
         if self.max_rounds is not None:
             integer("max_rounds", self.max_rounds, 1, more=", or None")
         if self.record is not None:
-            text("record", self.record, more=", or None")
+            record_words(text("record", self.record, more=", or None"))
         parse_schedule(text("schedule", self.schedule))
         parse_rounds(text("rounds", self.rounds))
         allowed(self.watchdog)
 
     def gpu_keywords(self) -> dict[str, Any]:
         """Return the keywords of the GPU backend that differ from its defaults."""
-        record = {} if self.record is None else {"record": self.record}
-        return parse_schedule(self.schedule) | parse_rounds(self.rounds) | record
+        return parse_schedule(self.schedule) | parse_rounds(self.rounds) | parse_record(self.record)
 
     def named(self) -> dict[str, str]:
         """Return the GPU options that were given, by the name of the field."""
-        chosen = {"schedule": self.schedule, "rounds": self.rounds, "record": self.record}
+        record = ",".join(word for word in record_words(self.record) if word != RESIDUAL)
+        chosen = {"schedule": self.schedule, "rounds": self.rounds, "record": record or None}
         return {name: value for name, value in chosen.items() if value not in (None, "auto")}
+
+    @property
+    def residuals(self) -> bool:
+        """True if rounds record their residual."""
+        return RESIDUAL in record_words(self.record)

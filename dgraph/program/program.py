@@ -255,6 +255,9 @@ class Program:
             improve values; may be set on an instance.
         widens: True if several buckets of ``priority`` may be opened at once while rounds are small; may be set on an
             instance.
+        residual: name of the global that says after a round how far the program is from its tolerance;
+            ``Options(record="residual")`` records it. None: there is none.
+        residual_from: first round, from 1, after which it does.
         traversal: traversal strategy, for algorithms with variants; see :meth:`with_traversal`.
         parameters: of an instance, parameter → value.
         fields: of an instance, name → :class:`Field`.
@@ -283,6 +286,8 @@ class Program:
     exclusive: ClassVar[str | None] = None
     local_rounds = False
     widens = True
+    residual: ClassVar[str | None] = None
+    residual_from: ClassVar[int] = 1
     traversal: ClassVar[Traversal | None] = None
 
     def __init__(self, **parameters: Any):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from dgraph.report.text_lines import count, durations, size
 
-SECONDS, BYTES, COUNT, TEXT = "s", "B", "", "text"
-"""Units."""
+SECONDS, BYTES, COUNT, NUMBER, TEXT = "s", "B", "", "number", "text"
+"""Units; a COUNT is an integer, a NUMBER is not."""
 
 RUN, RANK, ROUND, RANK_ROUND = "run", "rank", "round", "rank and round"
 """One value for each of these. Its place in the report lies in the report itself, in an entry of ``ranks``, in an entry
@@ -37,7 +37,7 @@ class ReportField(NamedTuple):
 
     Attributes:
         name: heading of its columns.
-        unit: ``SECONDS``, ``BYTES``, ``COUNT`` or ``TEXT``.
+        unit: ``SECONDS``, ``BYTES``, ``COUNT``, ``NUMBER`` or ``TEXT``.
         per: ``RUN``, ``RANK``, ``ROUND`` or ``RANK_ROUND``.
         place: keys that lead to it, separated by dots; of a list, its entries are summed.
         made_by: file below ``dgraph`` that measures it.
@@ -143,6 +143,9 @@ FIELDS = (
                 ("text", "trace")),
     ReportField("largest degree", COUNT, ROUND, "largest_degree", COLORED,
                 "of the uncoloured vertices at the start of the round; of color with scan each", ("text", "trace")),
+    ReportField("residual", NUMBER, ROUND, "residual", DRIVER,
+                "what is left to the tolerance after the round, with --record residual; of hits, that of the iteration",
+                ("text", "page", "trace")),
     ReportField("start", SECONDS, RANK_ROUND, "start", SERIES, "start of the round since the rank's start", ("drawn",),
                 always=True),
     *(ReportField(name, SECONDS, RANK_ROUND, name, SERIES, "this part of the round", ("drawn",), always=True)
@@ -184,6 +187,6 @@ def texts(field: ReportField, values: Sequence) -> list[str]:
     if field.unit == SECONDS:
         cells = durations(numbers)
     else:
-        writers: dict[str, Callable[[Any], str]] = {BYTES: size, COUNT: count, TEXT: str}
+        writers: dict[str, Callable[[Any], str]] = {BYTES: size, COUNT: count, NUMBER: "{:.3g}".format, TEXT: str}
         cells = [writers[field.unit](value) for value in numbers]
     return ["-" if value is None else cell for value, cell in zip(values, cells, strict=True)]

@@ -213,7 +213,8 @@ class Result:
         Args:
             kind: "values" (how many vertices have each value, or a histogram), "sizes" (of the classes of equal value,
                 such as components and communities), "profile" (vertices of a value or more, such as the k-core
-                profile), or "rounds" (time and frontier of each recorded round); None: by the column.
+                profile), "rounds" (time and frontier of each recorded round), or "convergence" (residual of each
+                round, which ``Options(record="residual")`` records); None: by the column.
             column: as of :meth:`top`.
             ax: matplotlib axes to draw on; None: those of a new figure.
             root: the rank that draws.
@@ -222,7 +223,7 @@ class Result:
             The axes; None on ranks other than ``root``.
 
         Raises:
-            UsageError: matplotlib is not installed, an unknown kind or column, or no rounds were recorded.
+            UsageError: matplotlib is not installed, an unknown kind or column, or no rounds or residuals were recorded.
         """
         name = self._column(column)
         return plotted(self, self._numbers[name], kind, name, ax, root_rank(root, self.comm.size))

@@ -1,4 +1,7 @@
-"""Pictures of a result: values, sizes of classes, profile of levels, rounds. Ranks gather counts, not columns."""
+"""Pictures of a result: values, sizes of classes, profile of levels, rounds, convergence.
+
+Ranks gather counts, not columns.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.arguments import choice
-from dgraph._support.pictures import axes_of, draw_bins, draw_counts, draw_profile, draw_rounds
+from dgraph._support.pictures import axes_of, draw_bins, draw_convergence, draw_counts, draw_profile, draw_rounds
 from dgraph.comm.value_counts import class_sizes, counted, histogram
 from dgraph.errors import UsageError
 from dgraph.result.arrow_tables import missing
 
-KINDS = ("values", "sizes", "profile", "rounds")
+KINDS = ("values", "sizes", "profile", "rounds", "convergence")
 """Kinds of pictures of a result."""
+
+OF_ROUNDS = ("rounds", "convergence")
+"""Kinds that show what the report keeps of rounds, and no column."""
 
 BY_COLUMN = {"labels": "sizes", "community": "sizes", "color": "sizes", "core_number": "profile", "truss": "profile"}
 """Column → kind of its picture; other columns are drawn by "values"."""
@@ -35,20 +41,38 @@ def plotted(result: Any, values: np.ndarray, kind: str | None, column: str, ax: 
         root: the rank that draws.
 
     Raises:
-        UsageError: no such kind, no recorded rounds, or matplotlib is not installed.
+        UsageError: no such kind, no recorded rounds or residuals, or matplotlib is not installed.
     """
     with result.comm.together():
         chosen = BY_COLUMN.get(column, "values") if kind is None else kind
         kind = choice("kind", chosen, KINDS, "kind of picture")
-        kept = result.report.get("rounds", {}).get("kept", []) if kind == "rounds" else []
-        if kind == "rounds" and not kept:
-            raise UsageError(f"{result.algorithm} ran no rounds that were recorded; plot a column")
-    figures = () if kind == "rounds" else _figures(kind, values, column, result)
+        kept = kept_rounds(result.report, result.algorithm, kind) if kind in OF_ROUNDS else []
+    figures = () if kind in OF_ROUNDS else _figures(kind, values, column, result)
     axes = None
     with result.comm.together():
         if result.comm.rank == root:
-            axes = _drawn(kind, column, figures, kept, result.algorithm, ax)
+            tolerance = result.report["algorithm"]["parameters"].get("tol") if kind == "convergence" else None
+            axes = _drawn(kind, column, figures, kept, tolerance, result.algorithm, ax)
     return axes
+
+
+def kept_rounds(report: Mapping, algorithm: str, kind: str) -> list[Mapping]:
+    """Return the rounds that a picture of a kind of ``OF_ROUNDS`` shows.
+
+    Raises:
+        UsageError: the report has none.
+    """
+    kept = report.get("rounds", {}).get("kept", [])
+    if kind == "convergence":
+        kept = [row for row in kept if "residual" in row]
+        if not kept:
+            raise UsageError(
+                f"this run of {algorithm} recorded no residuals; run it with "
+                "options=dgraph.Options(record='residual'), on the command line --record residual"
+            )
+    if not kept:
+        raise UsageError(f"{algorithm} ran no rounds that were recorded; plot a column")
+    return kept
 
 
 def _figures(kind: str, values: np.ndarray, column: str, result: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -67,8 +91,11 @@ def _figures(kind: str, values: np.ndarray, column: str, result: Any) -> tuple[n
     return histogram(values, comm)
 
 
-def _drawn(kind: str, column: str, figures: tuple, kept: list[Mapping], algorithm: str, ax: Any) -> Any:
+def _drawn(
+    kind: str, column: str, figures: tuple, kept: list[Mapping], tolerance: float | None, algorithm: str, ax: Any
+) -> Any:
     words = {
+        "convergence": (f"{algorithm}: convergence", "round", "residual"),
         "rounds": (f"{algorithm}: rounds", "round", "milliseconds on rank 0 (bars)"),
         "sizes": (f"{algorithm}: sizes of {column}", "vertices in a class", "classes"),
         "profile": (f"{algorithm}: vertices by {column}", f"{column} at least", "vertices"),
@@ -77,6 +104,9 @@ def _drawn(kind: str, column: str, figures: tuple, kept: list[Mapping], algorith
     axes = axes_of(ax, *words[kind])
     if kind == "rounds":
         draw_rounds(axes, kept)
+    elif kind == "convergence":
+        numbers, residuals = (np.array([row[name] for row in kept]) for name in ("round", "residual"))
+        draw_convergence(axes, numbers, residuals, tolerance)
     elif kind == "profile":
         draw_profile(axes, *figures)
     elif figures[0].size > figures[1].size:

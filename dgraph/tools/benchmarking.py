@@ -29,12 +29,12 @@ from dgraph.backend.cuda import schedules
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan, recording
+from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.transports import compare, selftest
 from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import kernel_of
-from dgraph.backend.schedule_options import parse_schedule
+from dgraph.backend.schedule_options import parse_record, parse_schedule
 from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.comm import Comm, SerialComm
 from dgraph.comm.hosts import ranks_here
@@ -121,7 +121,7 @@ class Gpu:
             options: ``host_rounds``, ``local_rounds`` and ``across_limit`` of :func:`dgraph.run`;
                 ``reach``: blocks a multiprocessor of the kernel that runs a whole search on all GPUs, 0 for none.
         """
-        keywords: dict[str, Any] = parse_schedule(schedule) | recording(record) | options
+        keywords: dict[str, Any] = parse_schedule(schedule) | parse_record(record) | options
         return self._backend.choosing(GpuPlan(**keywords))
 
 

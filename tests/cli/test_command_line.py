@@ -110,6 +110,8 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el --gpus 0,1 --backend cpu", 2, "--gpus 0,1 is about GPUs"),
         ("bfs huge.el --transport p2p --backend cpu", 2, "--transport p2p is about GPUs"),
         ("bfs huge.el --record load --backend cpu", 2, "--record load is about GPUs"),
+        ("bfs huge.el --record residual", 2, "bfs has no residual to record"),
+        ("pagerank huge.el --record residuals", 2, "did you mean 'residual'? known are load, ranges, residual, time"),
         ("bfs huge.el --rounds local --backend cpu", 2, "--rounds local is about GPUs"),
         ("bfs huge.el --variant two-phase --backend cpu", 2, "bfs --variant two-phase says how a GPU walks"),
         ("bfs huge.el --without hash64", 2, "--without switches off features of bfs-4k"),

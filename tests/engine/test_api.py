@@ -117,6 +117,7 @@ def test_misplaced_words_are_refused_with_their_place(keywords, advice):
         ({"schedule": "alb,threshold=1,threshold=2"}, "stands there twice"),
         ({"schedule": "virtual_warp,warp_size=3"}, "a power of two"),
         ({"schedule": "vertex,threshold=3"}, "has no options"),
+        ({"record": "residual,tiem"}, "known are load, ranges, residual, time"),
         ({"rounds": "locl"}, "did you mean 'local'"),
         ({"rounds": "limit=many"}, "limit=many is not a number"),
     ],
@@ -130,7 +131,7 @@ def test_options_come_to_the_backend():
     options = Options(schedule="alb,threshold=threads,distribution=blocked", rounds="host,limit=7", record="load")
     assert options.gpu_keywords() == {
         "schedule": "alb", "alb_threshold": "threads", "alb_distribution": "blocked", "host_rounds": True,
-        "across_limit": 7, "record": "load",
+        "across_limit": 7, "record": True,
     }  # fmt: skip
     assert Options().gpu_keywords() == {}
 

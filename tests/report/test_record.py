@@ -12,8 +12,8 @@ import dgraph
 from dgraph._support import compile_clock
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.codegen import module_text
-from dgraph.backend.cuda.gpu_options import recording
 from dgraph.backend.round_stats import RoundStats, Spent
+from dgraph.backend.schedule_options import parse_record
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.load_record import LoadRecord, statistics
 from dgraph.errors import UsageError
@@ -172,13 +172,13 @@ def test_ranges_nest_and_name_phases_and_rounds():
 
 
 def test_what_can_be_recorded():
-    assert recording("load, time") == {"record": True, "timed": True}
-    assert recording(None) == {}
+    assert parse_record("load, time, residual") == {"record": True, "timed": True}
+    assert parse_record(None) == {}
     with pytest.raises(UsageError, match="unknown thing to record 'tiem': did you mean 'time'"):
-        recording("tiem")
+        parse_record("tiem")
 
 
-def test_the_cpu_has_nothing_to_record():
+def test_cpus_have_no_edges_by_thread_to_record():
     with pytest.raises(UsageError, match="--record load is about GPUs"):
         flat_run("bfs", hub(), source=0, backend="cpu", record="load")
 

@@ -80,6 +80,23 @@ def test_rounds(graph, ax):
         assert drawn(axes.figure.axes[1].lines[0]) == {row["round"]: row["frontier_vertices"] for row in kept}
 
 
+def test_convergence(graph, ax):
+    result = dgraph.pagerank(graph, tol=1e-4, options=dgraph.Options(record="residual"))
+    axes, table = result.plot("convergence", ax=ax), result.rounds_table()
+    if world().rank == 0:
+        assert axes.get_yscale() == "log"
+        assert drawn(axes.lines[0]) == dict(zip(table["round"].tolist(), table["residual"].tolist(), strict=True))
+        assert drawn(axes.lines[0])[result.rounds] == result.summary["change"] < axes.lines[1].get_ydata()[0] == 1e-4
+        assert axes.get_legend().get_texts()[0].get_text() == "tol = 0.0001"
+
+
+def test_convergence_to_the_last_bit_leaves_out_a_residual_of_zero(ax):
+    star = dgraph.Graph.load("path:2", directed=False, comm=world())
+    axes = dgraph.pagerank(star, options=dgraph.Options(record="residual")).plot("convergence", ax=ax)
+    if world().rank == 0:
+        assert np.isnan(axes.lines[0].get_ydata()).all()  # equal ranks from the start
+
+
 def test_degrees(graph, ax):
     axes, rows = graph.plot(ax=ax), graph.to_arrow()
     if world().rank == 0:
@@ -102,6 +119,8 @@ def test_refusals(graph):
         graph.plot("pie")
     with pytest.raises(dgraph.UsageError, match="column"):
         graph.plot(color="none")
+    with pytest.raises(dgraph.UsageError, match="--record residual"):
+        dgraph.pagerank(graph).plot("convergence")
     with pytest.raises(dgraph.UsageError, match="at most 400"):
         dgraph.Graph.load("path:401", comm=world()).plot("network")
 

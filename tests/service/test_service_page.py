@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow
 import pyarrow.csv
@@ -55,7 +55,7 @@ def opened(browser, live):
     yield open_page
     for context in contexts:
         context.close()
-    expected = re.compile("the server responded with a status of 4|net::ERR_FAILED")  # the latter of route.abort()
+    expected = re.compile("responded with a status of (4|501)|net::ERR_FAILED")  # the latter of route.abort()
     assert [text for text in faults if not expected.search(text)] == []
     assert len(hosts) == 1, hosts
 
@@ -155,6 +155,39 @@ def test_older_jobs_are_a_page_further(opened, live):
     page.click("#jobs button:has-text('Newer')")
     page.locator("#jobs button:has-text('Newer')").wait_for(state="detached")
     assert page.inner_text("#jobs tbody tr:first-child") == first
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+def test_figures_of_the_answer_fit_the_page_and_its_colours(opened, size, scheme):
+    page = opened(size, scheme)
+    ask(page, "rome", "pagerank", tol=1e-4)
+    for title in ("pagerank: pagerank", "pagerank: convergence"):
+        picture = page.locator(f"#job img[alt='figure of {title}']")
+        picture.wait_for()
+        shown = picture.evaluate("node => [node.complete, node.naturalWidth, node.clientWidth, node.naturalHeight]")
+        assert shown[0]
+        assert 240 <= shown[1] == shown[2] <= size["width"]  # so letters have the size that they were drawn in
+        assert shown[3] > 0
+        svg = unquote(picture.get_attribute("src"))
+        assert ("#a3adbd" in svg) == (scheme == "dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    page.click("#theme")
+    page.click("#theme")  # dark
+    page.wait_for_selector("#job img[src*='%23a3adbd']")
+    ask(page, "rome", "cc")
+    page.locator("#job img[alt='figure of cc: sizes of labels']").wait_for()
+    assert page.locator("#job img.picture").count() == 1
+
+
+def test_why_there_is_no_figure_is_shown(opened):
+    page = opened()
+    reason = '{"detail": "a figure needs matplotlib"}'
+    page.route("**/figure.svg?*", lambda route: route.fulfill(status=501, body=reason))
+    ask(page, "rome", "kcore")
+    page.wait_for_selector("#job .note:has-text('No figure: a figure needs matplotlib')")
+    assert page.locator("#job img.picture").count() == 0
+    page.wait_for_selector("#job tbody tr:nth-child(10)")
 
 
 LONG = "x" * 64

@@ -16,7 +16,7 @@ LONGEST = 110
 
 def schema(text):
     """Return the text of the schema with a rule for each field of the table."""
-    from dgraph.report.fields import FIELDS, RANK, RANK_ROUND, ROUND, SECONDS, TEXT
+    from dgraph.report.fields import FIELDS, NUMBER, RANK, RANK_ROUND, ROUND, SECONDS, TEXT
 
     whole = json.loads(text)
     rank = whole["properties"]["ranks"]["items"]
@@ -27,7 +27,7 @@ def schema(text):
         for key in keys:
             node = node["properties"][key]
             node = node.get("items", node)
-        number = "number" if field.unit == SECONDS or field.per == RANK_ROUND else "integer"
+        number = "number" if field.unit in (SECONDS, NUMBER) or field.per == RANK_ROUND else "integer"
         kind = {"type": "string"} if field.unit == TEXT else {"type": number, "minimum": 0}
         if field.per == RANK_ROUND:
             kind = {"type": "array", "items": kind}

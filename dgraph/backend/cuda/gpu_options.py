@@ -47,9 +47,6 @@ Roads and grids have fewer edges a vertex, and their neighbours lie near each ot
 CULLING = {"warp": control.CULL_WARP, "hash": control.CULL_HASH}
 """Name of a culling method of a traversal → its bit in ``GpuPlan.cull``."""
 
-RECORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
-"""Word of ``--record`` → the field that it sets."""
-
 
 class GpuPlan:
     """Resolved options of one run on a GPU; :class:`~dgraph.engine.run_options.Options` are what a user writes.
@@ -211,16 +208,3 @@ class GpuPlan:
             chosen.one_block = "single-block" in traversal.features
             chosen.alone = chosen.small = control.BLOCK if chosen.one_block else -1
         return chosen
-
-
-def recording(words: str | None) -> dict[str, bool]:
-    """Return the fields that ``--record`` sets: of "load", "time" and "ranges", separated by commas.
-
-    Raises:
-        UsageError: an unknown word.
-    """
-    asked = [word.strip() for word in (words or "").split(",") if word.strip()]
-    for word in asked:
-        if word not in RECORDS:
-            raise unknown("thing to record", word, RECORDS)
-    return {RECORDS[word]: True for word in asked}

@@ -88,6 +88,7 @@ class RoundDriver(ABC):
         self.record, self.progress, self.watchdog = record, progress, comm.watchdog
         self.error: BaseException | None = None
         self.requests = 0
+        self.residual = machine.traced.program.residual if record.residuals else None
 
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init`` on every rank and agree on the first totals."""
@@ -113,6 +114,14 @@ class RoundDriver(ABC):
         if self.checkpoints:
             with self.record("checkpoint"), self.watchdog.paused():
                 self.checkpoints.boundary(self.machine.traced.program, self.machine, self.requests)
+
+    def _fields(self, rounds: int) -> dict[str, list]:
+        """Return further fields of the rounds that just ended; a residual is known of the last one alone."""
+        if self.residual is None:
+            return {}
+        value = self.machine.globals()[self.residual]
+        counts = self.machine.round >= self.machine.traced.program.residual_from and math.isfinite(value)
+        return {"residual": [None] * (rounds - 1) + [value if counts else None]}
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
         """Do local work. A rank that failed goes on with empty messages, and raises where all ranks agree."""
@@ -223,7 +232,8 @@ class HostDriven(RoundDriver):
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
-            record.rounds.extend(figures, (time.perf_counter() - began) / len(figures), machine.notes())
+            seconds = (time.perf_counter() - began) / len(figures)
+            record.rounds.extend(figures, seconds, machine.notes(), **self._fields(len(figures)))
             self.progress.round(machine.round, frontier, edges, direction)
 
     def _opened(self) -> None:
@@ -247,7 +257,8 @@ class DeviceDriven(HostDriven):
 
     def _advance(self, limit: int) -> None:
         checkpoints, first = self.checkpoints, self.machine.round
-        end = min(limit, first + (min(checkpoints.until(first), AHEAD) if checkpoints else AHEAD))
+        ahead = AHEAD if self.residual is None else 1
+        end = min(limit, first + (min(checkpoints.until(first), ahead) if checkpoints else ahead))
         self.watchdog.at("exchange between GPUs", self.sync.exchanged)
         with self.record("compute"):
             ran = self._attempt(lambda: self.device.run(end))
@@ -260,7 +271,8 @@ class OneLaunch(RoundDriver):
 
     def __init__(self, machine: Machine, arcs: int, comm: Comm, record, progress, checkpoints: Checkpoints | None):
         super().__init__(machine, comm, record, progress, checkpoints)
-        self.first_batch = max(1, min(machine.first_rounds, machine.first_arcs // max(arcs, 1)))
+        first = max(1, min(machine.first_rounds, machine.first_arcs // max(arcs, 1)))
+        self.first_batch = first if self.residual is None else 1
 
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init``; a machine that also began its first round needs no totals from here."""
@@ -280,8 +292,8 @@ class OneLaunch(RoundDriver):
             with record("compute"):
                 run = machine.fused(min(batch, limit - first, checkpoints.until(first) if checkpoints else batch))
             seconds = (time.perf_counter() - began) / run
-            batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            record.rounds.extend(machine.figures(first), seconds, machine.notes())
+            batch = 1 if self.residual is not None else max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
+            record.rounds.extend(machine.figures(first), seconds, machine.notes(), **self._fields(run))
             self.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
             self.requests = self._request()
             self._boundary()

@@ -63,6 +63,7 @@ class Record:
         gpu: this rank's GPU, ``ranks[i].gpu`` of the report; None without a GPU.
         gpu_memory: the GPU's memory, ``ranks[i].gpu_memory`` of the report; None without a GPU.
         ranges: profiler that timers are shown to; None without one.
+        residuals: True if rounds of programs that name a ``residual`` record it.
     """
 
     def __init__(self, comm: Comm, command: Sequence[str] | None = None):
@@ -85,6 +86,7 @@ class Record:
         self.gpu: dict | None = None
         self.gpu_memory: dict | None = None
         self.ranges: Ranges | None = None
+        self.residuals = False
         self._compiled = 0.0  # on the clock of compilation: ``seconds["compile"]`` has what was before
         self._timers: dict[str, _Timer] = {}
         self._ended: tuple[float, int] | None = None

@@ -76,7 +76,7 @@ class RoundSeries:
             figures: frontier vertices, frontier edges, and 1 for a pull or 0 for a push; int64 (rounds, 3).
             seconds: time of each round.
             notes: GPU statistics of all these rounds in order, or empty; or a function that returns them later.
-            fields: further fields of ``rounds.kept``, by name: a value of each round.
+            fields: further fields of ``rounds.kept``, by name: a value of each round; None: the round has none.
         """
         rounds = len(figures)
         if not rounds:
@@ -125,7 +125,7 @@ class RoundSeries:
         rows = []
         for place, (v, e, pull), one in zip(places, figures[places].tolist(), stats, strict=True):
             direction = "pull" if pull else "push"
-            more = {name: values[place] for name, values in fields.items()}
+            more = {name: values[place] for name, values in fields.items() if values[place] is not None}
             row = (self.count + place + 1, direction, v, e, seconds, start + place * seconds, *parts, one, more)
             rows.append(row)
         self._kept += rows[:-2]

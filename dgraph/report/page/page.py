@@ -139,7 +139,8 @@ def _series(rounds: dict) -> dict:
         values = [_figure(field, row) for row in shown]
         if field.always or any(values):
             series[field.place.removeprefix("frontier_")] = values
-    if others := shown_in("page", ROUND):
+    others = [f for f in shown_in("page", ROUND) if any(read(f, row) is not None for row in shown)]
+    if others:
         cells = [texts(field, [read(field, row) for row in shown]) for field in others]
         names = [field.name for field in others]
         series["lines"] = ["\n".join(map(" ".join, zip(names, row, strict=True))) for row in zip(*cells, strict=True)]

@@ -69,6 +69,7 @@ MEANING = {
     422: "A field is missing, unknown, or has a value that it cannot have.",
     429: "The queue, or the token's share of it, is full; see Retry-After.",
     500: "A fault of dgraph.",
+    501: "An optional package that this needs is not installed; the document names it.",
     503: "The ranks restart or the service ends; see Retry-After.",
     504: "The time limit of the job passed.",
     507: "It does not fit into the memory of the ranks, whose figures are in the document, or into the state folder.",

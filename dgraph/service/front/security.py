@@ -209,7 +209,8 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *SAFE]
+                own = message.get("headers", ())
+                message["headers"] = [*own, *(pair for pair in SAFE if pair[0] not in dict(own))]
             await send(message)
 
         try:

@@ -42,6 +42,7 @@ class ServiceParts:
         )
         self.queue.catalogue = self.catalogue
         self.ending = asyncio.Event()
+        self.drawing = asyncio.Lock()
         self.address = ""
         self._measure()
 

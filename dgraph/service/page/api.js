@@ -8,7 +8,13 @@ export class Refused extends Error {
 }
 
 export async function call(method, path, body) {
-  const asked = { method, headers: { Accept: "application/json" } };
+  const text = await textOf(method, path, body);
+  try { return text ? JSON.parse(text) : {}; } catch { return { detail: text.slice(0, 200) }; }
+}
+
+// Returns the text of an answer.
+export async function textOf(method, path, body) {
+  const asked = { method, headers: { Accept: "application/json, image/svg+xml" } };
   if (body !== undefined) {
     asked.body = JSON.stringify(body);
     asked.headers["Content-Type"] = "application/json";
@@ -20,10 +26,10 @@ export async function call(method, path, body) {
     throw new Refused(0, { detail: "The service does not answer. It may be restarting; this page tries again." });
   }
   const text = await answer.text();
-  let found = {};
-  try { found = text ? JSON.parse(text) : {}; } catch { found = { detail: text.slice(0, 200) }; }
-  if (!answer.ok) throw new Refused(answer.status, found);
-  return found;
+  if (answer.ok) return text;
+  let problem = {};
+  try { problem = text ? JSON.parse(text) : {}; } catch { problem = { detail: text.slice(0, 200) }; }
+  throw new Refused(answer.status, problem);
 }
 
 // Follows a job's events until it ends; returns a function that stops following.

@@ -3,13 +3,14 @@ import { call, follow } from "./api.js";
 import { PARTS, bars, bytes, count, figure, legend, make, seconds } from "./drawing.js";
 import { ago, breakdown, named, rounds, table } from "./figures.js";
 import { fill, read } from "./form.js";
+import { look, requested, shown as figuresShown } from "./pictures.js";
 import { every, notice } from "./polls.js";
 import { themed } from "./theme.js";
 
 const at = id => document.getElementById(id);
 const ENDED = ["done", "failed", "cancelled"];
 const TOP = 10;
-const state = { graphs: [], jobs: [], cursors: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, stop: () => {} };
+const state = { graphs: [], jobs: [], cursors: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, figures: [], stop: () => {} };
 const drawn = {};
 
 // Draws a part of the page only if what it shows has changed, so that focus and selection stay.
@@ -134,7 +135,7 @@ async function opened() {
 function choose(job) {
   state.stop();
   if (location.hash !== address(job.id)) history[state.chosen ? "pushState" : "replaceState"](null, "", address(job.id));
-  Object.assign(state, { chosen: job.id, record: job, points: [], phase: "", report: null, rows: null, stop: () => {} });
+  Object.assign(state, { chosen: job.id, record: job, points: [], phase: "", report: null, rows: null, figures: [], stop: () => {} });
   showJob();
   if (ENDED.includes(job.state)) return ended();
   let waiting = false;
@@ -166,7 +167,22 @@ async function ended() {
     if (state.chosen !== id) return;
     Object.assign(state, { report, rows: rows || null });
     showJob();
+    await pictures();
   } catch (error) { notice(error); }
+}
+
+// Requests the figures of the chosen job anew, in the page's width and colours; answers that a later request overtook
+// are dropped.
+let requests = 0;
+async function pictures() {
+  const id = state.chosen, job = state.record, kinds = [], mine = ++requests;
+  if (!job || job.state !== "done") return;
+  if (job.mode === "stream") kinds.push(null);
+  if ((state.report?.rounds?.kept || []).some(row => "residual" in row)) kinds.push("convergence");
+  const figures = await requested(id, kinds, look(width("job-body")));
+  if (mine !== requests || state.chosen !== id) return;
+  state.figures = figures;
+  showJob();
 }
 
 const given = job => Object.entries(job.parameters || {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
@@ -180,7 +196,7 @@ function brief(job) {
 function showJob() {
   const job = state.record, live = !ENDED.includes(job.state);
   at("job").setAttribute("aria-busy", String(live));
-  draw("job-body", [job, state.points.length, state.phase, state.report !== null, state.rows], () => {
+  draw("job-body", [job, state.points.length, state.phase, state.report !== null, state.rows, state.figures], () => {
     const facts = [`${count(job.rounds ?? job.round)} rounds`];
     if (job.seconds !== null && job.seconds !== undefined) facts.push(job.cached ? "answered from the cache" : seconds(job.seconds));
     if (live && state.phase && !state.points.length) facts.push(state.phase);
@@ -194,7 +210,7 @@ function showJob() {
       job.converged === false ? make("p", { class: "bad" }, `Not converged: stopped after ${job.limit}.`) : null,
       summary.length ? make("dl", { class: "facts" }, ...summary.map(([name, value]) => make("div", {}, make("dt", {}, named(name.replaceAll("_", " "))),
         make("dd", {}, typeof value === "number" ? Number.isInteger(value) ? count(value) : figure(value, 5) : named(String(value)))))) : null,
-      ...answerRows(job), ...roundsFigure(), ...rankFigures(),
+      ...answerRows(job), ...figuresShown(state.figures), ...roundsFigure(), ...rankFigures(),
     ];
   });
 }
@@ -274,7 +290,8 @@ at("ask").addEventListener("submit", async event => {
   event.preventDefault();
   say("answer", "");
   try {
-    const job = await call("POST", `/v1/jobs?top=${TOP}`, { ...query(), report: true });
+    const options = algorithm().residual ? { record: "residual" } : {};
+    const job = await call("POST", `/v1/jobs?top=${TOP}`, { ...query(), report: true, options });
     choose(job);
     if (innerWidth < 900) at("job").scrollIntoView({ behavior: "smooth" });
   } catch (error) { say("answer", error.message, true); }
@@ -303,8 +320,16 @@ at("load").addEventListener("submit", async event => {
 at("algorithm").addEventListener("change", () => { choices(); say("answer", ""); });
 at("graph").addEventListener("change", () => say("answer", ""));
 
+let resized = 0;
 themed(at("theme"));
-addEventListener("resize", () => { delete drawn["job-body"]; if (state.record) showJob(); });
+at("theme").addEventListener("click", pictures);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", pictures);
+addEventListener("resize", () => {
+  delete drawn["job-body"];
+  if (state.record) showJob();
+  clearTimeout(resized);
+  resized = setTimeout(pictures, 300);
+});
 await every(2000, "jobs", jobs);
 await every(3000, "graphs", graphs);
 every(3000, "states of the ranks", health);

@@ -165,7 +165,7 @@ def _vertices(key: str, value: Any, named: bool) -> Any:
 
 
 def _options(fields: dict[str, Any]) -> Options:
-    names = ("direction", "schedule", "rounds", "max_rounds", "sync", "watchdog")
+    names = ("direction", "schedule", "rounds", "max_rounds", "sync", "record", "watchdog")
     for name, value in fields.items():
         if name not in names:
             raise unknown("option of a run", name, names)

@@ -52,6 +52,7 @@ def _algorithm(name: str, algorithm: type[Algorithm]) -> dict[str, Any]:
         "help": (algorithm.__doc__ or "").strip().partition("\n")[0],
         "weighted": algorithm.weighted,
         "undirected": algorithm.undirected,
+        "residual": algorithm.residual,
         "parameters": {
             "type": "object",
             "properties": {p.name: _parameter(p) for p in algorithm.parameters.values() if not p.on_host},

@@ -15,6 +15,7 @@ LARGEST = (1 << 63) - 1
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 GraphState = Literal["loading", "ready", "failed"]
 Mode = Literal["stream", "stats", "mutate", "write"]
+FigureKind = Literal["values", "sizes", "profile", "rounds", "convergence"]
 KNOWN: dict[str, Any] = {"enum": [*ALGORITHMS, *ALGORITHMS.aliases]}
 Vertex = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)]
 End = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)] | float
@@ -177,6 +178,7 @@ class RunFields(Strict):
     rounds: str | None = Field(None, max_length=64)
     max_rounds: int | None = Field(None, ge=1, le=LARGEST)
     sync: Literal["auto", "full"] | None = None
+    record: Literal["residual"] | None = Field(None, description="in the report: the residual of each round")
 
 
 class NewJob(Strict):

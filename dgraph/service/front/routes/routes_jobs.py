@@ -166,12 +166,23 @@ async def show(request: Request, id: JobId) -> Response:
 async def report(request: Request, id: JobId) -> Response:
     """Show the report of a run that was submitted with ``report``; the latest jobs keep theirs."""
     service = service_of(request)
-    record = await job_record(service, id)
-    job = service.queue.jobs.get(id)
+    return json_response(report_of(service, await job_record(service, id)))
+
+
+def report_of(service: ServiceParts, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the report of a job; of one that was answered from the cache, that of the run.
+
+    Raises:
+        Problem: 410 if neither is kept.
+    """
+    jobs = service.queue.jobs
+    job = jobs.get(record["id"])
+    if job is not None and job.report is None and job.cached:
+        job = jobs.get(job.result.job)
     if job is None or job.report is None:
         detail = f"the job is {record['state']} and keeps no report; submit it with report true, and cache false"
         raise Problem(410, detail, "NoReport")
-    return json_response(job.report)
+    return job.report
 
 
 @router.delete(
