@@ -34,6 +34,8 @@ class LoadFacts:
     largest_degree: int = 0
     """largest out-degree (undirected: largest degree)"""
     lines_dropped: int = 0
+    scanned_lines: int = 0
+    """lines of text that the slower reader of any valid form read"""
     notes: list[str] = field(default_factory=list)
     """the reason for the direction, the generator's parameters, and other remarks on the load"""
     warnings: list[str] = field(default_factory=list)

@@ -354,13 +354,13 @@ class GraphValues:
         block = self.block
         mask, read = chosen_arcs(block, keep, self.comm)
         chosen = self._subgraph(np.ones(block.rows, bool), mask, "chosen by edge")
-        facts = self.facts
+        facts = block.facts
         if facts.duplicates and not facts.duplicates_kept and (names := [n for n in read if n in block.attributes]):
             warning = (
                 f"{facts.duplicates:,} parallel edges were merged before the filter read {', '.join(names)}; "
                 "load with keep_parallel to filter each"
             )
-            chosen.facts.warnings = [*chosen.facts.warnings, warning]
+            chosen.block.facts.warnings = [*facts.warnings, warning]
         return chosen
 
     @collective

@@ -85,7 +85,7 @@ def subgraph(
         targets, weights = renumbered[inside], None if weights is None else weights[inside]
     attributes = selected(block.attributes, entries)
     targets = targets.astype(gid_type(n), copy=False)
-    facts = replace(block.facts, notes=[*block.facts.notes, note], lines_dropped=0, defaults={})
+    facts = replace(block.facts, notes=[*block.facts.notes, note], lines_dropped=0, scanned_lines=0, defaults={})
     counts = _arcs_by_row(block.offsets, keep)[vertices]
     if block.ids.ascending:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -240,6 +240,8 @@ def _graph(report: dict, choices: dict[str, dict]) -> str:
         parts.append(f"weights {graph['weight_type']} ({used})")
     if "fingerprint" in graph:
         parts.append(f"fingerprint {graph['fingerprint']}")
+    if scanned := graph.get("scanned_lines"):
+        parts.append(f"{scanned:,} line{'s'[: scanned != 1]} read by the slower reader")
     if "graph" in choices:
         parts.append("the default graph")
     return "; ".join(parts) or name

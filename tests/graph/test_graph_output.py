@@ -64,6 +64,7 @@ def test_what_is_written_is_read_back(suffix, kind, tmp_path):
             base = 1 if suffix in (".mtx", ".gr") else 0
             assert again.arcs == [(u + base, v + base, w) for u, v, w in wrote.arcs]
             assert again.directed == directed
+            assert again.facts.scanned_lines == 0
             assert (again.weights is None) == (kind == "none")
             assert again.weights == wide.get(kind, wrote.weights)
             lost = [note for note in notes if "are not in it" in note]

@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 from loading import agreed, cleaned, figures, loaded, written
 from simulated import on_ranks
 
+import dgraph
+from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph.formats import lines as text_lines
 from dgraph.graph.formats import scan, text
+from dgraph.graph.formats.round_decimal import decimal_at
 from dgraph.graph.formats.sniff import DataStart
+from dgraph.report import facts
 
 
 def scanned(token: bytes, kind=scan.NUMBER):
@@ -55,6 +59,51 @@ def test_floats_are_rounded_as_python_rounds_them(value, spell):
 def test_decimal_strings_are_read_as_python_reads_them(token):
     whole = not set(token) & set(".eE") and abs(int(token)) < 1 << 63
     assert scanned(token.encode()) == (int(token) if whole else float(token), scan.OK)
+
+
+HALFWAY = "9007199254740993e{}"
+"""The decimal fraction that is halfway between two doubles, for powers of ten that keep it so."""
+
+
+@given(
+    st.from_regex(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+    | st.floats(0, allow_nan=False, allow_infinity=False).map(repr)
+)
+@example(HALFWAY.format(0))
+@example(HALFWAY.format(2))
+@example("900719925474099.3e1")
+@example("5e-324")
+@example("2.2250738585072011e-308")
+@example("1.7976931348623157e308")
+@example("0.000012345678901234567")
+@example("0.0")
+@example("0e999")
+def test_plain_decimals_are_rounded_as_python_rounds_them(token):
+    line = np.frombuffer(token.encode() + b"\n" * 40, np.uint8)
+    valid, value, end = decimal_at(line, 0, ord("."))
+    significant = len(token.lower().partition("e")[0].replace(".", "").lstrip("0"))
+    normal = float(token) == 0 or 1e-307 < float(token) < 1e307
+    if valid:
+        assert (value, end) == (float(token), len(token))
+    else:
+        assert significant > 18 or len(token.partition(".")[0]) > 17 or not normal or "e" in token.lower()
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_lines_from_the_first_that_is_not_plain_are_counted(ranks, tmp_path, monkeypatch):
+    weights = [1, 2.5, 1e-7, 0.1234567890123456, 1 << 40, 3 << 51] * 9
+    plain = "".join(f"{u} {u + 1} {w}\n" for u, w in enumerate(weights))
+    monkeypatch.setattr(text_lines, "CHUNK", len(plain) // 3)
+    assert loaded(written(tmp_path, "a.txt", plain), ranks).facts.scanned_lines == 0
+    graph = loaded(written(tmp_path, "b.txt", f"{plain}90 91 inf\n91 92  1\n"), ranks)
+    assert (graph.facts.scanned_lines, graph.m) == (2, 56)
+
+
+def test_a_report_counts_lines_that_are_not_plain(tmp_path):
+    graph = dgraph.Graph.load(written(tmp_path, "a.csv", 'u,v\n1,2\n"2",3\n3,4\n'), comm=SerialComm())
+    report = dgraph.bfs(graph, source=1).report
+    assert report["graph"]["scanned_lines"] == 2
+    assert "2 lines read by the slower reader" in dict(facts(report))["graph"]
 
 
 @given(st.binary(min_size=1, max_size=8).filter(lambda raw: not set(raw) & set(b"\n\r\t ,#")))

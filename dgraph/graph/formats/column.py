@@ -12,6 +12,8 @@ IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
 WEIGHTS: tuple[np.dtype, ...] = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
 """Possible dtypes of a column of weights: the first that holds every value."""
+EXACT = 1 << 53
+"""Largest integer up to which a double holds all."""
 SPARE = 1.02
 """Capacity allocated, as a multiple of the expected number of values."""
 
@@ -28,20 +30,30 @@ class GrowingColumn:
         types: allowed dtypes, each wider than the one before.
         level: index of the current dtype.
         size: number of values.
+        rounded: True if integers beyond :data:`EXACT` became doubles.
+        zeros: positions of integers written as ``-0``, which are -0.0 beside fractions.
     """
 
     def __init__(self, types: tuple[np.dtype, ...], mapped: bool = False):
-        self.types, self.level, self.size, self.mapped = types, 0, 0, mapped
+        self.types, self.level, self.size, self.mapped, self.rounded = types, 0, 0, mapped, False
+        self.zeros = np.empty(0, np.int64)
         self._buffer = np.empty(0, types[0])
 
-    def extend(self, values: np.ndarray, share: float = 1.0) -> None:
-        """Append int64, float64 or narrowest values; the final length is expected to be ``share`` times the new one."""
+    def extend(self, values: np.ndarray, share: float = 1.0, zeros: np.ndarray | None = None) -> None:
+        """Append int64, float64 or narrowest values; the final length is expected to be ``share`` times the new one.
+
+        ``zeros``: positions of integers in ``values`` written as ``-0``.
+        """
         if values.dtype != self.types[0]:
             self._widen(self._level_of(values))
         end = self.size + values.size
         if end > self._buffer.size:
             self._resize(end if self.mapped else max(end, int(SPARE * share * end)))
         self._buffer[self.size : end] = values
+        if zeros is not None and zeros.size:
+            self.zeros = np.concatenate([self.zeros, self.size + zeros])
+        self._sign(self._buffer, self.level)
+        self.rounded = self.rounded or self._rounds(values, self.level)
         self.size = end
 
     def add(self, number: int) -> None:
@@ -67,12 +79,25 @@ class GrowingColumn:
 
         def copy(index: int) -> None:
             column = columns[index]
-            joined[ends[index] - column.size : ends[index]] = column._buffer[: column.size]
-            column.finish(column.level)
+            values = column.finish(column.level)
+            joined[ends[index] - values.size : ends[index]] = values
+            column._sign(joined[ends[index] - values.size : ends[index]], level)
+            column.rounded = column.rounded or column._rounds(values, level)
 
         for _ in in_order(copy, range(len(columns)), threads):
             pass
         return joined
+
+    def _sign(self, values: np.ndarray, level: int) -> None:
+        """Make the values at ``zeros`` negative, if the dtype ``types[level]`` has a -0."""
+        if self.zeros.size and self.types[level].kind == "f":
+            values[self.zeros], self.zeros = -0.0, np.empty(0, np.int64)
+
+    def _rounds(self, values: np.ndarray, level: int) -> bool:
+        """Return True if some values are integers that the dtype ``types[level]`` rounds."""
+        if values.dtype != np.int64 or self.types[level].kind != "f" or not values.size:
+            return False
+        return bool(values.max() > EXACT or values.min() < -EXACT)
 
     def _level_of(self, values: np.ndarray) -> int:
         if not values.size:
@@ -85,7 +110,9 @@ class GrowingColumn:
     def _widen(self, level: int) -> None:
         if level > self.level:
             self._resize(self.size)
+            self.rounded = self.rounded or self._rounds(self._buffer, level)
             self.level, self._buffer = level, self._buffer.astype(self.types[level])
+            self._sign(self._buffer, level)
 
     def _resize(self, size: int) -> None:
         if size == self._buffer.size:

@@ -55,6 +55,6 @@ def _read(path: str, comm: Comm, options: LoadOptions, problem: str, line: tuple
         check_count(path, lines + table.dropped, m, f"the p line (line {head.number})", f"{tag} lines")
         check_size(path, n, lines, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
-    raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
+    table.report(raw.facts)
     set_direction(raw, path, tag == "a", "the .gr format lists arcs" if tag == "a" else "the .col format lists edges")
     return raw

@@ -132,7 +132,6 @@ def _read_lines(
     skip = bool(columns.names) or bool(options.header) or (counts is not None and bool(fault_of(head.raw, layout)))
     table = read_table(path, layout, head.below if skip else head.here, comm, options.lenient)
     raw = RawEdges(table.src, table.dst, table.weights)
-    raw.facts.notes += table.notes
     columns.report(head, raw.facts, options)
     if counts is not None and _are_counts(counts, table, skip, comm):
         raw.facts.warnings.append(counts_warning(head))
@@ -147,7 +146,7 @@ def _read_lines(
         if comm.rank == 0 and layout.fields:
             before = hidden_before(path, head, layout.comments, layout.separator, layout.fields, (edges, high))
             table.hidden.add(before.count, before.line, before.text)
-    raw.facts.lines_dropped = table.dropped
+    table.report(raw.facts)
     refuse_most(path, edges, table.dropped, layout.example)
     if not edges:
         passed = f" (line {head.number} was taken as a header: --no-header)" if skip and not options.header else ""

@@ -141,7 +141,7 @@ def _edges(props: Properties, comm: Comm, options: LoadOptions) -> RawEdges:
     layout = Layout(columns_read(columns, options.weights is None), example, comments="#", advice=advice)
     table = read_table(props.edges, layout, head.here, comm, options.lenient)
     raw = RawEdges(table.src, table.dst, table.weights)
-    raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
+    table.report(raw.facts)
     return raw
 
 
@@ -151,7 +151,7 @@ def _vertices(path: str, raw: RawEdges, comm: Comm, lenient: bool) -> np.ndarray
     if len(words_of(head.line)) > 1:
         raw.facts.notes.append(f"only the first column of {os.path.basename(path)} is read")
     table = read_table(path, layout, head.here, comm, lenient)
-    raw.facts.lines_dropped += table.dropped
+    table.report(raw.facts)
     return table.src
 
 

@@ -36,7 +36,7 @@ def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         check_count(path, lines + table.dropped, entries, f"the size line (line {head.number})", "entries")
         check_size(path, n, lines, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
-    raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
+    table.report(raw.facts)
     set_direction(raw, path, symmetry == "general", f"the .mtx header says {symmetry}")
     return raw
 

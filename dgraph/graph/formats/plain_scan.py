@@ -1,8 +1,9 @@
-"""Parse plain lines: unsigned integers, one character between them, a line feed. Nearly all lines of edges are plain.
+"""Parse plain lines: numbers, one character between them, a line feed. Nearly all lines of edges are plain.
 
 :class:`PlainLines` reads such lines from the start of a text, and stops at the first other line, which ``scan.py``
 reads and judges. Its kernel is small: a process that reads only plain lines never compiles the scanner, which takes
-seconds.
+seconds. Columns begin in their narrowest type, and are widened in place at the first value that needs it. A second form
+of the kernel, compiled at the first weight with a fraction or an exponent (``round_decimal.py``), reads all as float64.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.graph.formats.column import IDS, WEIGHTS
 from dgraph.graph.formats.parse_digits import digits_at
-from dgraph.graph.formats.scan import ANY, BLANK, DELIMITER, INTEGER, NUMBER, SOURCE, TARGET, WHOLE
+from dgraph.graph.formats.round_decimal import decimal_at
+from dgraph.graph.formats.scan import ANY, BLANK, DELIMITER, EXACT, INTEGER, NUMBER, OTHER, REST, SOURCE, TARGET, WHOLE
 
 PAD = 32
 """Bytes beyond the last line that the kernel may read."""
-HIGHEST_ID, HIGHEST_WEIGHT = (1 << 32) - 1, (1 << 31) - 1
-READ = {SOURCE, TARGET, INTEGER, NUMBER, WHOLE, ANY}
+NARROW_ID, NARROW_WEIGHT = (1 << 32) - 1, (1 << 31) - 1
+QUOTE = ord('"')
+WIDEST = 4096
+"""Most bytes of a column of a plain line that is not a number."""
+READ = {SOURCE, TARGET, INTEGER, NUMBER, WHOLE, ANY, REST}
 """Kinds of columns that the kernel reads."""
 
 
@@ -29,17 +35,23 @@ class PlainLines:
         tag: the byte that begins every line, or 0.
         lowest: smallest id.
         highest: largest id.
+        decimal: the decimal mark of weights, or 0 if lines with one are not plain.
 
     Attributes:
-        src, dst: uint32, ids of the lines read last.
-        weights: int32, their weights; of no use without a column of weights.
+        fractions: True once a weight with a fraction was read, so that the column is float64.
+        more: True if :meth:`read` stopped at what may be such a weight, which the next call reads.
+        src, dst: ids of the lines read last, in a type of ``column.IDS``, the same for both.
+        weights: their weights, in a type of ``column.WEIGHTS``; of no use without a column of weights.
     """
 
-    def __init__(self, columns: tuple[int, ...], classes: np.ndarray, tag: int, lowest: int, highest: int):
+    def __init__(
+        self, columns: tuple[int, ...], classes: np.ndarray, tag: int, lowest: int, highest: int, decimal: int
+    ):
         self.columns, self.classes, self.tag = np.array(columns, np.int64), classes, tag
-        self.lowest, self.highest = lowest, min(highest, HIGHEST_ID)
+        self.lowest, self.highest, self.decimal = lowest, highest, decimal
         self.usable = READ.issuperset(columns)
         self.weighted = INTEGER in columns or NUMBER in columns
+        self.fractions = self.more = False
         self._allocate(0)
 
     def read(self, text: np.ndarray, padded: bool = False) -> tuple[int, int]:
@@ -50,59 +62,115 @@ class PlainLines:
         if not self.usable or not text.size:
             return 0, 0
         capacity = text.size // (2 * self.columns.size) + 1
-        if capacity > self.src.size:
+        if capacity > self.ends.shape[1]:
             self._allocate(capacity)
         size = text.size
         if not padded:
             copy = np.empty(size + 1 + PAD, np.uint8)
             copy[:size], copy[size:] = text, 10
             text = copy
-        edges, position = _plain_lines(
-            text, size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.src, self.dst,
-            self.weights,
+        ends, values = self.ends, self.values
+        reals = values.view(WEIGHTS[2]) if self.fractions or self.more else None
+        edges, position, wide, level, self.more = _plain_lines(
+            text, size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.decimal,
+            ends[0].view(IDS[0]), ends[1].view(IDS[0]), ends[0], ends[1], values.view(WEIGHTS[0]), values, reals,
         )  # fmt: skip
+        self.fractions = self.fractions or (reals is not None and edges > 0)
+        self.src, self.dst = (column.view(IDS[wide])[:edges] for column in ends)
+        self.weights = values.view(WEIGHTS[level])[:edges]
         return edges, min(position, size)
 
     def _allocate(self, lines: int) -> None:
-        self.src, self.dst = np.empty(lines, np.uint32), np.empty(lines, np.uint32)
-        self.weights = np.empty(lines if self.weighted else 0, np.int32)
+        self.ends, self.values = np.empty((2, lines), np.int64), np.empty(lines if self.weighted else 0, np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _plain_lines(text, size, classes, tag, columns, lowest, highest, src, dst, weights):
-    edges, position = 0, 0
-    while position < size and edges < src.size:
+def _plain_lines(
+    text, size, classes, tag, columns, lowest, highest, decimal, src, dst, wide_src, wide_dst, weights, longs, reals,
+):  # fmt: skip
+    """Return lines, the position after them, the places of the columns' types in ``IDS`` and ``WEIGHTS``, and ``more``.
+
+    ``src`` and ``wide_src`` are two views of one buffer, as are ``dst`` and ``wide_dst``, and the three of weights.
+    Without ``reals`` a weight that is no integer ends the plain lines.
+    """
+    edges, position, wide, level, more, weighted = 0, 0, 0, 0, False, longs.size > 0
+    if reals is not None:
+        level = 2
+    source, target, weight, real = np.int64(0), np.int64(0), np.int64(0), 0.0
+    while position < size and edges < wide_src.size:
         here = position
         if tag:
             if text[np.uintp(here)] != tag or classes[text[np.uintp(here + 1)]] != BLANK:
                 break
             here += 2
-        plain = True
+        plain, whole, negative = True, True, False
         for column in range(columns.size):
-            kind = columns[column]
-            weighs = kind in (NUMBER, INTEGER)
-            negative = weighs and text[np.uintp(here)] == 45
-            here += negative
-            value, places = digits_at(text, here)
-            here += places
-            plain = 0 < places <= 18
-            if kind == SOURCE:
-                plain = plain and lowest <= value <= highest
-                src[edges] = value
-            elif kind == TARGET:
-                plain = plain and lowest <= value <= highest
-                dst[edges] = value
-            elif weighs:
-                plain = plain and value <= HIGHEST_WEIGHT and (value > 0 or not negative)  # -0 is a float
-                weights[edges] = -value if negative else value
+            kind, start = columns[column], here
+            if kind == ANY:
+                last = start + WIDEST
+                while classes[text[np.uintp(here)]] == OTHER and text[np.uintp(here)] != QUOTE and here <= last:
+                    here += 1
+                plain = start < here <= last
+            elif kind == REST:
+                while text[np.uintp(here)] != 10 and text[np.uintp(here)] != 13 and here <= start + WIDEST:
+                    here += 1
+                plain = here <= start + WIDEST
+            else:
+                weighs = kind in (NUMBER, INTEGER)
+                signed = weighs and text[np.uintp(here)] == 45
+                here += signed
+                value, places = digits_at(text, here)
+                here += places
+                plain = 0 < places <= 18
+                if kind == SOURCE:
+                    plain = plain and lowest <= value <= highest
+                    source = value
+                elif kind == TARGET:
+                    plain = plain and lowest <= value <= highest
+                    target = value
+                elif weighs:
+                    weight, negative = value, signed
+                    whole = text[np.uintp(here)] == 10 or classes[text[np.uintp(here)]] in (BLANK, DELIMITER)
+                    if reals is not None:
+                        if not whole:
+                            plain, real, here = decimal_at(text, start + signed, decimal)
+                            plain = plain and kind == NUMBER
+                    elif plain and not whole and kind == NUMBER:
+                        more = text[np.uintp(here)] == decimal or text[np.uintp(here)] | 32 == 101
             if plain and column < columns.size - 1:
-                after = classes[text[np.uintp(here)]]
-                plain = after in (BLANK, DELIMITER)
+                if columns[column + 1] == REST and text[np.uintp(here)] == 10:
+                    break
+                plain = classes[text[np.uintp(here)]] in (BLANK, DELIMITER)
                 here += 1
             if not plain:
                 break
         if not plain or text[np.uintp(here)] != 10:
             break
+        if weighted and reals is not None:
+            if whole and weight > EXACT:
+                break  # the scanner says that it is rounded
+            real = float(weight) if whole else real
+            reals[edges] = -real if negative else real
+        elif weighted:
+            if negative and weight == 0:
+                break  # beside fractions it is the float -0.0
+            if level == 0 and weight > NARROW_WEIGHT:
+                for i in range(edges - 1, -1, -1):
+                    longs[i] = weights[i]
+                level = 1
+            weight = -weight if negative else weight
+            if level:
+                longs[edges] = weight
+            else:
+                weights[edges] = weight
+        if not wide and max(source, target) > NARROW_ID:
+            for i in range(edges - 1, -1, -1):
+                wide_src[i], wide_dst[i] = src[i], dst[i]
+            wide = 1
+        if wide:
+            wide_src[edges], wide_dst[edges] = source, target
+        else:
+            src[edges], dst[edges] = source, target
         edges += 1
         position = here + 1
-    return edges, position
+    return edges, position, wide, level, more

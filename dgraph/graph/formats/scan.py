@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.graph.formats.column import EXACT
 from dgraph.graph.formats.parse_digits import TENS, digits_at
 
 SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)
@@ -23,7 +24,6 @@ OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN, PADDING = ran
 separate columns; where a delimiter does, blanks around it are padding."""
 
 LARGEST = np.iinfo(np.int64).max
-EXACT = 1 << 53
 INFINITY = np.frombuffer(b"infinity", np.uint8)
 MARGIN = 128
 """Bytes beyond the start of a line that the fast path may read."""

@@ -20,6 +20,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
+from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import lines, scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
@@ -84,6 +85,8 @@ class LineTable:
         dropped: lines skipped on all ranks.
         hidden: comment lines of this rank that may be edges.
         notes: remarks on the values for the load line.
+        scanned_lines: lines on all ranks that ``scan.py`` read: from the first one that is not plain to the end of its
+            piece.
     """
 
     src: np.ndarray
@@ -92,6 +95,13 @@ class LineTable:
     dropped: int = 0
     hidden: HiddenLines = field(default_factory=HiddenLines)
     notes: list[str] = field(default_factory=list)
+    scanned_lines: int = 0
+
+    def report(self, facts: LoadFacts) -> None:
+        """Add the counts and notes to the facts of the load."""
+        facts.lines_dropped += self.dropped
+        facts.scanned_lines += self.scanned_lines
+        facts.notes += self.notes
 
     def drop_first(self, comm: Comm) -> None:
         """Drop the first line of all ranks, in place; collective."""
@@ -230,6 +240,7 @@ class _Reader:
     Attributes:
         lines: lines read so far, including the wrong one.
         dropped: lines skipped.
+        scanned_lines: lines that ``scan.py`` read.
         fault: error of the last line; "" if there is none.
         hidden: comment lines that may be edges.
         fresh: those among ``lines``, numbered from the first of these.
@@ -242,7 +253,7 @@ class _Reader:
         self.scanned = self.classes[self.swap]
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
-        self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
+        self.lines, self.dropped, self.scanned_lines, self.fault, self.rounded = 0, 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
         self.src, self.dst, self.weights = (GrowingColumn(types, piece) for types in (IDS, IDS, WEIGHTS))
         self.buffers = scan.ScanBuffers(0, self.weighted)
@@ -259,8 +270,8 @@ class _Reader:
         """Return this thread's reader of plain lines."""
         if not hasattr(self.own, "plain"):
             layout = self.layout
-            tag = ord(layout.tag or "\0")
-            self.own.plain = PlainLines(layout.columns, self.classes, tag, layout.lowest, layout.highest)
+            tag, decimal = ord(layout.tag or "\0"), ord(layout.decimal) * (layout.decimal != layout.separator)
+            self.own.plain = PlainLines(layout.columns, self.classes, tag, layout.lowest, layout.highest, decimal)
         return self.own.plain
 
     def take_all(
@@ -290,6 +301,7 @@ class _Reader:
         for piece in in_order(parse, undamaged(), self.threads):
             self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
             self.lines, self.dropped = self.lines + piece.lines, self.dropped + piece.dropped
+            self.scanned_lines += piece.scanned_lines
             self.fault, self.rounded = piece.fault, self.rounded or piece.rounded
             self.pieces.append(piece)
             if self.fault:
@@ -304,15 +316,17 @@ class _Reader:
             share: expected total size as a multiple of what was read so far.
             padded: as of :meth:`PlainLines.read`.
         """
-        plain = self.plain()
-        edges, position = plain.read(text, padded)
-        if edges:
-            self.lines += edges
-            self.src.extend(plain.src[:edges], share)
-            if scan.TARGET in self.layout.columns:
-                self.dst.extend(plain.dst[:edges], share)
-            if self.weighted:
-                self.weights.extend(plain.weights[:edges], share)
+        plain, position, more = self.plain(), 0, True
+        while more and position < text.size:
+            edges, size = plain.read(text[position:], padded)
+            if edges:
+                self.lines += edges
+                self.src.extend(plain.src, share)
+                if scan.TARGET in self.layout.columns:
+                    self.dst.extend(plain.dst, share)
+                if self.weighted:
+                    self.weights.extend(plain.weights, share)
+            position, more = position + size, plain.more
         return position == text.size or self._scan(text[position:], share)
 
     def _scan(self, text: np.ndarray, share: float) -> bool:
@@ -353,7 +367,7 @@ class _Reader:
             else:
                 integral = early and scan.all_whole(text, buffers.late[:lates, 2:][finite])
             self.rounded = self.rounded or (not integral and bool(scan.any_integer(text, buffers.late[:lates, 2:])))
-        self.lines += lines
+        self.lines, self.scanned_lines = self.lines + lines, self.scanned_lines + lines
         if wrong != scan.OK:
             self.fault = _reason(wrong, column, original, line, token, layout)
             return False
@@ -371,7 +385,9 @@ class _Reader:
         if scan.TARGET in layout.columns:
             self.dst.extend(buffers.dst[kept], share)
         if self.weighted:
-            self.weights.extend((buffers.integers if integral else buffers.reals)[kept], share)
+            integers, reals = buffers.integers[kept], buffers.reals[kept]
+            zeros = np.flatnonzero(np.signbit(reals) & (integers == 0)) if integral else None
+            self.weights.extend(integers if integral else reals, share, zeros)
         return True
 
     def check(self, path: str, before: int, begin: DataStart) -> None:
@@ -392,9 +408,11 @@ class _Reader:
         joined = GrowingColumn.joined
         src = joined([piece.src for piece in pieces], ids, self.threads)
         dst = joined([piece.dst for piece in pieces], ids, self.threads)
-        notes = [ROUNDED] if comm.total(self.rounded) else []
         values = joined([piece.weights for piece in pieces], weights, self.threads) if self.weighted else None
-        return LineTable(src, dst, values, comm.total(self.dropped), self.hidden, notes)
+        rounded = self.rounded or any(piece.weights.rounded for piece in pieces)
+        notes = [ROUNDED] if comm.total(rounded) else []
+        dropped, scanned = comm.total(self.dropped), comm.total(self.scanned_lines)
+        return LineTable(src, dst, values, dropped, self.hidden, notes, scanned)
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:

@@ -172,7 +172,7 @@ class _Parser:
         if self.weighted:
             self.columns[2] = self._narrowed(self.columns[2], rest.weights)
         src, dst, weights = map(self._column, self.columns, (rest.src, rest.dst, rest.weights))
-        return DeviceTable(src, dst, weights, rest.dropped, rest.hidden, rest.notes)
+        return DeviceTable(src, dst, weights, rest.dropped, rest.hidden, rest.notes, len(self.odd))
 
     def _column(self, parts: list[Any], rest: np.ndarray | None) -> Any:
         """Return a column of the parts, and of the host's lines behind; the parts are freed."""

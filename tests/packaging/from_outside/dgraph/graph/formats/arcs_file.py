@@ -21,6 +21,6 @@ def read_arcs(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     columns = columns_read((SOURCE, TARGET, NUMBER), options.weights is None)
     table = read_table(path, Layout(columns, "> 1 2 5", ">", "#"), head.here, comm, options.lenient)
     raw = RawEdges(table.src, table.dst, table.weights)
-    raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
+    table.report(raw.facts)
     set_direction(raw, path, True, "the .arcs format lists arcs")
     return raw
