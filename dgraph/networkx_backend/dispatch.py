@@ -32,6 +32,12 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
 from dgraph.networkx_backend.answers import FUNCTIONS, declined
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from_nx, convert_to_nx
 
+QUICK = {
+    "degree_centrality", "in_degree_centrality", "out_degree_centrality", "is_isolate", "isolates",
+    "number_of_isolates",
+}  # fmt: skip
+"""Functions that take NetworkX less time than the conversion of the graph."""
+
 
 def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     """Return True if dgraph answers the call and the graph is worth a conversion, else the reason.
@@ -44,6 +50,8 @@ def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     graph = args[0] if args else kwargs["G"]
     if isinstance(graph, ConvertedGraph):
         return True
+    if name in QUICK:
+        return "NetworkX reads the degrees in less time than a conversion takes"
     least = nx.config.backends.dgraph.min_edges
     if graph.number_of_edges() < least:
         return f"graph too small: fewer than nx.config.backends.dgraph.min_edges = {least} edges"

@@ -1,9 +1,11 @@
 """Graphs written in every format: equal byte by byte to the format's description, and unchanged when read back."""
 
+import itertools
 import json
 
 import networkx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse
@@ -13,6 +15,7 @@ from pyarrow import parquet
 from simulated import on_ranks
 
 from dgraph.cli import main
+from dgraph.comm import SerialComm
 from dgraph.errors import OutputError, UsageError
 from dgraph.graph.formats.edge_list import read_edge_list
 from dgraph.graph.stored_graph import Graph
@@ -121,6 +124,30 @@ def test_sparse_ids_are_kept_or_said_to_be_renumbered(suffix, tmp_path):
         again = loaded(tmp_path / f"a{suffix}", 2)
         assert figures(again)[:2] == cleaned(far if kept else EDGES, True, vertices=None if kept else range(N - 3))[:2]
         assert any("numbered 0 .. 39 in the order of their ids" in note for note in notes) != kept
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_names_are_written_and_read_back(suffix, directed, ranks, tmp_path):
+    words = ["ann", "Bob, jr.", 'says "no"', "Zoë", "x y"]
+    edges = pd.DataFrame(
+        [(u, v, i + 1) for i, (u, v) in enumerate(itertools.permutations(words, 2))],
+        columns=["source", "target", "weight"],
+    )
+    whole = Graph.from_pandas(edges, directed=directed, merge="sum")
+
+    def convert(comm):
+        graph = Graph.from_pandas(edges if comm.rank == 0 else edges[:0], directed=directed, merge="sum", comm=comm)
+        return save_graph(tmp_path / f"named{suffix}", graph.block, comm)
+
+    notes = on_ranks(ranks, convert)[0]
+    assert any("--ids string" in note for note in notes) == (suffix == ".csv")
+    again = Graph.load(tmp_path / f"named{suffix}", ids="string", directed=directed)
+    pd.testing.assert_frame_equal(again.to_pandas(), whole.to_pandas(), check_dtype=False)
+    with pytest.raises(UsageError, match="cannot hold"):
+        save_graph(tmp_path / "named.txt", whole.block, SerialComm())
+    assert not (tmp_path / "named.txt").exists()
 
 
 def test_loops_and_parallel_edges(tmp_path):

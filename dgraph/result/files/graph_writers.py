@@ -11,11 +11,12 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.exports.edge_table import edge_columns
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.result.files.save import check_writable
+from dgraph.result.files.save import check_writable, save_in_order
 from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]
@@ -36,7 +37,7 @@ NAMED_FORMATS: Mapping[str, tuple[str, Writer]] = {"galois": (".gr", save_galois
 """Formats selected by name, because their suffix has another meaning, too."""
 
 BY_ORIGINAL = (".csv", ".parquet", ".txt")
-"""Formats that store original ids; the others number vertices from 0 or 1."""
+"""Formats that store original ids, or names but for .txt; the others number vertices from 0 or 1."""
 FROM_ONE = (".gr", ".mtx")
 ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
 """Formats that list vertices only as ends of edges."""
@@ -64,8 +65,13 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
     with comm.together():
         writer = writer_for(path, to)
         check_writable(path)
-    with shared_file(path, comm) as file:
-        writer(file, block)
+        if block.ids.names is not None and path.suffix.lower() == ".txt":
+            raise UsageError(f"{path}: vertices have names, which a line of .txt cannot hold; write .csv or .parquet")
+    if block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL:
+        save_in_order(path, edge_columns(block, comm, None), comm)
+    else:
+        with shared_file(path, comm) as file:
+            writer(file, block)
     return _notes(path, block, comm)
 
 
@@ -86,7 +92,9 @@ def writer_for(path: Path, to: str | None) -> Writer:
 def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
     suffix, notes = path.suffix.lower(), []
     base = 1 if suffix in FROM_ONE else 0
-    if block.ids.names is not None:
+    if block.ids.names is not None and suffix == ".csv":
+        notes.append("vertices have names: read it with --ids string (ids='string')")
+    elif block.ids.names is not None and suffix not in BY_ORIGINAL:
         notes.append("vertices are numbered in the order of their names, and the names are not in it")
     elif suffix not in BY_ORIGINAL and not (isinstance(block.ids, ConsecutiveIds) and block.ids.base == base):
         notes.append(f"vertices are numbered {base} .. {base + block.n - 1} in the order of their ids")
