@@ -82,6 +82,7 @@ def validate(
     threads: int | None = None,
     matrix: np.ndarray | None = None,
     edges: Any = None,
+    predecessors: np.ndarray | None = None,
 ) -> Verdict:
     """Check a result against the graph; collective.
 
@@ -97,6 +98,7 @@ def validate(
         converged: False if a limit ended the run.
         threads: of this rank, where the work is done on CPUs; None: its share of the cores.
         matrix: this rank's rows of distances between all pairs, n · rank // ranks on; None: there are none.
+        predecessors: rows of predecessors between all pairs, as those of ``matrix``; None: there are none.
         edges: ``source``, ``target`` (original ids) and ``values`` of edges on this rank; None: there are none.
     """
     began = time.perf_counter()
@@ -110,7 +112,9 @@ def validate(
         passed, failure = None, f"a limit ended {algorithm}, and what is unfinished has no proof"
     else:
         try:
-            checked = _proved(check, algorithm, block, columns, comm, threads, (matrix, edges), (parameters, counted))
+            checked = _proved(
+                check, algorithm, block, columns, comm, threads, (matrix, edges, predecessors), (parameters, counted)
+            )
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)
@@ -129,5 +133,5 @@ def _proved(
             return proved
     distributed = DistributedColumns(getattr(block, "whole", block), comm)
     distributed.prover = HostProver(distributed, threads)
-    distributed.matrix, distributed.edges = beside
+    distributed.matrix, distributed.edges, distributed.predecessors = beside
     return check(distributed, distributed.align(columns), *arguments) or []

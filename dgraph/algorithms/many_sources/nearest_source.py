@@ -52,7 +52,7 @@ def nearest_by_hops(ctx: Context, sources: np.ndarray, limit: int) -> Answer:
     state = ctx.run(NearestLevels(limit=limit), {"start": starts})
     paths = summarize(state, "level", ctx.local)
     pulls = not ctx.local.directed or ctx.direction != "push"
-    above = ParentsBelowSources() if pulls else PushedParents()
+    above: Program = ParentsBelowSources() if pulls else PushedParents()
     above = above if state.rounds <= DEEPEST else above.retype(hops="int32")
     column = ctx.run(above, {"level": state.raw("level")}).column("parent", parents)
     depth = paths.over_ranks(ctx.comm)[1]
