@@ -141,6 +141,7 @@ def apsp(
     dtype: Literal["auto", "float32", "float64"] = "auto",
     block: int | None = None,
     parts: int | None = None,
+    return_predecessors: bool = False,
     matrix_file: str | None = None,
     weight: str | None = None,
     options: Options | None = None,

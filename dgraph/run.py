@@ -162,6 +162,7 @@ def _validate(work: Algorithm, graph: Graph, outcome: Outcome, ctx: Context) -> 
             parameters=work.settings(), rounds=answer.summary.get("iterations", ctx.rounds), converged=answer.finished,
             threads=backend.host_threads, edges=answer.edges, walks=answer.walks,
             matrix=None if answer.matrix is None else answer.matrix.here,
+            predecessors=None if answer.matrix is None else answer.matrix.predecessors,
         )  # fmt: skip
     ctx.record.describe("outcome", validation=verdict.facts())
     if verdict.passed is False:

@@ -22,6 +22,9 @@ from dgraph.result.matrix_store import in_file
 
 VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators")
 
+OF_PREDECESSOR = 4
+"""Bytes of a predecessor."""
+
 
 @algorithm(
     "apsp",
@@ -35,6 +38,7 @@ VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursi
     ),
     Parameter("block", int, None, "pivots of a block (default: by device; on a GPU at most 128)", least=1),
     Parameter("parts", int, None, "parts for separators (default: by size)", least=2),
+    Parameter("return_predecessors", bool, False, "also keep the predecessors of all pairs, in result.matrix"),
     Parameter("matrix_file", str, None, ".npy file that takes the matrix if memory is short", on_host=True),
     columns={
         "reached": ResultColumn("vertices with a path from the vertex, itself included"),
@@ -45,6 +49,7 @@ class Apsp(Algorithm):
     """All-pairs shortest paths; weights may be negative. ``result.matrix`` has the distances.
 
     Columns: ``reached`` (int64) and ``farthest`` (float64). ``result.matrix`` and files have a distance for each pair.
+    With ``return_predecessors``, ``result.matrix.predecessors`` has the vertex before each on a path of fewest edges.
     """
 
     weighted = wants_weights = matrix = True
@@ -55,11 +60,16 @@ class Apsp(Algorithm):
     block: int | None
     parts: int | None
     matrix_file: str | None
+    return_predecessors: bool
 
     def check(self):
         """Refuse a file of another format, and parameters of other variants."""
         if self.matrix_file is not None and Path(self.matrix_file).suffix != ".npy":
             raise UsageError(f"matrix_file = {self.matrix_file!r} is not an .npy file; name one that ends in .npy")
+        if self.matrix_file is not None and self.return_predecessors:
+            raise UsageError(
+                "return_predecessors keeps a matrix in memory beside matrix_file; leave one of the two out"
+            )
         if self.parts is not None and self.variant != "separators":
             raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
 
@@ -80,7 +90,10 @@ class Apsp(Algorithm):
             dtype = self._dtype(figures, rows.n)
             block = min(self.block or kernel.preferred, kernel.most)
             threads = ctx.backend.host_threads
-            plan = planned(rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads)
+            plan = planned(
+                rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads,
+                OF_PREDECESSOR * self.return_predecessors,
+            )  # fmt: skip
             ctx.record.choose("variant", plan.variant, plan.reason)
             ctx.record.choose(
                 "distances", dtype.name, "exact in it" if figures.exact_in(dtype.name, rows.n) else "sums are rounded"
@@ -108,9 +121,16 @@ class Apsp(Algorithm):
                 reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
             if matrix is not None:
                 matrix.finish()
+            before = None
+            if self.return_predecessors:
+                distances = distances if isinstance(distances, np.ndarray) else kernel.get(distances)
+                slack = 0.0 if figures.exact_in(dtype.name, rows.n) else 4 * rows.n * float(np.finfo(dtype).eps)
+                before, lost = kernel.trees(distances, rows.first, rows.gathered(), slack)
+                if ctx.total(lost):
+                    raise UsageError("rounding of the weights hides predecessors; pass dtype='float64'")
         arcs = MatrixArcs(rows.sources, rows.targets.astype(np.int64), rows.costs)
         held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
-        found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file)
+        found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file, before)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}
         summary |= {"products": steps} if steps else {}
         columns = {"reached": rows.to_masters(reached), "farthest": rows.to_masters(farthest)}

@@ -53,6 +53,8 @@ class DistanceMatrix:
         arcs: the arcs that leave this rank's rows.
         names: names of the vertices, where they have some.
         path_of_file: the .npy file in which the matrix lies; None: in memory.
+        predecessors: int32 (k, n): in this rank's rows the place, in ``ids``, of the vertex before another on a path of
+            fewest arcs; -1 in the source and where there is no path. None unless ``return_predecessors``.
     """
 
     rows_of_rank: np.ndarray | Callable[[], np.ndarray]
@@ -62,6 +64,7 @@ class DistanceMatrix:
     arcs: MatrixArcs
     names: Names | None = None
     path_of_file: str | None = None
+    predecessors: np.ndarray | None = None
 
     @cached_property
     def here(self) -> np.ndarray:

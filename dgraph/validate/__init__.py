@@ -83,6 +83,7 @@ def validate(
     matrix: np.ndarray | None = None,
     edges: Any = None,
     walks: Any = None,
+    predecessors: np.ndarray | None = None,
 ) -> Verdict:
     """Check a result against the graph; collective.
 
@@ -98,6 +99,7 @@ def validate(
         converged: False if a limit ended the run.
         threads: of this rank, where the work is done on CPUs; None: its share of the cores.
         matrix: this rank's rows of distances between all pairs, n · rank // ranks on; None: there are none.
+        predecessors: rows of predecessors between all pairs, as those of ``matrix``; None: there are none.
         edges: ``source``, ``target`` (original ids) and ``values`` of edges on this rank; None: there are none.
         walks: as :class:`dgraph.result.walks.Walks`, of which ``here``, ``weights``, ``first`` and ``total`` are read;
             None: there are none.
@@ -114,7 +116,14 @@ def validate(
     else:
         try:
             checked = _proved(
-                check, algorithm, block, columns, comm, threads, (matrix, edges, walks), (parameters, counted)
+                check,
+                algorithm,
+                block,
+                columns,
+                comm,
+                threads,
+                (matrix, edges, predecessors, walks),
+                (parameters, counted),
             )
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
@@ -134,5 +143,5 @@ def _proved(
             return proved
     distributed = DistributedColumns(getattr(block, "whole", block), comm)
     distributed.prover = HostProver(distributed, threads)
-    distributed.matrix, distributed.edges, distributed.walks = beside
+    distributed.matrix, distributed.edges, distributed.predecessors, distributed.walks = beside
     return check(distributed, distributed.align(columns), *arguments) or []

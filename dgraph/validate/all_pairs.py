@@ -5,6 +5,7 @@ offer d[u, u] less than 0. By the first equations, d[u, v] is at most the weight
 one excludes a negative cycle within reach. By the others, every v with a finite d[u, v] has a *tight* arc that enters
 it. Tight arcs followed back from v end at u, so d[u, v] is the weight of a walk, or run in a cycle of weight 0. Where
 weights are > 0 there is no such cycle; else a search over tight arcs from u must reach every v with a finite distance.
+Predecessors are trees if each is the start of a tight arc, and those of v, followed back, end at u.
 
 Integers below 2**24 or 2**53 are compared exactly; other sums may differ by n roundings. All arcs pass every rank in
 pieces. Without a matrix, distances are computed by the equations from d[u, u] = 0, and the figures are compared.
@@ -47,6 +48,7 @@ def apsp(
     itself = Rule("a vertex is at distance 0 from itself", "the distance from {u} to itself is {x}, by in-arcs {y}")
     equal = Rule("a distance is the least that in-arcs give", "from {u} to {v} it is {x}, and in-arcs give {y}")
     walked = Rule("tight arcs lead from the source", "no arcs give {x} as the distance from {u} to {v}")
+    trees = PairTrees(distributed)
     reached, farthest = np.zeros(stop - first, np.int64), np.zeros(stop - first)
     positive, whole, most = _weights(distributed)
     for turn in range(comm.largest(-(-(stop - first) // rows))):
@@ -73,13 +75,53 @@ def apsp(
             if not positive:
                 lead = _led(distributed, claimed, own, slack, most)
                 _test(walked, (claimed < np.inf) & ~lead, low, x=claimed)
+            if distributed.predecessors is not None:
+                trees.check(claimed, distributed.predecessors[low - first : high - first], low, slack, most)
         finite = claimed < np.inf
         reached[low - first : high - first] = finite.sum(axis=1)
         farthest[low - first : high - first] = np.max(claimed, axis=1, initial=-np.inf, where=finite)
-    distributed.judge(itself, equal, walked)
+    distributed.judge(itself, equal, walked, *trees.rules)
     _figures(distributed, columns, bounds, reached, farthest, matrix is None and not whole, n)
     text = "every distance is the least that in-arcs give, and 0 on the diagonal"
-    return ["distances of every row were computed again" if matrix is None else text, "figures of rows are theirs"]
+    proved = ["distances of every row were computed again" if matrix is None else text, "figures of rows are theirs"]
+    return proved if distributed.predecessors is None else [*proved, "predecessors are trees of tight arcs"]
+
+
+class PairTrees:
+    """Rules of the predecessors of all pairs: each is the start of a tight arc, and they lead back to the source."""
+
+    def __init__(self, distributed: DistributedColumns):
+        self.distributed = distributed
+        self.needed = Rule(
+            "the reached alone have predecessors", "from {u} to {v} the distance is {x}, and {y} before it"
+        )
+        self.tight = Rule("predecessors' arcs are tight", "from {u}, no tight arc enters {v} from its predecessor {x}")
+        self.back = Rule("predecessors lead to the source", "from {u}, those of {v} do not end there; first is {x}")
+        self.rules = self.needed, self.tight, self.back
+
+    def check(self, rows: np.ndarray, before: np.ndarray, low: int, slack: float, most: float) -> None:
+        """Check the rows of distances, and of predecessors, from ``low`` on; collective."""
+        n = rows.shape[1]
+        child = rows < np.inf
+        child[np.arange(len(rows)), np.arange(low, low + len(rows))] = False
+        named = (before >= 0) & (before < n)
+        _test(self.needed, np.where(child, ~named, before != -1), low, x=rows, y=before)
+        enters, near = np.zeros(rows.shape, bool), slack * (np.where(rows < np.inf, np.abs(rows), 0.0) + most)
+        for src, dst, weight in _arcs(self.distributed):
+            heads, begins = np.unique(dst, return_index=True)
+            step = max(ENTRIES // max(len(dst), 1), 1)
+            for first in range(0, len(rows) if len(dst) else 0, step):
+                part = slice(first, first + step)
+                with np.errstate(invalid="ignore"):
+                    off = np.abs(rows[part][:, src] + weight - rows[part][:, dst])
+                tree = (before[part][:, dst] == src) & (off <= near[part][:, dst])
+                enters[part, heads] |= np.logical_or.reduceat(tree, begins, axis=1)
+        _test(self.tight, child & named & ~enters, low, x=before)
+        lines = np.arange(len(rows))[:, None]
+        pointer = np.where(child & named, before, np.arange(n))
+        for _ in range(n.bit_length()):
+            pointer = pointer[lines, pointer]
+        _test(self.back, child & named & (pointer != low + lines), low, x=before)
 
 
 def _test(rule: Rule, bad: np.ndarray, low: int, **values: np.ndarray) -> None:

@@ -49,11 +49,13 @@ class DistributedColumns:
         prover: counts violations for our own certificates: ``host_prover.py``, or a backend's.
         starts: first gid of every rank, then n.
         matrix: this rank's rows of distances between all pairs, where the answer has some.
+        predecessors: rows of predecessors between all pairs, where the answer has some.
         edges: values of edges on this rank, where the answer has some.
         walks: walks of this rank, where the answer has some.
     """
 
     matrix: np.ndarray | None = None
+    predecessors: np.ndarray | None = None
     edges: Any = None
     walks: Any = None
 

@@ -70,8 +70,8 @@ def sssp(
     signed = weighted and parameters.get("variant") in SIGNED
     if signed and not isinstance(distributed.prover, HostProver):
         return None
-    weights = distributed.block.weights
-    negative = signed and distributed.comm.total(weights is not None and bool(np.any(weights < 0))) > 0
+    weights = distributed.block.weights if signed else None
+    negative = weights is not None and distributed.comm.total(int(np.count_nonzero(weights < 0))) > 0
     target = None if negative else parameters.get("target")
     cutoff = _nearest(distributed, columns["distance"], parameters.get("cutoff"), target)
     source = distributed.gid(parameters["source"])

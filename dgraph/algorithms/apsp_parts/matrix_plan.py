@@ -39,7 +39,7 @@ class MatrixPlan:
 
 def planned(
     rows: NumberedRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
-    kernel: Any, threads: int,
+    kernel: Any, threads: int, beside_pair: int = 0,
 ) -> MatrixPlan:  # fmt: skip
     """Choose a method that fits; collective, equal on all ranks but for ``need``.
 
@@ -52,6 +52,7 @@ def planned(
         matrix_file: file for a matrix that exceeds the memory; None: there is none.
         kernel: min-plus products on this rank.
         threads: threads of this rank.
+        beside_pair: bytes of host memory that a pair takes beside its distance.
 
     Raises:
         OutOfMemory: on every rank alike, with the bytes needed and free.
@@ -77,6 +78,7 @@ def planned(
         free_there = kernel.free(matrix + beside)
         _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
     allowed = host_share(comm)
+    matrix += (rows.stop - rows.first) * n * beside_pair
     fits = lacking(comm, matrix + beside, allowed) is None
     if not fits and chosen and on_host:
         variant, reason = "johnson", "memory is short, and searches write each row once"

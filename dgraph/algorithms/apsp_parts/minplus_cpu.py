@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.apsp_parts.heap import search
+from dgraph.algorithms.apsp_parts.shortest_trees import shortest_trees
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
@@ -92,6 +93,24 @@ class MinPlus(HostSolver):
             _search, threads, out, first, rows.offsets, rows.targets, costs, weights, reduced is not None, *scratch,
             np.zeros(1, np.int64),
         )  # fmt: skip
+
+    def trees(self, distances: np.ndarray, first: int, rows: Any, slack: float) -> tuple[np.ndarray, int]:
+        """Return the predecessors of rows of distances, and how many reached vertices rounding hides from them.
+
+        Args:
+            distances: C-contiguous (k, n).
+            first: as of :meth:`search`.
+            rows: as of :meth:`search`.
+            slack: most relative rounding of a sum.
+        """
+        n, threads = distances.shape[1], min(self.team.size, max(len(distances), 1))
+        parents, lost = np.empty(distances.shape, np.int32), np.zeros(threads, np.int64)
+        weights = np.zeros(0) if rows.costs is None else rows.costs
+        self.team.run(
+            shortest_trees, threads, distances, first, rows.offsets, rows.targets, weights, slack, parents,
+            *np.empty((2, threads, n), np.int32), lost, np.zeros(1, np.int64),
+        )  # fmt: skip
+        return parents, int(lost.sum())
 
 
 @njit(**OPTIONS)

@@ -67,6 +67,12 @@ class GpuMinPlus(RowSolver):
 
         OnThreads(self.backend).search(out, first, rows, reduced)
 
+    def trees(self, distances: np.ndarray, first: int, rows: Any, slack: float) -> tuple[np.ndarray, int]:
+        """Return the predecessors of rows of distances on the host, see the kernel of CPU threads."""
+        from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus as OnThreads
+
+        return OnThreads(self.backend).trees(distances, first, rows, slack)
+
     def _launch(self, kernel: str, most: int, c: Any, begin: int, a: Any, b: Any) -> None:
         device = self.device
         module = device.module(text(str(c.dtype)), "minplus")
