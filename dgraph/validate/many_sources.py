@@ -25,6 +25,7 @@ import numpy as np
 from dgraph.errors import ValidationFailed
 from dgraph.validate.certificate_register import Certificate, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.pagerank import pagerank
 from dgraph.validate.path_dependencies import PathDependencies
 from dgraph.validate.rule import Rule
 from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources
@@ -108,6 +109,23 @@ def _each_column(
     checked: list[str] = []
     for source, column in zip(named, columns.values(), strict=True):
         checked = check(distributed, {"distance": column}, {**parameters, "source": source}, rounds) or []
+    return [f"{len(named)} sources: {proved}" for proved in checked]
+
+
+@certifies("multi_source_pagerank")
+def multi_source_pagerank(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the column of each source as ranks of pagerank with that personalisation; collective.
+
+    Raises:
+        ValidationFailed: a value is wrong, or the columns are not those of the sources.
+    """
+    named, fixed = _named(distributed, columns, parameters), 0 if parameters["tol"] else parameters["max_iter"]
+    checked: list[str] = []
+    for source, column in zip(named, columns.values(), strict=True):
+        jumps = {**parameters, "personalization": [source]}
+        checked = pagerank(distributed, {"pagerank": column}, jumps, fixed) or []
     return [f"{len(named)} sources: {proved}" for proved in checked]
 
 

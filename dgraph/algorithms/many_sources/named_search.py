@@ -49,7 +49,7 @@ class NamedSearch(Algorithm):
             sources = check_sources(ctx, self.sources, self.name)
         reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
-        fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
+        fields, described = named_columns(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
         self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)
 
@@ -65,7 +65,7 @@ class NamedHopSearch(NamedSearch):
         return {"limit": ENDLESS if self.depth_limit is None else self.depth_limit}
 
 
-def _named(
+def named_columns(
     ctx: Context, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
 ) -> tuple[dict[str, Any], dict[str, ResultColumn]]:
     """Return columns and their descriptions by name, with each source in place of S; collective."""
