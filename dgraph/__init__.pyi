@@ -158,6 +158,7 @@ def bc(
     delta: float = 0.1,
     weighted: bool = False,
     normalized: bool = True,
+    targets: Vertices | None = None,
     endpoints: bool = False,
     weight: str | None = None,
     options: Options | None = None,
