@@ -22,6 +22,7 @@ FUNCTIONS = (
     "mis",
     "mst",
     "multi_source_bfs",
+    "multi_source_pagerank",
     "multi_source_sssp",
     "neighbor_degree",
     "pagerank",

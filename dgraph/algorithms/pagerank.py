@@ -182,11 +182,27 @@ def program_of(*fields: str) -> type[PageRank]:
     return type(name, (*parts, PageRank), {"__doc__": "PageRank of several given fields."}) if parts else PageRank
 
 
-@algorithm(
-    "pagerank",
+LIMITS = (
     Parameter("alpha", float, 0.85, "damping factor: probability to follow an edge", aliases=("damping",)),
     Parameter("tol", float, 1e-6, "stop when the L1 change of the rank vector is below this; 0: run max_iter rounds"),
     Parameter("max_iter", int, 100, "most rounds"),
+)
+"""Parameters of iterations, which :func:`check_limits` checks."""
+
+
+def check_limits(alpha: float, tol: float, max_iter: int) -> None:
+    """Refuse parameters with which the iteration is undefined or cannot end."""
+    if not 0 <= alpha <= 1:
+        raise UsageError(f"alpha = {alpha} is not a probability; give 0 … 1")
+    if not tol >= 0:
+        raise UsageError(f"tol = {tol} can never be met; give a number ≥ 0")
+    if max_iter < 1:
+        raise UsageError(f"max_iter = {max_iter} leaves nothing to do; give 1 or more")
+
+
+@algorithm(
+    "pagerank",
+    *LIMITS,
     Parameter(
         "personalization", "vertices", None, "vertices to jump to, with equal probability or id=weight (default: all)"
     ),
@@ -234,7 +250,7 @@ class Pagerank(Algorithm):
             if getattr(self, name) is not None
         }
         if ctx.local.out.weight_type is not None:
-            arrays["out_weight"] = self._out_weights(ctx)
+            arrays["out_weight"] = divisors(ctx, self.precision)
         state = None
         if ctx.previous is not None and self.tol > 0:
             if self.nstart is not None:
@@ -252,48 +268,44 @@ class Pagerank(Algorithm):
 
     def check(self):
         """Refuse parameters with which the iteration is undefined or cannot end."""
-        if not 0 <= self.alpha <= 1:
-            raise UsageError(f"alpha = {self.alpha} is not a probability; give 0 … 1")
-        if not self.tol >= 0:
-            raise UsageError(f"tol = {self.tol} can never be met; give a number ≥ 0")
+        check_limits(self.alpha, self.tol, self.max_iter)
         if self.precision == "single" and 0 < self.tol < LEAST:
             raise UsageError(
                 f"tol = {self.tol:g} may never be met in single precision, where rounding alone changes the vector by "
                 f"up to {LEAST:.2g}; give more, or precision double"
             )
-        if self.max_iter < 1:
-            raise UsageError(f"max_iter = {self.max_iter} leaves nothing to do; give 1 or more")
-
-    def _out_weights(self, ctx: Context) -> np.ndarray:
-        """Return the sum of the out-weights of each master; collective.
-
-        Raises:
-            DataError: a sum by which ranks cannot be divided, or a negative or infinite weight.
-        """
-        largest_and_mean(ctx, NEED)
-        sums = out_weights(ctx.local, ctx.comm)
-        low, high = SUMS[self.precision]
-        least, most = ctx.local.out_weight_range
-        if not ctx.total(not (low <= least and most <= high)):
-            return sums
-        outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))[:1]
-        mine = [int(ctx.local.original[outside[0]]), float(sums[outside[0]])] if outside.size else None
-        vertices = list(filter(None, ctx.comm.allgather_json(mine)))
-        if vertices:
-            vertex, weight = min(vertices)
-            raise DataError(
-                f"the weights of the edges that leave vertex {ctx.called(vertex)} sum to {weight:g}; "
-                f"pagerank divides by that sum, which in {self.precision} precision is 0 or lies between {low:.3g} "
-                f"and {high:.3g}; multiply all weights by one number, which changes no rank, or make the graph without "
-                "weights"
-            )
-        return sums
 
     def _iterated(self, ctx: Context, settings: dict, fields: dict, arrays: dict[str, np.ndarray]) -> State:
         """Return the state at the end of the program that reads the given fields; collective."""
         if "start" in arrays and fields:
             fields = fields | {"start": "float32"}
         return ctx.run(program_of(*arrays)(**settings).retype(**fields), arrays)
+
+
+def divisors(ctx: Context, precision: str) -> np.ndarray:
+    """Return the sum of the out-weights of each master; collective.
+
+    Raises:
+        DataError: a sum by which ranks cannot be divided, or a negative or infinite weight.
+    """
+    largest_and_mean(ctx, NEED)
+    sums = out_weights(ctx.local, ctx.comm)
+    low, high = SUMS[precision]
+    least, most = ctx.local.out_weight_range
+    if not ctx.total(not (low <= least and most <= high)):
+        return sums
+    outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))[:1]
+    mine = [int(ctx.local.original[outside[0]]), float(sums[outside[0]])] if outside.size else None
+    vertices = list(filter(None, ctx.comm.allgather_json(mine)))
+    if vertices:
+        vertex, weight = min(vertices)
+        raise DataError(
+            f"the weights of the edges that leave vertex {ctx.called(vertex)} sum to {weight:g}; "
+            f"pagerank divides by that sum, which in {precision} precision is 0 or lies between {low:.3g} "
+            f"and {high:.3g}; multiply all weights by one number, which changes no rank, or make the graph without "
+            "weights"
+        )
+    return sums
 
 
 def _start(ctx: Context) -> np.ndarray:

@@ -21,7 +21,7 @@ FUNCTIONS: dict[str, Callable] = {}
 WEIGHTS = ("weight", "distance")
 """Parameters that name an edge attribute, or are a function of an edge, which the engine cannot call."""
 
-BUNCHES = ("nbunch", "nodes", "sources", "v", "ebunch")
+BUNCHES = ("nbunch", "nodes", "sources", "targets", "v", "ebunch")
 """Parameters that hold several nodes, or pairs; an iterator is listed: NetworkX's function may read it after ours."""
 
 _declines: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}

@@ -112,6 +112,7 @@ ENGINE: dict[str, str] = {
     ),
     "closeness_centrality": "runs closeness, or bfs or sssp from one node with u=; sp= is declined",
     "betweenness_centrality": "runs bc, by weights above 0 with weight=",
+    "betweenness_centrality_subset": "runs bc with sources and targets, by weights above 0 with weight=",
     "edge_betweenness_centrality": "runs edge_bc, by weights above 0 with weight=; multigraphs are declined",
     **dict.fromkeys(
         ("louvain_communities", "leiden_communities", "louvain_partitions", "leiden_partitions"),

@@ -8,7 +8,7 @@ import numpy as np
 from dgraph.networkx_backend.answers import NETWORKX, answers, not_given
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import distances, solve
-from dgraph.networkx_backend.nodes_given import position
+from dgraph.networkx_backend.nodes_given import position, positions
 
 
 @answers(declines=not_given("sp"))
@@ -41,6 +41,23 @@ def betweenness_centrality(G: ConvertedGraph, k=None, normalized=True, weight=No
     if not len(G):
         return {}
     asked = _sources(G, k, seed) | {"normalized": bool(normalized), "endpoints": bool(endpoints)}
+    answer = solve("bc", G.engine(weight), weighted=G.lengths(weight) is not None, **asked)
+    return dict(zip(G.nodes, answer.columns["bc"].tolist(), strict=True))
+
+
+def _subset_given(args) -> str | None:
+    """Decline nodes that NetworkX counts several times, or not at all."""
+    for name in ("sources", "targets"):
+        nodes = list(args[name])
+        if not nodes or len(set(nodes)) < len(nodes):
+            return f"{name} is empty, or names a node twice"
+    return None
+
+
+@answers(declines=_subset_given)
+def betweenness_centrality_subset(G: ConvertedGraph, sources, targets, normalized=False, weight=None) -> dict:
+    """Return node → share of the shortest paths from ``sources`` to ``targets`` that pass through it."""
+    asked = {"sources": positions(G, sources), "targets": positions(G, targets), "normalized": bool(normalized)}
     answer = solve("bc", G.engine(weight), weighted=G.lengths(weight) is not None, **asked)
     return dict(zip(G.nodes, answer.columns["bc"].tolist(), strict=True))
 

@@ -29,6 +29,7 @@ import numpy as np
 from dgraph.errors import ValidationFailed
 from dgraph.validate.certificate_register import Certificate, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.pagerank import pagerank
 from dgraph.validate.path_dependencies import PathDependencies
 from dgraph.validate.rule import Rule
 from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources
@@ -140,6 +141,23 @@ def _each_column(
     return [f"{len(named)} sources: {proved}" for proved in checked]
 
 
+@certifies("multi_source_pagerank")
+def multi_source_pagerank(
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """Check the column of each source as ranks of pagerank with that personalisation; collective.
+
+    Raises:
+        ValidationFailed: a value is wrong, or the columns are not those of the sources.
+    """
+    named, fixed = _named(distributed, columns, parameters), 0 if parameters["tol"] else parameters["max_iter"]
+    checked: list[str] = []
+    for source, column in zip(named, columns.values(), strict=True):
+        jumps = {**parameters, "personalization": [source]}
+        checked = pagerank(distributed, {"pagerank": column}, jumps, fixed) or []
+    return [f"{len(named)} sources: {proved}" for proved in checked]
+
+
 @certifies("reachability")
 def reachability(
     distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
@@ -190,18 +208,22 @@ def bc(
     claimed, gids = columns["bc"], distributed.gids
     sources, arcs = chosen_sources(distributed, parameters), SearchedArcs(distributed)
     n, directed, endpoints = int(distributed.starts[-1]), distributed.block.directed, parameters["endpoints"]
-    scale = np.where(np.isin(gids, sources), *_scales(n, len(sources), directed, parameters))
+    named, goals = parameters.get("targets"), np.ones(len(gids))
+    if named is not None:
+        goals[~np.isin(gids, distributed.block.ids.to_gid(np.array(list(named), np.int64), distributed.comm))] = 0.0
+    searches = len(sources) if named is None else n
+    scale = np.where(np.isin(gids, sources), *_scales(n, searches, directed, parameters))
     scaled = ~np.isnan(scale)
     sums = np.where(scaled, claimed / np.where(scaled, scale, 1.0), 0.0)
     least = Rule("betweenness is at least 0", "vertex {v} has {x}")
     least.test((np.isnan(claimed) == scaled) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": claimed})
     distributed.judge(least)
     if parameters["weighted"]:
-        return _by_weights(arcs, sources, endpoints, sums, claimed, scaled, scale)
+        return _by_weights(arcs, sources, endpoints, goals, sums, claimed, scaled, scale)
     again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
     part, counted = np.zeros(len(gids)), 0
     for source in again.tolist():
-        dependencies = arcs.dependencies(source, endpoints)
+        dependencies = arcs.dependencies(source, endpoints, goals)
         if dependencies is not None:
             part += dependencies
             counted += 1
@@ -213,6 +235,8 @@ def bc(
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
     bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
     distributed.judge(bound)
+    if named is not None:
+        return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
     wanted = float(sum(arcs.inner(sources[i : i + 64], 2 * endpoints) for i in range(0, len(sources), 64)))
     total = distributed.sum(sums)
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and distributed.comm.rank == 0])
@@ -222,9 +246,9 @@ def bc(
     return ["dependencies sum to the distances less one", f"those of {counted} of {len(sources)} sources are a bound"]
 
 
-def _by_weights(arcs: SearchedArcs, sources, endpoints: bool, sums, claimed, scaled, scale) -> list[str]:
+def _by_weights(arcs: SearchedArcs, sources, endpoints: bool, goals, sums, claimed, scaled, scale) -> list[str]:
     """Check sums of dependencies by weights against those of some sources."""
-    part, _, counted = PathDependencies(arcs.distributed, arcs, True).summed(sources, endpoints)
+    part, _, counted = PathDependencies(arcs.distributed, arcs, True, goals).summed(sources, endpoints)
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
     values = {"x": claimed, "y": part * scale}
     bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)

@@ -24,8 +24,11 @@ from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sour
 class PathDependencies:
     """Dependencies of one source after the other, of this rank's rows and arcs; every method is collective."""
 
-    def __init__(self, distributed: DistributedColumns, arcs: SearchedArcs, weighted: bool):
+    def __init__(
+        self, distributed: DistributedColumns, arcs: SearchedArcs, weighted: bool, goals: np.ndarray | None = None
+    ):
         self.distributed, self.arcs = distributed, arcs
+        self.goals = np.ones(distributed.block.rows) if goals is None else goals
         self.weights = arcs.weights if weighted else np.ones(len(arcs.rows))
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -42,14 +45,14 @@ class PathDependencies:
         paths, levels = self._paths(begin, rows, targets, offsets)
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
-        dependency, share, of_arcs = np.zeros(n), 1 / np.maximum(paths, 1.0), np.zeros(len(self.arcs.rows))
+        dependency, share, of_arcs = np.zeros(n), self.goals / np.maximum(paths, 1.0), np.zeros(len(self.arcs.rows))
         for level in reversed(levels):
             arcs_below = places_of(offsets, level)
             (below,) = distributed.fetch(targets[arcs_below], share)
             parts = paths[rows[arcs_below]] * below
             lengths = offsets[level + 1] - offsets[level]
             dependency[level] = np.bincount(np.repeat(np.arange(len(level)), lengths), parts, len(level))
-            share[level] = (1 + dependency[level]) / paths[level]
+            share[level] = (self.goals[level] + dependency[level]) / paths[level]
             of_arcs[tight[arcs_below]] = parts
         return dependency, of_arcs, distance
 

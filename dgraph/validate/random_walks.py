@@ -71,7 +71,7 @@ class _Walks:
         ended = self.ids < 0
         self.gids = block.ids.to_gid(np.where(ended, 0, self.ids).ravel(), self.comm).reshape(self.ids.shape)
         vertices = Rule("walks are of vertices", "a walk visits {id}, which is not a vertex of the graph")
-        vertices.test((self.gids < 0) & ~ended, {}, {"id": self.ids})
+        vertices.test(((self.gids < 0) & ~ended).ravel(), {}, {"id": self.ids.ravel()})
         distributed.judge(vertices)
         self.gids[ended] = -1
         self.weights = walks.weights

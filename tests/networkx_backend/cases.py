@@ -192,6 +192,14 @@ CASES = {
         ALL,
         [{}, {"normalized": False, "endpoints": True}, {"k": 3, "seed": 4}, {"weight": "weight", "normalized": False}],
     ),
+    "betweenness_centrality_subset": (
+        ALL,
+        [
+            {"sources": [A], "targets": [B]},
+            {"sources": [A, B], "targets": [B, A], "normalized": True},
+            {"sources": [B, A], "targets": [A], "weight": "weight"},
+        ],
+    ),
     "edge_betweenness_centrality": (SIMPLE, [*EITHER, {"k": 3, "seed": 4, "normalized": False}]),
     "closeness_centrality": (ALL, [{}, {"u": A}, {"distance": "weight"}, {"wf_improved": False}]),
     "harmonic_centrality": (ALL, [{}, {"nbunch": [A, B]}, {"distance": "weight"}]),

@@ -17,7 +17,8 @@ from dgraph.networkx_backend.backend_info import ENGINE
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
 MODULES = (nx, nx.bipartite, nx.dag, nx.community)
 ROUNDED = {
-    "betweenness_centrality", "closeness_centrality", "edge_betweenness_centrality", "global_efficiency",
+    "betweenness_centrality", "betweenness_centrality_subset", "closeness_centrality", "edge_betweenness_centrality",
+    "global_efficiency",
     "harmonic_centrality", "harmonic_diameter", "pagerank", "eigenvector_centrality", "eigenvector_centrality_numpy",
     "katz_centrality", "katz_centrality_numpy", "clustering", "average_neighbor_degree",
 }  # fmt: skip

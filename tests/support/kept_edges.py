@@ -269,6 +269,8 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("lcc", {}, column("lcc", lambda g: nx.clustering(g.neighbours))),
     ("lcc", {"count": "arcs"}, column("lcc", lambda g: closed_arcs(g) if g.directed else nx.clustering(g.neighbours))),
     ("multi_source_bfs", {"sources": SOURCES}, lambda g: distances(g, SOURCES)),
+    ("multi_source_pagerank", {"sources": SOURCES, "tol": 1e-13, "max_iter": 500}, lambda g: {
+        f"pagerank_{s}": nx.pagerank(g.multigraph, personalization={s: 1}, tol=1e-15, max_iter=2000) for s in SOURCES}),
     ("multi_source_sssp", {"sources": SOURCES}, lambda g: distances(g, SOURCES, "weight")),
     ("neighbor_degree", {}, column("neighbor_degree", around)),
     ("pagerank", {"tol": 1e-13, "max_iter": 500},

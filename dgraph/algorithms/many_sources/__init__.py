@@ -1,9 +1,20 @@
 """Searches from many sources in one pass: whole rows on each rank, bits for reachability, lanes for path counts."""
 
-from dgraph.algorithms.many_sources import bc, closeness, edge_bc, multi_source_bfs, multi_source_sssp, reachability
+from dgraph.algorithms.many_sources import (
+    bc,
+    closeness,
+    edge_bc,
+    multi_source_bfs,
+    multi_source_pagerank,
+    multi_source_sssp,
+    reachability,
+)
 from dgraph.backend.kernel_register import Solver
 
-__all__ = ["KERNELS", "bc", "closeness", "edge_bc", "multi_source_bfs", "multi_source_sssp", "reachability"]
+__all__ = [
+    "KERNELS", "bc", "closeness", "edge_bc", "multi_source_bfs", "multi_source_pagerank", "multi_source_sssp",
+    "reachability",
+]  # fmt: skip
 
 KERNELS = (
     Solver("draw", gpu="gpu.draw:GpuDraw"),
@@ -17,6 +28,7 @@ KERNELS = (
     ),
     Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
     Solver("searches", cpu="searches:Searches", gpu="searches:SearchesByPrograms", gpus="searches:SearchesByPrograms"),
+    Solver("rank lanes", cpu="rank_lanes:RankLanes"),
     Solver("bfs pass", cpu="bfs_pass:BfsPass", beside_gpu=False),
     Solver("sssp pass", cpu="sssp_pass:SsspPass", beside_gpu=False),
 )

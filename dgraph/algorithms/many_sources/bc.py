@@ -14,6 +14,7 @@ from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
 from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.engine.rounds.context import Context
+from dgraph.errors import UsageError
 
 NORMALIZED = Parameter("normalized", bool, True, "divide by the number of pairs of other vertices")
 WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights of edges, which must be above 0")
@@ -24,6 +25,7 @@ WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights
     *SAMPLING,
     WEIGHTED,
     NORMALIZED,
+    Parameter("targets", "vertices", None, "vertices to which paths count, from sources (default: all)", weights=False),
     Parameter("endpoints", bool, False, "count a path for its two ends too"),
     aliases=("betweenness_centrality",),
     columns={"bc": ResultColumn("betweenness centrality", "number")},
@@ -32,7 +34,8 @@ class Bc(Algorithm):
     """Betweenness centrality: the share of shortest paths between other vertices that pass through a vertex.
 
     Column: ``bc`` (float64), as ``networkx.betweenness_centrality``. With ``k`` or ``epsilon`` it is an estimate, and
-    the summary has its ``error_bound``.
+    the summary has its ``error_bound``. With ``targets`` only paths from ``sources`` to these count, as in
+    ``networkx.betweenness_centrality_subset``.
     """
 
     k: int | None
@@ -43,22 +46,32 @@ class Bc(Algorithm):
     epsilon: float | None
     delta: float
     sources: Any
+    targets: Any
     needs_rows = "own"
     edge_rule = EdgeRule("ignored", "once", stripped=("parallel",))
 
     def check(self):
-        """Refuse sources that are chosen twice, or have values."""
+        """Refuse sources that are chosen twice, or have values, and targets of an estimate or with ends."""
         check_sampling(self)
+        if self.targets is None:
+            return
+        drawn = [name for name in ("k", "epsilon") if getattr(self, name) is not None] + ["endpoints"] * self.endpoints
+        if drawn:
+            raise UsageError(f"targets name the paths that count, and {drawn[0]} has no meaning there; leave one out")
+        if not len(self.targets):
+            raise UsageError("targets is empty, so no path counts; give ids of the graph, or leave it out")
 
     def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n = sample(ctx, self), ctx.local.n
-        kernel = ctx.solver("path sums" if self.weighted else "dependencies")
-        options = {"name": self.name, "weighted": True} if self.weighted else {}
+        exact, options = self.targets is not None, dict[str, Any]()
+        kernel = ctx.solver("path sums" if self.weighted or exact else "dependencies")
+        if self.weighted or exact:
+            options = {"name": self.name, "weighted": self.weighted, "targets": self.targets}
         summed = kernel.solve(ctx, drawn.sources, endpoints=self.endpoints, **options)
         depth = {} if summed.depth is None else {"depth": summed.depth}
         lids = lids_of(ctx.local, drawn.sources)
-        others, source = self._scales(n, len(drawn.sources), ctx.local.directed)
+        others, source = self._scales(n, n if exact else len(drawn.sources), ctx.local.directed)
         ends = n if self.endpoints else n - 1
         factor = 1.0 if self.normalized else max(ends * (ends - 1), 0) / (1 if ctx.local.directed else 2)
         return Answer({"bc": summed.scaled(lids[lids >= 0], source, others)}, drawn.facts(factor) | depth)

@@ -20,6 +20,9 @@ LINE = 64
 LANES = 8
 """Lanes of 64 bits."""
 
+RANK_LINES = 2
+"""Cache lines of a row of ranks: an arc is read once for 16 sources."""
+
 
 def cache_lines(*shape: int, dtype: type | np.dtype) -> np.ndarray:
     """Return zeros of ``shape`` and a further axis of lanes, in which every row is one cache line."""
@@ -71,6 +74,54 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, out, at):
 
 
 @intrinsic
+def rank_row(
+    typing, neighbours, weights, first, last, shares, ranks, v, following, jumps, jump, going, totals, first_total,
+    alpha, share, sink,
+):  # fmt: skip
+    """Take row v of ``ranks`` to ``alpha`` times the sum of rows of ``shares``, plus row ``jump`` of ``jumps``.
+
+    The sum is over ``neighbours[first:last]``, times ``weights`` (float64); None: 1. A lane in which ``going``, of one
+    row, is 0 stays. The rank times ``share`` is row v of ``following``. Row ``first_total`` of ``totals`` grows by the
+    change, and the next row by the rank times ``sink``. All arrays of rows are float64, of ``RANK_LINES`` lines a row.
+    """
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        near = _data(context, builder, kinds[0], args[0])
+        shared, ranked, sent, jumped, on, summed_up = (
+            _Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (4, 5, 7, 8, 10, 11)
+        )
+        scales = None if isinstance(kinds[1], types.NoneType) else _data(context, builder, kinds[1], args[1])
+        zero, one = ir.Constant(shared.vector, [0.0] * RANK_LINES * LANES), ir.Constant(_I64, 1)
+        summed = cgutils.alloca_once(builder, shared.vector)
+        builder.store(zero, summed)
+        with cgutils.for_range_slice(builder, args[2], args[3], one) as (e, _):
+            row = shared.load(builder.zext(builder.load(builder.gep(near, [e])), _I64))
+            if scales is not None:
+                row = builder.fmul(row, shared.spread(builder.load(builder.gep(scales, [e]))))
+            builder.store(builder.fadd(builder.load(summed), row), summed)
+        old = ranked.load(args[6])
+        rank = builder.fmul(shared.spread(args[13]), builder.load(summed))
+        rank = builder.fadd(rank, jumped.load(args[9]))
+        rank = builder.select(builder.fcmp_ordered("!=", on.load(ir.Constant(_I64, 0)), zero), rank, old)
+        fell = builder.fsub(rank, old)
+        change = builder.select(shared.less(fell, zero), builder.fsub(old, rank), fell)
+        builder.store(rank, ranked.place(args[6]), align=LINE)
+        builder.store(builder.fmul(rank, shared.spread(args[14])), sent.place(args[6]), align=LINE)
+        for place, amount in (
+            (args[12], change), (builder.add(args[12], one), builder.fmul(rank, shared.spread(args[15]))),
+        ):  # fmt: skip
+            builder.store(builder.fadd(summed_up.load(place), amount), summed_up.place(place), align=LINE)
+        return context.get_dummy_value()
+
+    whole, real = types.int64, types.float64
+    return types.void(
+        neighbours, weights, whole, whole, shares, ranks, whole, following, jumps, whole, going, totals, whole, real,
+        real, real,
+    ), generate  # fmt: skip
+
+
+@intrinsic
 def or_rows(typing, neighbours, first, last, words, out, at):
     """Or the rows of ``words`` over ``neighbours[first:last]`` into row ``at`` of ``out``."""
 
@@ -91,13 +142,13 @@ def or_rows(typing, neighbours, first, last, words, out, at):
 
 
 class _Lanes:
-    """Rows of an array of int32, float32 or float64 as vectors, and the operations on them."""
+    """Rows of an array of int32, float32 or float64 as vectors, and the operations on them; ``lines`` a row."""
 
-    def __init__(self, context, builder, kind, array):
+    def __init__(self, context, builder, kind, array, lines=1):
         self.builder, self.data = builder, _data(context, builder, kind, array)
         self.lane = context.get_value_type(kind.dtype)
         self.whole = isinstance(kind.dtype, types.Integer)
-        self.vector = ir.VectorType(self.lane, LINE * 8 // kind.dtype.bitwidth)
+        self.vector = ir.VectorType(self.lane, lines * LINE * 8 // kind.dtype.bitwidth)
 
     def place(self, at):
         return _row(self.builder, self.data, at, self.vector)

@@ -72,10 +72,10 @@ class NamedSearch(Algorithm):
             return self.nearest(ctx, sources)
         reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
         depth = {} if reached.depth is None else {"depth": reached.depth}
-        fields, described = _named(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
+        fields, described = named_columns(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
         above = self.predecessors(ctx, sources, reached.columns)
         if above:
-            more, described_above = _named(ctx, sources, "predecessor_S", type(self).columns["predecessor_S"], above)
+            more, described_above = named_columns(ctx, sources, "predecessor_S", type(self).columns["predecessor_S"], above)
             fields, described = fields | more, described | described_above
         self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)
@@ -92,7 +92,7 @@ class NamedHopSearch(NamedSearch):
         return {"limit": ENDLESS if self.depth_limit is None else self.depth_limit}
 
 
-def _named(
+def named_columns(
     ctx: Context, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
 ) -> tuple[dict[str, Any], dict[str, ResultColumn]]:
     """Return columns and their descriptions by name, with each source in place of S; collective."""

@@ -9,7 +9,7 @@ VALID = [
 WRONG = [
     ({}, {"visits": {5: 0}}, "walks visit their sources", "5 has 0 visits, and 1 walks begin"),
     (
-        {"sources": [1, 0, 1], "walks": 3},
+        {"sources": (1, 0, 1), "walks": 3},
         {"visits": {1: 5}},
         "walks visit their sources",
         "1 has 5 visits, and 6 walks",

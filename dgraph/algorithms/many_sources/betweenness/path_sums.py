@@ -6,9 +6,12 @@ the keepers of arcs, which add them in the order of the batches: the bits are eq
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.path_sums_kernel import batch_by_hops, batch_by_weights
+from dgraph.algorithms.many_sources.drawn_sources import numbers_of
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
 from dgraph.algorithms.many_sources.results import Summed, add_parts
@@ -42,16 +45,20 @@ class PathSummer(LaneSearch):
         weighted: bool,
         of_arcs: bool = False,
         endpoints: bool = False,
+        targets: Sequence[int] | None = None,
     ) -> Summed:
         """Sum the dependencies of ``sources`` (original ids, in the order in which they are added); collective.
 
+        With ``targets`` (original ids), paths to these alone count.
+
         Raises:
+            UsageError: a target is not a vertex.
             DataError: a weight is not above 0, or too small to change a distance.
             OutOfMemory: a rank cannot hold the graph.
         """
         if weighted:
             _check_weights(ctx, name)
-        self.name, self.of_arcs, self.endpoints = name, of_arcs, endpoints
+        self.name, self.of_arcs, self.endpoints, self.targets = name, of_arcs, endpoints, targets
         self.reads_weights = weighted and ctx.local.out.weight_type is not None
         if self.reads_weights:
             most, self.mean = largest_and_mean(ctx, name)
@@ -76,7 +83,10 @@ class PathSummer(LaneSearch):
         """Make the arrays of a search, in the order in which kernels take them."""
         replica, n, threads = self.replica, self.ctx.local.n, self.passes.threads
         arcs = len(replica.targets)
-        self.light = np.full(threads, -1, np.int64)
+        self.light, self.goals = np.full(threads, -1, np.int64), np.ones(n)
+        if self.targets is not None:
+            self.goals[:] = 0.0
+            self.goals[numbers_of("targets", self.targets, replica.ids)] = 1.0
         self.kernel, self.graph = batch_by_hops, replica.out
         if self.reads_weights:
             searches = LaneSearches.of(replica, self.dtype, self.mean).on(threads)
@@ -96,7 +106,7 @@ class PathSummer(LaneSearch):
         """Sum the dependencies of a batch on each thread."""
         self.team.run(
             self.kernel, self.passes.threads, self.part(number), 0, self.passes.batch, *self.graph,
-            float(self.endpoints), self.of_arcs, *self.scratch, self.vertices, self.arcs,
+            float(self.endpoints), self.of_arcs, self.goals, *self.scratch, self.vertices, self.arcs,
         )  # fmt: skip
         source = self.ctx.comm.largest(int(self.light.max()))
         if source >= 0:

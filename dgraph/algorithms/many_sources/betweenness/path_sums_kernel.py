@@ -4,8 +4,8 @@ A visit of the vertices, each after its predecessors on shortest paths, counts t
 a queue is that order. By weights the distances from several sources are found together (``searches_kernel.py``), one
 look at each arc marks the lanes in which it is on shortest paths, and a vertex joins the queue with the last such arc
 that enters it. The log from its end has the tails of arcs in the reverse order: u → v adds
-paths(u) · (1 + dependency(v)) / paths(v) to the dependency of u. Rows ascend and a batch is summed source after source:
-the bits depend on the graph and the sources alone.
+paths(u) · (goal(v) + dependency(v)) / paths(v) to the dependency of u; a goal is 1 where paths to v count, else 0. Rows
+ascend and a batch is summed source after source: the bits depend on the graph, the sources and the goals alone.
 
 A number of paths is ``paths · 2^(512 · power)``: float64 alone does not hold those of a long grid.
 """
@@ -117,7 +117,7 @@ def _by_weights(lane, source, offsets, targets, tight, entering, order, paths, p
 
 @njit(**INNER)
 def _add_dependencies(
-    source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, vertices, arcs
+    source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, goals, vertices, arcs
 ):
     """Add the dependencies of a source to ``vertices``, and with ``of_arcs`` those of arcs to ``arcs``."""
     for i in range(counts[0]):
@@ -125,7 +125,7 @@ def _add_dependencies(
     for i in range(counts[1] - 1, -1, -1):
         e, u = log[i], np.int64(tails[i])
         v = np.int64(targets[e])
-        part = paths[u] * ((1.0 + dependency[v]) / paths[v]) * _shrink(power[v] - power[u])
+        part = paths[u] * ((goals[v] + dependency[v]) / paths[v]) * _shrink(power[v] - power[u])
         dependency[u] += part
         if of_arcs:
             arcs[e] += part
@@ -136,7 +136,8 @@ def _add_dependencies(
 
 @njit(**OPTIONS)
 def batch_by_hops(
-    t, threads, sources, first, size, offsets, targets, ends, of_arcs, floats, numbers, logs, tailses, vertices, arcs
+    t, threads, sources, first, size, offsets, targets, ends, of_arcs, goals, floats, numbers, logs, tailses, vertices,
+    arcs,
 ):  # fmt: skip
     """Sum the dependencies of ``size`` sources from ``first + t · size`` on into row t of ``vertices`` and ``arcs``.
 
@@ -154,14 +155,15 @@ def batch_by_hops(
         distance[source], paths[source], power[source] = 0.0, 1.0, 0
         _by_hops(source, offsets, targets, distance, order, paths, power, log, tails, counts)
         _add_dependencies(
-            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, vertices[t], arcs[t]
+            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, goals,
+            vertices[t], arcs[t],
         )  # fmt: skip
 
 
 @njit(**OPTIONS)
 def batch_by_weights(
     t, threads, sources, first, size, offsets, targets, costs, into, in_tails, tolls, width, none, rows, least, queues,
-    places, tights, enterings, light, ends, of_arcs, floats, numbers, logs, tailses, vertices, arcs,
+    places, tights, enterings, light, ends, of_arcs, goals, floats, numbers, logs, tailses, vertices, arcs,
 ):  # fmt: skip
     """Sum paths by weights, with the arguments of :func:`batch_by_hops`.
 
@@ -191,5 +193,6 @@ def batch_by_weights(
             lane, source, offsets, targets, tights[t], enterings[t], order, paths, power, log, tails, counts
         )  # fmt: skip
         _add_dependencies(
-            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, vertices[t], arcs[t]
+            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, goals,
+            vertices[t], arcs[t],
         )  # fmt: skip

@@ -1,0 +1,197 @@
+"""Personalised PageRank of several sources at a time, on a rank's threads: a lane of a cache line for each source.
+
+An iteration reads each in-edge once for ``LANES`` sources, whose shares are one cache line of the neighbour. A lane
+whose change is below the tolerance keeps its ranks while others go on, so it has those of a run by itself. Sums over
+vertices are added by chunks of them, in their order: on one number of ranks the bits do not depend on threads.
+
+On one rank the rows are those of its partition. On several, each keeps the in-edges of a range of vertices, by
+ascending source, and gets the shares of all vertices after each iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.lanes import LANES as LANES_OF_LINE
+from dgraph.algorithms.many_sources.lanes import RANK_LINES, cache_lines, rank_row
+from dgraph.algorithms.pagerank import divisors
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.row_solver import RowSize
+from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
+from dgraph.graph.halo.collected_arcs import offsets_of
+
+LANES = RANK_LINES * LANES_OF_LINE
+"""Sources of a batch."""
+
+CHUNK = 512
+"""Vertices that a thread takes at a time, whose sums are added before those of others."""
+
+SETTLED = 2
+"""Iterations after which vertices that nothing enters have the rank 0, and pass on shares of 0."""
+
+
+@dataclass(frozen=True)
+class InRows:
+    """In-edges of the vertices that this rank keeps.
+
+    Attributes:
+        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), numbers in the whole graph.
+        weights: of the edges; None: each weighs 1.
+        leaving: sum of the weights of the out-edges of each kept vertex; 0: it is dangling.
+        first: number of the first kept vertex; ``n``: vertices of the whole graph.
+        numbers: returns the numbers of original ids.
+        to_masters: returns values of kept vertices by this rank's masters; collective.
+    """
+
+    offsets: np.ndarray
+    sources: np.ndarray
+    weights: np.ndarray | None
+    leaving: np.ndarray
+    first: int
+    n: int
+    numbers: Callable[[np.ndarray], np.ndarray]
+    to_masters: Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass
+class Ranked:
+    """Ranks of each source, float64 (masters,), and the iterations and last L1 change of its ranks."""
+
+    columns: list[np.ndarray] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
+    changes: list[float] = field(default_factory=list)
+
+
+def in_rows(ctx: Context) -> InRows:
+    """Return this rank's in-edges; collective.
+
+    Raises:
+        DataError: as :func:`divisors`.
+    """
+    local, comm = ctx.local, ctx.comm
+    reads = local.out.weight_type is not None
+    ctx.weighted |= reads
+    leaving = divisors(ctx, "double") if reads else local.out_degree[: local.masters].astype(np.float64)
+    if comm.size == 1:
+        into = local.incoming if local.directed else local.out
+        weights = None if into.weights is None else into.weights.astype(np.float64)
+        return InRows(
+            into.offsets, into.neighbours.view(np.uint32), weights, leaving, 0, local.n,
+            lambda ids: lids_of(local, ids), np.ascontiguousarray,
+        )  # fmt: skip
+    rows = ctx.rows("own", "id", weights=reads, simple=False)
+    width = np.ones(len(rows.targets)) if rows.costs is None else rows.costs
+    kept, first = rows.stop - rows.first, rows.first
+    leaving = np.bincount(rows.sources - first, width, kept)
+    offsets, sources, weights = rows.offsets, rows.targets, rows.costs
+    if rows.directed:
+        keepers = np.searchsorted(rows.bounds[1:-1], rows.targets, side="right")
+        target, source, width = ctx.scatter(
+            keepers, rows.targets.astype(np.int64), rows.sources.astype(np.uint32), width
+        )
+        order = np.lexsort((width, source, target))
+        offsets, sources = offsets_of(target[order] - first, kept), source[order]
+        weights = width[order] if reads else None
+    return InRows(offsets, sources, weights, leaving, first, rows.n, rows.numbers, rows.to_masters)
+
+
+class RankLanes(HostSolver):
+    """Iterations on a team of threads, of a rank with or without a GPU."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of lanes and of rows while they are sent: 64 an arc; 200 a vertex, 136 a kept one."""
+        return 200 * size.n + 136 * size.masters + 64 * size.arcs
+
+    def solve(self, ctx: Context, sources: np.ndarray, alpha: float, tol: float, max_iter: int) -> Ranked:
+        """Rank the vertices for each source, original ids; collective.
+
+        Raises:
+            DataError: weights that no walk can follow, as of pagerank.
+        """
+        with ctx.record("prepare"):
+            rows, answer = in_rows(ctx), Ranked()
+            numbers = rows.numbers(sources)
+        for begin in range(0, len(numbers), LANES):
+            homes = np.full(LANES, -1)
+            homes[: len(numbers) - begin] = numbers[begin : begin + LANES]
+            with ctx.record("compute"):
+                self._batch(ctx, rows, homes, (alpha, tol, max_iter), answer)
+        return answer
+
+    def _batch(
+        self, ctx: Context, rows: InRows, homes: np.ndarray, limits: tuple[float, float, int], answer: Ranked
+    ) -> None:
+        """Iterate for the sources of a batch, and append their ranks."""
+        (alpha, tol, max_iter), kept, used = limits, len(rows.leaving), homes >= 0
+        chunks, even, dangling = -(-kept // CHUNK), 1 / max(rows.n, 1), rows.leaving == 0
+        ranks, following, shares = (lines(count) for count in (kept, kept, rows.n))
+        totals, jumps, going = (lines(count) for count in (2 * chunks, LANES + 1, 1))
+        with np.errstate(divide="ignore"):
+            share = np.where(dangling, 0.0, 1 / rows.leaving)
+        ranks[:], following[:] = even, (even * share)[:, None]
+        sinks = np.full(LANES, ctx.total(int(dangling.sum())) * even)
+        jump, here = np.zeros(kept, np.uint8), used & (homes >= rows.first) & (homes < rows.first + kept)
+        jump[homes[here] - rows.first] = np.flatnonzero(here) + 1
+        frozen, iterations, changes = ~used, np.zeros(LANES, np.int64), np.zeros(LANES)
+        for number in range(1, max_iter + 1):
+            ctx.comm.watchdog.begin(number)
+            shares, following = self._gathered(ctx, shares, following)
+            np.fill_diagonal(jumps[1:], 1 - alpha + alpha * sinks)
+            going[0], totals[:] = ~frozen, 0.0
+            self.team.run(
+                _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, shares, ranks, following, jumps,
+                jump, going, totals, alpha, share, dangling, number > SETTLED, np.zeros(1, np.int64),
+            )  # fmt: skip
+            mine = np.add.reduce(totals.reshape(chunks, 2, LANES))
+            change, sinks = np.add.reduce(ctx.comm.allgather(mine), axis=0)
+            changes = np.where(frozen, changes, change)
+            iterations[~frozen] = number
+            frozen = frozen | (changes < tol)
+            ctx.rounds += 1
+            boundary(ctx, f"the run was cancelled after round {number}; its ranks are not final", ctx.rounds, rows.n)
+            if frozen.all():
+                break
+        answer.columns += [rows.to_masters(ranks[:, lane].copy()) for lane in np.flatnonzero(used)]
+        answer.iterations += iterations[used].tolist()
+        answer.changes += changes[used].tolist()
+
+    def _gathered(self, ctx: Context, shares: np.ndarray, following: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the shares of all vertices, and the array that the next ones are written to; collective."""
+        if ctx.comm.size == 1:
+            return following, shares
+        np.concatenate(ctx.comm.allgatherv(following.reshape(-1)), out=shares.reshape(-1))
+        return shares, following
+
+
+def lines(rows: int) -> np.ndarray:
+    """Return zeros (rows, LANES) whose rows begin at cache lines."""
+    return cache_lines(rows, RANK_LINES, dtype=float).reshape(rows, LANES)
+
+
+@njit(**OPTIONS)
+def _iterate(
+    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, dangling,
+    settled, taken,
+):  # fmt: skip
+    n = len(share)
+    while True:
+        chunk = fetch_add(taken, 0, 1)
+        begin = chunk * CHUNK
+        if begin >= n:
+            return
+        for v in range(begin, min(begin + CHUNK, n)):
+            first, last = offsets[v], offsets[v + 1]
+            if settled and first == last and jump[v] == 0:
+                continue
+            rank_row(
+                sources, weights, first, last, shares, ranks, np.int64(v), following, jumps, np.int64(jump[v]), going,
+                totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
+            )  # fmt: skip
