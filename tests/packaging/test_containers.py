@@ -1,10 +1,15 @@
 """Recipes of images: rules of hadolint (by number), shellcheck of their commands, pinned versions.
 
-No container engine is needed. ``docs/guide/mpi-and-slurm.md`` describes the images.
+Images are built where a container engine answers and reaches the base image. ``docs/guide/mpi-and-slurm.md`` describes
+the images.
 """
 
 import fnmatch
+import json
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import tomllib
 
@@ -115,6 +120,95 @@ def test_recipes_copy_every_package_and_nothing_that_is_not_there(name):
     assert {"dgraph", "partitioning", "launch", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]} <= paths
     let_in = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     assert all(any(fnmatch.fnmatch(path, rule) for rule in let_in) for path in paths)
+
+
+SECTIONS = ["files", "post", "environment", "test", "runscript", "labels"]
+"""Sections of an Apptainer recipe, in the order of a build."""
+
+
+def test_the_recipe_of_apptainer_has_its_sections():
+    text = (DOCKER / "dgraph.def").read_text()
+    head = dict(line.split(": ") for line in text.partition("%")[0].splitlines() if line and not line.startswith("#"))
+    assert head.keys() == {"Bootstrap", "From"}
+    assert head["Bootstrap"] == "docker"
+    assert re.findall(r"^%(\w+)$", text, re.MULTILINE) == SECTIONS
+    assert re.findall(r"^%.*", text, re.MULTILINE) == [f"%{name}" for name in SECTIONS]
+    outside = [line for line in text.partition("%")[2].splitlines()[1:] if line and not line.startswith(("    ", "%"))]
+    assert outside == []
+
+
+def test_all_recipes_start_from_one_image():
+    texts = [(DOCKER / name).read_text() for name in (*DOCKERFILES, "dgraph.def")]
+    bases = {base for text in texts for base in re.findall(r"^(?:FROM|From:) (\S+)", text, re.MULTILINE)}
+    assert len(bases) == 1
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    assert re.fullmatch(rf"python:{re.escape(oldest)}\.\d+-slim-\w+", bases.pop())
+
+
+@pytest.mark.parametrize("name", [*DOCKERFILES, "dgraph.def"])
+def test_recipes_install_extras_that_there_are(name):
+    (extras,) = re.findall(r"pip install .*'\.\[([\w,]+)\]'", steps_of(name))
+    assert "mpi" in extras.split(",")
+    assert set(extras.split(",")) <= PROJECT["optional-dependencies"].keys()
+
+
+UNREACHABLE = (
+    r"pinging container registry|failed to resolve source metadata|dial tcp|no such host|connection refused"
+    r"|CERTIFICATE_VERIFY_FAILED|NewConnectionError"
+)
+"""Words of engines that reach no registry of images, and of a pip in a container that reaches no index."""
+
+BUILD_WORDS = shlex.split(os.environ.get("DGRAPH_TEST_BUILD_WORDS", ""))
+"""More words of a build, such as ``-v /etc/ssl/certs:/etc/ssl/certs:ro`` behind a proxy with its own certificate."""
+
+PROBE = ["python", "-m", "dgraph", "cc", "path:4", "--quiet", "--format", "json"]
+
+
+def answering(*engines):
+    """Return the first of these engines that answers; skip the test if none does."""
+    for engine in filter(shutil.which, engines):
+        if subprocess.run([engine, "version"], capture_output=True, timeout=60).returncode == 0:
+            return engine
+    pytest.skip(f"no container engine: none of {', '.join(engines)} answers")
+
+
+def engine_ran(*command):
+    """Run a command of an engine; return what it printed. Skip the test if it reaches no registry or index."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
+    said = done.stdout + done.stderr
+    if done.returncode and re.search(UNREACHABLE, said):
+        pytest.skip(f"no registry or index: {said.strip().splitlines()[-1]}")
+    assert done.returncode == 0, said[-4000:]
+    return done.stdout
+
+
+@pytest.mark.exhaustive
+@pytest.mark.starts_children
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_an_image_is_built_and_answers(name):
+    engine, image = answering("docker", "podman", "buildah"), f"localhost/dgraph-test:{name.lower()}"
+    engine_ran(
+        engine, "bud" if engine == "buildah" else "build", *BUILD_WORDS, "-f", f"docker/{name}", "-t", image, "."
+    )
+    if engine == "buildah":
+        container = engine_ran(engine, "from", image).strip()
+        report = engine_ran(engine, "run", container, "--", *PROBE)
+        engine_ran(engine, "rm", container)
+    else:
+        report = engine_ran(engine, "run", "--rm", image, *PROBE)
+    engine_ran(engine, "rmi", image)
+    assert json.loads(report)["outcome"]["summary"]["components"] == 1
+
+
+@pytest.mark.exhaustive
+@pytest.mark.starts_children
+@pytest.mark.timeout(1800)
+def test_the_recipe_of_apptainer_is_built_and_answers(tmp_path):
+    engine = answering("apptainer", "singularity")
+    engine_ran(engine, "build", str(tmp_path / "dgraph.sif"), "docker/dgraph.def")
+    report = engine_ran(engine, "exec", str(tmp_path / "dgraph.sif"), *PROBE)
+    assert json.loads(report)["outcome"]["summary"]["components"] == 1
 
 
 def names(requirements):

@@ -38,7 +38,9 @@ TEXTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.m
 SERVICE = ROOT / "docs" / "guide" / "service.md"
 ELSEWHERE = {SERVICE, *(DOCS / "start").glob("*.md")}
 """Pages whose Python runs with a service, or when the site is built."""
-LINKED = [*TEXTS, *sorted((ROOT / "benchmarks" / "results").glob("*.md"))]
+FOLDERS = ("benchmarks", "dgraph", "docs", "examples", "launch", "partitioning", "tests")
+LINKED = [*sorted(ROOT.glob("*.md")), *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.md")))]
+"""Pages whose links must lead somewhere: all of the checkout."""
 
 MOST_OF_A_PAGE = 1_200
 """Limit of words in a page of the guide or the internals; the tutorial may have more."""

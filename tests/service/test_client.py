@@ -276,6 +276,16 @@ def test_options_and_a_certificate(rome):
     assert cut.summary["reached"] < 3353
 
 
+def test_residuals_of_a_job_are_those_of_a_local_run(rome, local):
+    options = dgraph.Options(record="residual")
+    job = dgraph.pagerank(rome, options=options)
+    residuals = job.rounds_table()["residual"]
+    assert residuals == pytest.approx(dgraph.pagerank(local, options=options).rounds_table()["residual"], rel=1e-6)
+    assert residuals[-1] == job.summary["change"]
+    with pytest.raises(dgraph.UsageError, match="bfs has no residual to record"):
+        dgraph.bfs(rome, 1, options=options)
+
+
 def test_jobs_are_listed_newest_first(client, rome):
     jobs = [rome.submit("bfs", source=source) for source in (1, 2, 3)]
     assert [job.wait().record["summary"]["source"] for job in jobs] == [1, 2, 3]
