@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from dgraph._support.threads import MOST
 from dgraph.errors import DataError
 from dgraph.graph.formats.packed import zstd_library
+from dgraph.graph.reading import Reading
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -160,7 +161,7 @@ def texts(path: str, kind: str, threads: int) -> Generator[bytes, None, None]:
     with ExitStack() as ending:
         file = ending.enter_context(open(path, "rb")).fileno()
         size = os.fstat(file).st_size
-        cells = -(-size // CELL)
+        cells, reading = -(-size // CELL), Reading(size)
         if threads > 1:
             from concurrent.futures import ThreadPoolExecutor  # 5 ms, which plain text does without
 
@@ -180,9 +181,10 @@ def texts(path: str, kind: str, threads: int) -> Generator[bytes, None, None]:
             if run is None or run.begin != position:
                 run = _Run(file, packing, position).unpack(STEP)
             while run.texts:
-                taken, run.texts = run.texts, []
+                taken, run.texts, end = run.texts, [], run.end
                 later = None if run.done or pool is None else pool.submit(run.unpack, STEP)
                 yield from taken
+                reading.reach(end)
                 if later is not None:
                     later.result()
                 elif not run.done:

@@ -23,6 +23,7 @@ from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.sniff import file_size
 from dgraph.graph.formats.table_names import is_text, named_edges
 from dgraph.graph.kept_rules import kept_rules
+from dgraph.graph.reading import Reading
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -69,10 +70,13 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                     for first, batch in group()
                 ]
 
+            row = file_size(path) / max(rows, 1)
+            reading = Reading(round(row * (hi - lo)))
             for group in in_order(converted, groups([column.name for column in columns], lo, hi), threads):
                 for batch in group:
                     for column, values in zip(columns, batch, strict=True):
                         column.pieces.append(values)
+                reading.reach(round(row * sum(map(len, columns[0].pieces))))
             if any(sum(map(len, column.pieces)) != hi - lo for column in columns):
                 raise DataError(
                     f"{path}: its metadata say {rows} rows, but it has others; was it cut short? write it again"
