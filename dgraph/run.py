@@ -27,6 +27,7 @@ from dgraph.engine.run_options import Options
 from dgraph.errors import ConvergenceWarning, ValidationFailed
 from dgraph.graph.graph_like import as_graph, both_ways, name_of_input
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.reading import watched_by
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import Program
 from dgraph.report import Progress, Record
@@ -75,7 +76,9 @@ def run(
         with run_record("load"):
             if not isinstance(graph, Graph):
                 run_progress.phase("load", name_of_input(graph))
-            loaded = as_graph(graph, comm) if weight is None else as_graph(graph, comm).with_weight(weight)
+            with watched_by(run_progress.reading):
+                loaded = as_graph(graph, comm)
+            loaded = loaded if weight is None else loaded.with_weight(weight)
         with run_record("init"):
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)

@@ -23,6 +23,7 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import load_options
+from dgraph.graph.reading import watched_by
 from dgraph.graph.stored.write import check_writable, chunks_a_part, write
 from dgraph.graph.stored_graph import Graph
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
@@ -79,7 +80,8 @@ def _command(words: list[str], comm: Comm) -> int:
     names = list(dict.fromkeys([args["policy"], *compared] if "policy" in args else compared or ["auto"]))
     with progress_for(comm.rank, "quiet" in args, began) as progress:
         progress.phase("load", args["graph"])
-        graph = Graph.load(args["graph"], comm=comm, **load_options(args))
+        with watched_by(progress.reading):
+            graph = Graph.load(args["graph"], comm=comm, **load_options(args))
         show_warnings(graph)
         progress.line(describe(graph))
         rows, placements = [], {}

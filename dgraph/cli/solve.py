@@ -22,6 +22,7 @@ from dgraph.engine.checkpoint import clear, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.load import describe
+from dgraph.graph.reading import watched_by
 from dgraph.report import Progress, Record
 from dgraph.result import files
 from dgraph.result.files.matrix_file import SUFFIXES
@@ -195,7 +196,7 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
     build = request.run.get("build", "auto")
     phase = "build" if is_large(spec, placing["device"], build) else "load"
     progress.phase(phase, spec)
-    with record(phase):
+    with record(phase), watched_by(progress.reading):
         graph = Graph.load(spec, comm=comm, build=build, **placing, **options)
     progress.line(describe(graph))
     if algorithm.wants_weights and graph.weight_type is None and not ("weights" in options or "weight" in request.run):

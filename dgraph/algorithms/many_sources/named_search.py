@@ -75,7 +75,8 @@ class NamedSearch(Algorithm):
         fields, described = named_columns(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
         above = self.predecessors(ctx, sources, reached.columns)
         if above:
-            more, described_above = named_columns(ctx, sources, "predecessor_S", type(self).columns["predecessor_S"], above)
+            column = type(self).columns["predecessor_S"]
+            more, described_above = named_columns(ctx, sources, "predecessor_S", column, above)
             fields, described = fields | more, described | described_above
         self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)

@@ -8,7 +8,7 @@ import time
 from typing import TextIO
 
 from dgraph._support.compile_clock import listening
-from dgraph.engine.rounds.progress import round_text
+from dgraph.engine.rounds.progress import read_text, round_text
 from dgraph.report import Progress
 
 EVERY = 30.0
@@ -64,6 +64,10 @@ class Plain(Terminal):
         """Show the round that ended, and the frontier of the next."""
         self.now, self._ended = round_text(number, vertices, edges, direction), time.perf_counter()
 
+    def reading(self, done, size, seconds):
+        """Keep the figures of a read for the next line."""
+        self.now, self._ended = read_text(done, size, seconds), 0.0
+
     def line(self, text):
         """Print a permanent line."""
         print(f"[{time.perf_counter() - self.began:8.2f} s] {text}", file=self.stream, flush=True)
@@ -106,6 +110,10 @@ class Live(Terminal):
     def round(self, number, vertices, edges=None, direction=""):
         """Show the round that ended, and the frontier of the next."""
         self.bar.update(self.task, description=round_text(number, vertices, edges, direction))
+
+    def reading(self, done, size, seconds):
+        """Show the figures of a read."""
+        self.bar.update(self.task, description=read_text(done, size, seconds))
 
     def line(self, text):
         """Print a permanent line."""

@@ -22,6 +22,9 @@ class Progress:
     def round(self, number: int, vertices: int, edges: int | None = None, direction: str = "") -> None:
         """Report the end of round ``number`` (from 1), with the size of its frontier over all ranks."""
 
+    def reading(self, done: int, size: int, seconds: float) -> None:
+        """Report each second of a read of more than 2 s: bytes read, bytes to read, seconds; of this rank's share."""
+
     def cancelled(self) -> bool:
         """Return True if the run is to end after this round, on all ranks, with :class:`~dgraph.errors.Cancelled`.
 
@@ -43,7 +46,7 @@ class Progress:
 
 
 class CalledProgress(Progress):
-    """Progress that passes a dict to a function: ``phase`` and ``detail``, a round's figures, or a ``line``.
+    """Progress that passes a dict to a function: ``phase`` and ``detail``, figures of a round or a read, or a ``line``.
 
     Args:
         call: the function. An exception that it raises ends the run.
@@ -59,6 +62,10 @@ class CalledProgress(Progress):
     def round(self, number, vertices, edges=None, direction=""):
         """Pass a round."""
         self.call({"round": number, "vertices": vertices, "edges": edges, "direction": direction})
+
+    def reading(self, done, size, seconds):
+        """Pass a read."""
+        self.call({"read": done, "size": size, "seconds": seconds})
 
     def line(self, text):
         """Pass a line."""
@@ -79,6 +86,10 @@ class PrintedProgress(Progress):
         """Print a round, unless a line was printed within the last second."""
         if time.perf_counter() - self._printed >= EVERY:
             self.line(round_text(number, vertices, edges, direction))
+
+    def reading(self, done, size, seconds):
+        """Print a read."""
+        self.line(read_text(done, size, seconds))
 
     def line(self, text):
         """Print a line."""
@@ -107,3 +118,11 @@ def round_text(number: int, vertices: int, edges: int | None, direction: str) ->
     """Return a line about a round and its frontier."""
     where = f"round {number:,}" + (f" ({direction})" if direction else "")
     return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges else "")
+
+
+def read_text(done: int, size: int, seconds: float) -> str:
+    """Return a line about a read: its bytes, bytes a second, and the time that is left at this speed."""
+    speed = max(done, 1) / seconds
+    return (
+        f"read {done / 1e6:,.0f} of {size / 1e6:,.0f} MB, {speed / 1e6:,.0f} MB/s, {(size - done) / speed:,.0f} s left"
+    )

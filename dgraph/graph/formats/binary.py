@@ -9,33 +9,45 @@ import numpy as np
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
+from dgraph.graph.reading import Reading
 
 STEP = 1 << 18
 """Records read at a time by :func:`columns_of`."""
+PART = 1 << 26
+"""Bytes read at a time by :func:`slice_of`."""
 
 
 def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.ndarray:
     """Read ``count`` values from byte ``offset`` of a file, in this machine's byte order."""
     dtype = np.dtype(dtype)
-    values = np.fromfile(path, dtype, count, offset=offset)
-    if values.size != count:
-        raise DataError(f"{path}: ends at value {values.size} of {count} from byte {offset} on; was it cut short?")
+    values, reading = np.empty(count, dtype), Reading(count * dtype.itemsize)
+    raw = values.view(np.uint8)
+    with open(path, "rb", buffering=0) as file:
+        file.seek(offset)
+        while reading.done < raw.size:
+            size = file.readinto(raw[reading.done : reading.done + PART])  # type: ignore[arg-type]
+            if not size:
+                end = reading.done // dtype.itemsize
+                raise DataError(f"{path}: ends at value {end} of {count} from byte {offset} on; was it cut short?")
+            reading.add(size)
     return values.astype(dtype.newbyteorder("="), copy=False)
 
 
 def columns_of(path: str, record: np.dtype, count: int, offset: int, threads: int) -> list[np.ndarray]:
     """Read the fields of ``count`` records from byte ``offset`` on, each into an array of its own."""
     columns = [np.empty(count, record[name].newbyteorder("=")) for name in record.names or ()]
+    reading = Reading(count * record.itemsize)
 
-    def read(start: int) -> None:
+    def read(start: int) -> int:
         part = np.fromfile(path, record, min(STEP, count - start), offset=offset + start * record.itemsize)
         if part.size != min(STEP, count - start):
             raise DataError(f"{path}: ends at record {start + part.size} of {count}; was it cut short?")
         for name, column in zip(record.names or (), columns, strict=True):
             column[start : start + part.size] = part[name]
+        return part.nbytes
 
-    for _ in in_order(read, range(0, count, STEP), threads):
-        pass
+    for size in in_order(read, range(0, count, STEP), threads):
+        reading.add(size)
     return columns
 
 

@@ -10,8 +10,10 @@ from typing import IO
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
-from dgraph.graph.formats.packed import packing, unpacked
+from dgraph.graph.formats.packed import packing
+from dgraph.graph.formats.packed_members import unpacked
 from dgraph.graph.formats.plain_scan import PAD
 from dgraph.graph.formats.sniff import LONGEST
 
@@ -96,13 +98,14 @@ class LineBuffer:
 def scattered_lines(path: str, packing: str, start: int, comm: Comm) -> Iterator[np.ndarray]:
     """Yield this rank's lines of a compressed file, from byte ``start`` of its text on; collective.
 
-    In each round rank 0 decompresses about :data:`CHUNK` bytes per rank, and scatters the lines in the order of the
-    ranks. The iteration ends after the first round without a line on any rank.
+    In each round rank 0 takes about :data:`CHUNK` bytes per rank, which its threads decompress ahead, and scatters the
+    lines in the order of the ranks. The iteration ends after the first round without a line on any rank.
 
     Raises:
         DataError: on all ranks, if the file is cut short or damaged.
     """
-    blocks = _blocks(path, packing, start) if comm.rank == 0 else iter(())
+    threads = rank_threads(comm)
+    blocks = _blocks(path, packing, start, threads) if comm.rank == 0 else iter(())
     more = True
     while more:
         parts = [np.empty(0, np.uint8)] * comm.size
@@ -132,9 +135,9 @@ def find_line(path: str, pattern: str, time: int) -> int:
     return 0
 
 
-def _blocks(path: str, packing: str, start: int) -> Iterator[bytes]:
+def _blocks(path: str, packing: str, start: int, threads: int = 1) -> Iterator[bytes]:
     """Yield all whole lines from byte ``start`` on, in blocks of about :data:`CHUNK` bytes."""
-    with unpacked(path, packing) as file:
+    with unpacked(path, packing, threads) as file:
         file.seek(start, os.SEEK_SET)
         while data := file.read(CHUNK):
             yield data if data.endswith(b"\n") else data + file.readline(LONGEST)

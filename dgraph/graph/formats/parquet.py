@@ -20,9 +20,11 @@ from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.column import IDS
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, named_kept, unused_columns
 from dgraph.graph.formats.counted_header import set_direction
+from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
 from dgraph.graph.formats.table_names import is_text, named_edges
 from dgraph.graph.kept_rules import kept_rules
+from dgraph.graph.reading import Reading
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -69,10 +71,13 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                     for first, batch in group()
                 ]
 
+            row = file_size(path) / max(rows, 1)
+            reading = Reading(round(row * (hi - lo)))
             for group in in_order(converted, groups([column.name for column in columns], lo, hi), threads):
                 for batch in group:
                     for column, values in zip(columns, batch, strict=True):
                         column.pieces.append(values)
+                reading.reach(round(row * sum(map(len, columns[0].pieces))))
             if any(sum(map(len, column.pieces)) != hi - lo for column in columns):
                 raise DataError(
                     f"{path}: its metadata say {rows} rows, but it has others; was it cut short? write it again"
@@ -154,10 +159,12 @@ class _Part:
                     f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
                     "both as names (--ids string, ids='string')"
                 )
-            return as_ids(array, what, first).copy()
+            ids = as_ids(array, what, first)
+            narrow = ids.dtype == np.int64 and int(ids.max(initial=0)) <= NARROW_ID
+            return ids.astype(np.uint32) if narrow else ids
         if array.dtype.kind not in "biuf":
             raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
-        return as_weights(array, what, first).copy()
+        return as_weights(array, what, first)
 
     def kept(self, kind: Any) -> Any:
         """Return all values for :func:`attributes_of`."""

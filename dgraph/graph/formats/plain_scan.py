@@ -106,15 +106,13 @@ def _plain_lines(
         plain, whole, negative = True, True, False
         for column in range(columns.size):
             kind, start = columns[column], here
-            if kind == ANY:
+            if kind == ANY or kind == REST:  # noqa: SIM109 - one comparison each
                 last = start + WIDEST
-                while classes[text[np.uintp(here)]] == OTHER and text[np.uintp(here)] != QUOTE and here <= last:
+                while here <= last and text[np.uintp(here)] not in (10, 13, QUOTE):
+                    if kind == ANY and classes[text[np.uintp(here)]] != OTHER:
+                        break
                     here += 1
-                plain = start < here <= last
-            elif kind == REST:
-                while text[np.uintp(here)] != 10 and text[np.uintp(here)] != 13 and here <= start + WIDEST:
-                    here += 1
-                plain = here <= start + WIDEST
+                plain = here <= last and (kind == REST or here > start)
             else:
                 weighs = kind in (NUMBER, INTEGER)
                 signed = weighs and text[np.uintp(here)] == 45

@@ -11,7 +11,8 @@ from typing import IO
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.graph.formats.packed import packing, unpacked
+from dgraph.graph.formats.packed import packing
+from dgraph.graph.formats.packed_members import unpacked
 
 LONGEST = 1 << 20
 """Bytes in a line at most."""

@@ -31,6 +31,7 @@ from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
 from dgraph.graph.formats.quoted import split_fields, unquoted
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, DataStart, file_size, shortened
+from dgraph.graph.reading import Reading
 
 T = TypeVar("T")
 
@@ -189,8 +190,9 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
             raise DataError(
                 f"{path}: {here} bytes on rank {comm.rank}, {begin.size} on rank 0; give all ranks the same file"
             )
-        span, read = begin.size - begin.start, 0
+        span = begin.size - begin.start
         lo, hi = (begin.start + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+        reading = Reading(hi - lo)
         size = lines.CHUNK * (PIECE if (hi - lo) // lines.CHUNK > PIECE and reader.threads > 1 else 1)
 
         def texts(low: int) -> Iterator[tuple[np.ndarray, bool]]:
@@ -204,11 +206,11 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
         with open(path, "rb") as file:
             if size == lines.CHUNK:
                 for text, padded in chain.from_iterable(map(texts, range(lo, hi, size))):
-                    read += text.size
-                    if not reader.take(text, max(1.0, (hi - lo) / max(read, 1)), padded):
+                    reading.add(text.size)
+                    if not reader.take(text, max(1.0, (hi - lo) / max(reading.done, 1)), padded):
                         break
             else:
-                reader.take_all(range(lo, hi, size), texts)
+                reader.take_all(range(lo, hi, size), texts, lambda low: reading.reach(low + size - lo))
     before = begin.number - 1 + comm.before(reader.lines)
     with comm.together():
         reader.check(path, before, begin)
@@ -275,11 +277,13 @@ class _Reader:
         return self.own.plain
 
     def take_all(
-        self, sources: Iterable[T], texts: Callable[[T], Iterable[tuple[np.ndarray, bool]]]
-    ) -> DataError | None:
+        self, sources: Iterable[T], texts: Callable[[T], Iterable[tuple[np.ndarray, bool]]],
+        after: Callable[[T], None] = lambda source: None,
+    ) -> DataError | None:  # fmt: skip
         """Read the texts of sources, in order, on all threads, up to the first error; return the error of ``sources``.
 
-        ``texts`` returns whole lines of a source, and True where they are padded, as :meth:`take` wants them.
+        ``texts`` returns whole lines of a source, and True where they are padded, as :meth:`take` wants them. ``after``
+        is called with every source that was read, on this thread.
         """
         damaged: list[DataError] = []
 
@@ -289,21 +293,22 @@ class _Reader:
             except DataError as wrong:  # lines before it may be wrong, too
                 damaged.append(wrong)
 
-        def parse(source: T) -> _Reader:
+        def parse(source: T) -> tuple[T, _Reader]:
             piece = _Reader(self.layout, self.lenient, piece=True)
             piece.own = self.own
             for text, padded in texts(source):
                 if not piece.take(text, 1.0, padded):
                     break
             piece.buffers = scan.ScanBuffers(0, self.weighted)
-            return piece
+            return source, piece
 
-        for piece in in_order(parse, undamaged(), self.threads):
+        for source, piece in in_order(parse, undamaged(), self.threads):
             self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
             self.lines, self.dropped = self.lines + piece.lines, self.dropped + piece.dropped
             self.scanned_lines += piece.scanned_lines
             self.fault, self.rounded = piece.fault, self.rounded or piece.rounded
             self.pieces.append(piece)
+            after(source)
             if self.fault:
                 break
         return damaged[0] if damaged else None

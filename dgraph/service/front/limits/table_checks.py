@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dgraph.graph.formats.packed import packing, unpacked
+from dgraph.graph.formats.packed import packing
+from dgraph.graph.formats.packed_members import unpacked
 from dgraph.graph.formats.separator import MARKS
 from dgraph.service.front.limits.body_limits import PIECE, too_large
 from dgraph.service.front.limits.decoded_sizes import arrow_bytes, parquet_bytes
