@@ -14,7 +14,8 @@ LONG = (
     "centrality.tests.test_betweenness_centrality", "centrality.tests.test_closeness_centrality",
     "centrality.tests.test_harmonic_centrality", "centrality.tests.test_eigenvector_centrality", "tree",
     "centrality.tests.test_katz_centrality", "centrality.tests.test_degree_centrality", "tests.test_isolate",
-    "tests.test_reciprocity", "assortativity.tests.test_neighbor_degree",
+    "tests.test_reciprocity", "assortativity.tests.test_neighbor_degree", "community.tests.test_label_propagation",
+    "bipartite.tests.test_matching", "flow.tests.test_maxflow",
 )  # fmt: skip
 
 
