@@ -95,6 +95,8 @@ ENGINE: dict[str, str] = {
         "runs bfs from the targets; NetworkX's search then turns back where none is near enough; edges of multigraphs "
         "are declined",
     ),
+    "shortest_simple_paths": "runs bfs, or sssp with weights, from the target; Yen's searches for detours then follow "
+    "the distances",
     "find_cycle": "runs scc or cc, which decide if there is a cycle that NetworkX then finds",
     "k_truss": "runs ktruss",
     **dict.fromkeys(

@@ -124,6 +124,7 @@ CASES = {
     ),
     "all_simple_paths": (ALL, [{**PAIR[0], "cutoff": cutoff} for cutoff in (0, 1, 3, 4.5)]),
     "all_simple_edge_paths": (SIMPLE, [{**PAIR[0], "cutoff": 3}]),
+    "shortest_simple_paths": (SIMPLE, [{**PAIR[0], **more} for more in EITHER]),
     **dict.fromkeys(("articulation_points", "biconnected_components", "is_biconnected"), (UNDIRECTED, [{}])),
     **dict.fromkeys(("bridges", "has_bridges"), (("Graph",), [{}])),
     "greedy_color": (ALL, [{}]),

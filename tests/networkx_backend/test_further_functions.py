@@ -1,6 +1,7 @@
-"""Maximum flows, minimum cuts and matchings of the backend on larger random graphs, against NetworkX."""
+"""Flows, cuts, matchings, paths by length, squares and labels of larger random graphs, against NetworkX."""
 
 import random
+from itertools import islice, pairwise
 
 import networkx as nx
 import pytest
@@ -81,6 +82,24 @@ def test_matchings_are_largest(directed):
         assert all(graph.has_edge(node, answer[node]) for node in top if node in answer)
         main = graph.subgraph(max(nx.weakly_connected_components(graph.to_directed()), key=len)).copy()
         assert len(match(main, backend="dgraph")) == len(match(main))
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize("weight", [None, "capacity"])
+def test_first_paths_by_length(kind, weight):
+    for seed in range(3):
+        graph = network(kind, seed)
+        nx.set_edge_attributes(graph, dict.fromkeys(list(graph.edges)[::17], 0), "capacity")
+        paths, wanted = (
+            list(islice(nx.shortest_simple_paths(graph, 0, 59, weight, **more), 60))
+            for more in ({"backend": "dgraph"}, {})
+        )
+        assert len(set(map(tuple, paths))) == len(paths) == len(wanted)
+        assert all(nx.is_simple_path(graph, path) and (path[0], path[-1]) == (0, 59) for path in paths)
+        lengths, others = (
+            [sum(graph[u][v].get(weight, 1) for u, v in pairwise(path)) for path in some] for some in (paths, wanted)
+        )
+        assert lengths == others
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
