@@ -104,8 +104,8 @@ def _by_length(detours: _Detours, begin: int) -> Iterator[list[int]]:
     """Yield simple paths from a node by rising length; each leaves those before it at one of its nodes."""
     path: list[int] = [begin]
     lengths: list = [0]
-    order, listed, tree = count(), set(), {}
-    waiting: list[tuple] = []
+    order, waiting, listed = count(), list[tuple](), set[tuple]()
+    tree: dict = {}
 
     def wait(place: int, taken: Collection[int]) -> None:
         detour = detours.search(path[place], set(path[:place]), taken)
@@ -119,7 +119,7 @@ def _by_length(detours: _Detours, begin: int) -> Iterator[list[int]]:
         _, _, nodes, lengths = heappop(waiting)
         path = list(nodes)
         yield path
-        branch: dict = tree
+        branch = tree
         for v in path:
             branch = branch.setdefault(v, {})
         branch = tree
