@@ -7,7 +7,14 @@ from typing import Any
 
 from dgraph.errors import UsageError
 
-EXTRAS = {"matplotlib": "plots", "networkx": "networkx", "pandas": "tables", "polars": "polars", "pyarrow": "tables"}
+EXTRAS = {
+    "matplotlib": "plots",
+    "networkx": "networkx",
+    "pandas": "tables",
+    "polars": "polars",
+    "pyarrow": "tables",
+    "scipy": "networkx",
+}
 """Package → extra of the distribution ``dgraph-analytics`` that installs it."""
 
 

@@ -1,7 +1,8 @@
 """NetworkX backend ``dgraph``: ``nx.pagerank(G, backend="dgraph")`` runs on dgraph's engine.
 
 NetworkX finds ``dispatch.backend`` and ``backend_info.get_info`` by the entry points of ``pyproject.toml``. Each file
-answers one family of NetworkX functions; ``engine_runs.py`` is the only one that starts an algorithm.
+answers one family of NetworkX functions; ``engine_runs.py`` is the only one that starts an algorithm, and
+``scipy_calls.py`` the only one that calls SciPy.
 """
 
 from collections import Counter
@@ -10,7 +11,7 @@ from typing import Any
 __all__ = ["calls", "from_networkx"]
 
 calls: Counter[str] = Counter()
-"""Runs of the engine since the import, by algorithm."""
+"""Runs of the engine since the import, by algorithm; calls of SciPy and searches by one thread count, too."""
 
 
 def __getattr__(name: str) -> Any:

@@ -18,10 +18,10 @@ NETWORKX = tuple(map(int, nx.__version__.split(".")[:2]))
 FUNCTIONS: dict[str, Callable] = {}
 """Name of a NetworkX function → the function that answers it."""
 
-WEIGHTS = ("weight", "distance")
+WEIGHTS = ("weight", "distance", "capacity")
 """Parameters that name an edge attribute, or are a function of an edge, which the engine cannot call."""
 
-BUNCHES = ("nbunch", "nodes", "sources", "targets", "v", "ebunch")
+BUNCHES = ("nbunch", "nodes", "sources", "targets", "v", "ebunch", "top_nodes")
 """Parameters that hold several nodes, or pairs; an iterator is listed: NetworkX's function may read it after ours."""
 
 _declines: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}
@@ -65,6 +65,11 @@ def declined(name: str, args: tuple, kwargs: Mapping[str, Any]) -> str | None:
     return _reason(name, _named(name, args, kwargs))
 
 
+def graph_of(name: str, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    """Return the graph of a call, the first parameter of every function."""
+    return args[0] if args else kwargs[_parameters(_registered_algorithms[name].orig_func)[0][0]]
+
+
 def not_given(*names: str) -> Callable[[Mapping[str, Any]], str | None]:
     """Return a check that declines results of a search, which leave the engine nothing to compute."""
 
@@ -80,7 +85,8 @@ def _theirs(name: str, all_arguments: Mapping[str, Any]) -> Any:
     function = _registered_algorithms[name].orig_func
     theirs, _ = _parameters(function)
     arguments = {key: value for key, value in all_arguments.items() if key in theirs}
-    return function(**arguments | {"G": all_arguments["G"].original()})
+    graph = theirs[0]
+    return function(**arguments | {graph: all_arguments[graph].original()})
 
 
 def _named(name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:

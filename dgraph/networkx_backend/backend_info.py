@@ -86,7 +86,7 @@ ENGINE: dict[str, str] = {
     **dict.fromkeys(
         ("topological_sort", "topological_generations", "dfs_edges", "dfs_tree", "dfs_preorder_nodes",
          "dfs_postorder_nodes", "dfs_predecessors", "dfs_successors", "articulation_points", "biconnected_components",
-         "is_biconnected", "bridges", "has_bridges", "greedy_color"),
+         "is_biconnected", "bridges", "has_bridges", "greedy_color", "label_propagation_communities"),
         "runs one thread on the arrays of the converted graph; sort_neighbors=, root= and multigraphs of bridges, and "
         "strategies of greedy_color other than largest_first are declined",
     ),
@@ -95,6 +95,8 @@ ENGINE: dict[str, str] = {
         "runs bfs from the targets; NetworkX's search then turns back where none is near enough; edges of multigraphs "
         "are declined",
     ),
+    "shortest_simple_paths": "runs bfs, or sssp with weights, from the target; Yen's searches for detours then follow "
+    "the distances",
     "find_cycle": "runs scc or cc, which decide if there is a cycle that NetworkX then finds",
     "k_truss": "runs ktruss",
     **dict.fromkeys(
@@ -135,6 +137,14 @@ ENGINE: dict[str, str] = {
     "average_neighbor_degree": "runs neighbor_degree; multigraphs are declined",
     "reciprocity": "runs degrees; one pass over the arcs then counts those that lead both ways",
     "overall_reciprocity": "runs nothing: one pass over the arcs counts those that lead both ways",
+    "square_clustering": "runs triangles; SciPy's products of sparse rows count squares; directed graphs are declined",
+    **dict.fromkeys(
+        ("maximum_flow", "maximum_flow_value", "minimum_cut", "minimum_cut_value"),
+        "runs SciPy's maximum_flow: of several flows of the same value it may return another; capacities that are not "
+        "integers, flows of 2^30 or more, and flow_func= are declined",
+    ),
+    "hopcroft_karp_matching": "runs SciPy's maximum_bipartite_matching, after cc and bfs without top_nodes=: another "
+    "matching of the same size",
     "eigenvector_centrality": "runs eigenvector; negative weights are declined",
     "eigenvector_centrality_numpy": "runs eigenvector, and cc or bfs first; negative weights are declined",
     "katz_centrality": "runs katz",

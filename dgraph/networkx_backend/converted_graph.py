@@ -144,6 +144,17 @@ class ConvertedGraph:
         weights = self.values[attribute]
         return None if weights.dtype.kind == "i" and np.all(weights == 1) else weights
 
+    def capacities(self, attribute: str) -> np.ndarray:
+        """Return the numbers of an edge attribute, infinite where an edge has none.
+
+        Raises:
+            NotImplementedError: as :meth:`weights`.
+        """
+        if attribute in self.values or self.source is None:
+            self.weights(attribute)
+            return self.values[attribute]
+        return _numbers(_attribute(_adjacency(self.source), self._multigraph, attribute, float("inf")))
+
     def signed(self, attribute: str | None) -> bool:
         """Return True if an edge has a negative weight, and all weights are finite."""
         weights = self.weights(attribute)

@@ -18,7 +18,9 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     nx_degrees,
     nx_depth_first,
     nx_eigenvector,
+    nx_flows,
     nx_links,
+    nx_matchings,
     nx_measures,
     nx_pagerank,
     nx_partitions,
@@ -29,7 +31,7 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     unweighted_paths,
     weighted_paths,
 )
-from dgraph.networkx_backend.answers import FUNCTIONS, declined
+from dgraph.networkx_backend.answers import FUNCTIONS, declined, graph_of
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from_nx, convert_to_nx
 
 QUICK = {
@@ -47,7 +49,7 @@ def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     reason = declined(name, args, kwargs)
     if reason:
         return reason
-    graph = args[0] if args else kwargs["G"]
+    graph = graph_of(name, args, kwargs)
     if isinstance(graph, ConvertedGraph):
         return True
     if name in QUICK:

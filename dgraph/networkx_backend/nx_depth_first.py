@@ -1,11 +1,11 @@
-"""Depth-first search, topological order, bridges, biconnected components and greedy colours, in NetworkX's order.
+"""Depth-first search, topological order, bridges, biconnected components, greedy colours and label propagation.
 
 One thread searches the arrays of the converted graph (``visit_order.py``); no distributed graph is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, ValuesView
 from typing import Any
 
 import networkx as nx
@@ -16,7 +16,7 @@ from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import components, strong_components
 from dgraph.networkx_backend.nodes_given import NotANode, position
-from dgraph.networkx_backend.visit_order import biconnected, depth_first, first_fit, topological_order
+from dgraph.networkx_backend.visit_order import biconnected, depth_first, first_fit, spread_labels, topological_order
 
 
 def _searched(kernel, G: ConvertedGraph, *arguments) -> Any:
@@ -163,17 +163,40 @@ def _other_order(args) -> str | None:
     return None
 
 
+def _with_directions(args) -> str | None:
+    if args["G"].is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    return None
+
+
 @answers(declines=_other_order)
 def greedy_color(G: ConvertedGraph, strategy="largest_first", interchange=False) -> dict:
     """Return node → the smallest colour that no neighbour had, of nodes by falling degree."""
     if not len(G):
         raise NotANode
+    order, colors = _colored(G)
+    return dict(zip(G.names(order), colors[order].tolist(), strict=True))
+
+
+@answers(declines=_with_directions)
+def label_propagation_communities(G: ConvertedGraph) -> ValuesView[set]:
+    """Return the communities as sets of nodes, by their first nodes: labels spread by colours until none changes."""
+    groups: dict[int, set] = {}
+    if len(G):
+        order, colors = _colored(G)
+        labels = _searched(spread_labels, G, order[np.argsort(colors[order], kind="stable")])
+        for node, label in zip(G.nodes, labels.tolist(), strict=True):
+            groups.setdefault(label, set()).add(node)
+    return groups.values()
+
+
+def _colored(G: ConvertedGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes by falling degree, and their colours by position."""
     degrees = np.diff(G.offsets) + np.bincount(G.sources[G.sources == G.targets], minlength=len(G))
     if G.is_directed():
         degrees = np.diff(G.offsets) + np.bincount(G.targets, minlength=len(G))
     order = np.argsort(-degrees, kind="stable")
-    colors = _searched(first_fit, G, order)
-    return dict(zip(G.names(order), colors[order].tolist(), strict=True))
+    return order, _searched(first_fit, G, order)
 
 
 @answers

@@ -245,3 +245,37 @@ def first_fit(offsets, targets, order):
             color += 1
         colors[v] = color
     return colors
+
+
+@njit(cache=True, nogil=True)
+def spread_labels(offsets, targets, order):
+    """Return labels, each one of the most frequent among the neighbours of its node [Cordasco & Gargano 2010].
+
+    Nodes begin with their positions as labels. A node whose label is not among the most frequent takes the largest of
+    these. Parallel edges count once.
+
+    Args:
+        offsets: int64 (nodes + 1,).
+        targets: uint32 (arcs,).
+        order: positions; nodes of one colour stand together, and all passes take this order.
+    """
+    labels, counts = np.arange(len(offsets) - 1), np.zeros(len(offsets) - 1, np.int64)
+    changed = True
+    while changed:
+        changed = False
+        for v in order:
+            first, last, most = offsets[v], offsets[v + 1], 0
+            for arc in range(first, last):
+                if arc == first or targets[arc] != targets[arc - 1]:
+                    counts[labels[targets[arc]]] += 1
+                    most = max(most, counts[labels[targets[arc]]])
+            largest = labels[v] if counts[labels[v]] == most else -1
+            if largest < 0:
+                for arc in range(first, last):
+                    if counts[labels[targets[arc]]] == most:
+                        largest = max(largest, labels[targets[arc]])
+            for arc in range(first, last):
+                counts[labels[targets[arc]]] = 0
+            changed |= largest != labels[v]
+            labels[v] = largest
+    return labels

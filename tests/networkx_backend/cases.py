@@ -19,6 +19,8 @@ TREE = [{"source": A}, {"source": A, "depth_limit": 1}]
 ENDS = [{}, {"source": A}, {"target": B}, PAIR[0]]
 WEIGHED_ENDS = [{**ends, **more} for ends in ENDS for more in EITHER]
 
+FLOWS = [{"_s": A, "_t": B, "capacity": capacity} for capacity in ("weight", "some")]
+
 CASES = {
     "single_source_shortest_path_length": (ALL, SOURCE),
     "single_target_shortest_path_length": (ALL, [{"target": A}]),
@@ -123,6 +125,7 @@ CASES = {
     ),
     "all_simple_paths": (ALL, [{**PAIR[0], "cutoff": cutoff} for cutoff in (0, 1, 3, 4.5)]),
     "all_simple_edge_paths": (SIMPLE, [{**PAIR[0], "cutoff": 3}]),
+    "shortest_simple_paths": (SIMPLE, [{**PAIR[0], **more} for more in EITHER]),
     **dict.fromkeys(("articulation_points", "biconnected_components", "is_biconnected"), (UNDIRECTED, [{}])),
     **dict.fromkeys(("bridges", "has_bridges"), (("Graph",), [{}])),
     "greedy_color": (ALL, [{}]),
@@ -152,6 +155,10 @@ CASES = {
     "clustering": (SIMPLE, [*EITHER, {"nodes": A}, {"nodes": [A, B], "weight": "weight"}]),
     "average_clustering": (SIMPLE, [*EITHER, {"nodes": [A, B]}]),
     "transitivity": (("Graph",), [{}]),
+    "square_clustering": (UNDIRECTED, [{}, {"nodes": A}, {"nodes": [A, B]}]),
+    "label_propagation_communities": (UNDIRECTED, [{}]),
+    **dict.fromkeys(("maximum_flow", "maximum_flow_value", "minimum_cut", "minimum_cut_value"), (SIMPLE, FLOWS)),
+    "hopcroft_karp_matching": (ALL, [{}]),
     "degree_centrality": (ALL, [{}]),
     "in_degree_centrality": (DIRECTED, [{}]),
     "out_degree_centrality": (DIRECTED, [{}]),

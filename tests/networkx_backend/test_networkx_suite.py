@@ -10,12 +10,13 @@ from benchmarks.networkx_suite import run
 QUICK = ("shortest_paths", "components", "link_analysis")
 LONG = (
     "traversal", "tests.test_core", "tests.test_wiener", "tests.test_dag",
-    "tests.test_efficiency", "bipartite.tests.test_basic", "tests.test_mis", "tests.test_cluster",
-    "centrality.tests.test_betweenness_centrality", "centrality.tests.test_betweenness_centrality_subset",
-    "centrality.tests.test_closeness_centrality",
+    "tests.test_efficiency", "tests.test_simple_paths", "bipartite.tests.test_basic", "tests.test_mis",
+    "tests.test_cluster", "centrality.tests.test_betweenness_centrality",
+    "centrality.tests.test_betweenness_centrality_subset", "centrality.tests.test_closeness_centrality",
     "centrality.tests.test_harmonic_centrality", "centrality.tests.test_eigenvector_centrality", "tree",
     "centrality.tests.test_katz_centrality", "centrality.tests.test_degree_centrality", "tests.test_isolate",
-    "tests.test_reciprocity", "assortativity.tests.test_neighbor_degree",
+    "tests.test_reciprocity", "assortativity.tests.test_neighbor_degree", "community.tests.test_label_propagation",
+    "bipartite.tests.test_matching", "flow.tests.test_maxflow",
 )  # fmt: skip
 
 

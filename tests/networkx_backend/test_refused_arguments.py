@@ -11,7 +11,21 @@ from test_answers import filled, implemented, plain, random_graph, same
 
 pytestmark = pytest.mark.mpi_skip
 
-NODES = ("source", "target", "u", "v", "n", "nodes", "nbunch", "sources", "nodelist", "personalization")
+NODES = (
+    "source",
+    "target",
+    "u",
+    "v",
+    "n",
+    "nodes",
+    "nbunch",
+    "sources",
+    "nodelist",
+    "personalization",
+    "_s",
+    "_t",
+    "top_nodes",
+)
 NOT_NODES = (
     99, "absent", [0], ["a", [0]], [], {}, {"a": 1}, {0}, float("nan"), ((1, 2), [0]), [99], ["a", 99], [0, 0, "a"],
     object, b"x", 2**70, {99: 1}, {"a": "x"}, [None],
