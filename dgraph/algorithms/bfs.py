@@ -343,27 +343,27 @@ class Bfs(Algorithm):
         if plain and dense and alone and not ctx.few_rounds and ctx.local.largest_id < NO_PARENT:
             kind = Tree if self.predecessors == ANY else SmallestTree
             return _tree(ctx, kind(source=source, limit=limit), source)
-        known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
+        previous = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
         if target is not None and self.variant == "direction-optimizing":
             levels = LevelsToTarget(source=source, limit=limit, target=target)
         apart = target is None and self.variant == "direction-optimizing" and ctx.local_rounds
         above = self._above(ctx, apart, source)
-        if self.return_predecessors and known is None:
+        if self.return_predecessors and previous is None:
             ctx.ahead(above)
-        if known is not None:
-            state, fell = _closer(ctx, known, source, limit)
+        if previous is not None:
+            state, fell = _closer(ctx, previous, source, limit)
         else:
             state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
         state, length = up_to_target(ctx, state, "level", target)
         found = begin_summary(state, "level", ctx.local)
         columns = {"distance": state.column("level", widened)}
-        if self.return_predecessors and known is not None and known.has("predecessor") and target is None:
-            given = {"level": state.raw("level"), "moved": known.sources | fell, "parent": known.parents(fell)}
+        if self.return_predecessors and previous is not None and previous.has("predecessor") and target is None:
+            given = {"level": state.raw("level"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
             columns["predecessor"] = ctx.run(CloserParents(), given).column("parent", parents)
         elif self.return_predecessors:
             above = self._above(ctx, apart, source)  # the search may have found that in-edges do not fit
-            depth = found().over_ranks(ctx.comm)[1] if apart or known is not None else state.rounds  # at least that
+            depth = found().over_ranks(ctx.comm)[1] if apart or previous is not None else state.rounds  # at least that
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
             columns["predecessor"] = tree.column("parent", parents)
         reached, depth, arcs = found().over_ranks(ctx.comm)
@@ -382,12 +382,12 @@ class Bfs(Algorithm):
         return all(earlier.get(name) == getattr(self, name) for name in ("source", "depth_limit", "target"))
 
 
-def _closer(ctx: Context, known, source: int, limit: int) -> tuple:
+def _closer(ctx: Context, previous, source: int, limit: int) -> tuple:
     """Return the levels after edges were added to the graph of a previous answer, and which fell; collective."""
     none = np.iinfo(np.int32).max
-    before = np.minimum(known.taken("distance", UNREACHED), none).astype(np.int32)
+    before = np.minimum(previous.taken("distance", UNREACHED), none).astype(np.int32)
     program = CloserHops(source=source, limit=min(limit, none))
-    state = ctx.run(program, {"level": before, "touched": known.sources})
+    state = ctx.run(program, {"level": before, "touched": previous.sources})
     return state, state["level"] < before
 
 

@@ -154,31 +154,31 @@ class Sssp(Algorithm):
         if published:
             return self._published(ctx, source, target, float(delta), most)
         settings = {"source": source, "delta": float(delta)}
-        known = ctx.previous
-        if known is not None and (known.removed or known.raised):
-            known = None
-        cutoff, stops = 0.0 if target == source else self.cutoff, target is not None and known is None
+        previous = ctx.previous
+        if previous is not None and (previous.removed or previous.raised):
+            previous = None
+        cutoff, stops = 0.0 if target == source else self.cutoff, target is not None and previous is None
         program: Program
         if self.variant == DATA_DRIVEN:
             program = DataDriven(source=source)
         elif stops:
             program = _to_target(target, cutoff, settings)
         elif cutoff is None:
-            program = (Distances if known is None else CloserDistances)(**settings)
+            program = (Distances if previous is None else CloserDistances)(**settings)
         else:
-            kind = LimitedDistances if known is None else CloserLimitedDistances
+            kind = LimitedDistances if previous is None else CloserLimitedDistances
             program = kind(cutoff=float(cutoff), **settings).with_light_edges(float(cutoff))
         program.widens = self.delta is None and self.variant != DATA_DRIVEN
-        gathers = known is None and self._chosen(ctx) == "gather"
+        gathers = previous is None and self._chosen(ctx) == "gather"
         program.local_rounds = not (gathers or stops) and ctx.local_rounds
         nearer = self._nearer(ctx)
         for dtype in dtypes_of(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []
-            if known is not None:
-                before = _before(known, dtype)
+            if previous is not None:
+                before = _before(previous, dtype)
                 if dtype == "int32" and ctx.largest(int(before.max(initial=0, where=before < NARROW))) + most >= NARROW:
                     continue
-                state = ctx.run(program.retype(dist=dtype), {"dist": before, "touched": known.sources})
+                state = ctx.run(program.retype(dist=dtype), {"dist": before, "touched": previous.sources})
             elif gathers:
                 state = gather(ctx, source, delta, dtype, following)
             else:
@@ -192,10 +192,10 @@ class Sssp(Algorithm):
         if self.cutoff is None and length is None:
             refuse_overflow(ctx, state, dtype, most)
         columns = {"distance": paths.column}
-        keeps = known is not None and known.has("predecessor") and target is None
-        if nearer and known is not None and keeps and _rises(ctx, farthest, dtype):
+        keeps = previous is not None and previous.has("predecessor") and target is None
+        if nearer and previous is not None and keeps and _rises(ctx, farthest, dtype):
             fell = state["dist"] < before
-            given = {"dist": state.raw("dist"), "moved": known.sources | fell, "parent": known.parents(fell)}
+            given = {"dist": state.raw("dist"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
             columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
         elif nearer:
             columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], state, dtype, paths.reached)
@@ -280,11 +280,11 @@ def _to_target(target: int | None, cutoff: float | None, settings: dict[str, Any
     return LimitedDistancesToTarget(target=target, cutoff=float(cutoff), **settings).with_light_edges(float(cutoff))
 
 
-def _before(known, dtype: str) -> np.ndarray:
+def _before(previous, dtype: str) -> np.ndarray:
     """Return earlier distances in ``dtype``; integers that do not fit become INF."""
     if dtype[0] == "f":
-        return known.taken("distance", np.inf).astype(dtype, copy=False)
-    return np.minimum(known.taken("distance", UNREACHED), np.iinfo(dtype).max).astype(dtype)
+        return previous.taken("distance", np.inf).astype(dtype, copy=False)
+    return np.minimum(previous.taken("distance", UNREACHED), np.iinfo(dtype).max).astype(dtype)
 
 
 def _rises(ctx: Context, farthest: float, dtype: str) -> bool:

@@ -51,7 +51,7 @@ def up_to_target(ctx: Context, state: State, name: str, target: int | None) -> t
     real = values.dtype.kind == "f"
     far = values.dtype.type(np.inf) if real else np.iinfo(values.dtype).max
     mine = np.array([far if lid is None else values[lid]], np.float64 if real else np.int64)
-    distance = ctx.comm.allgather(mine).min().item()
+    distance = ctx.comm.allgather(mine).min().tolist()
     if distance == far:
         return state, None
     return replace(state, fields={name: np.where(values <= distance, values, far)}), distance

@@ -185,13 +185,15 @@ def reachability(
     return [f"the vertices that {len(named)} sources reach were found again"]
 
 
-def _named(distributed: DistributedColumns, columns: Mapping, parameters: Mapping, each: int = 1) -> list[int]:
-    """Return the original ids of the sources, which have ``each`` columns; collective."""
+def _named(
+    distributed: DistributedColumns, columns: Mapping, parameters: Mapping, columns_of_one: int = 1
+) -> list[int]:
+    """Return the original ids of the sources, which have ``columns_of_one`` columns each; collective."""
     named = parameters["sources"]
     if named is None:
         gids = chosen_sources(distributed, parameters)
         named = distributed.block.ids.to_original(gids, distributed.comm).tolist()
-    if each * len(named) != len(columns):
+    if columns_of_one * len(named) != len(columns):
         raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(named)} sources")
     return list(named)
 

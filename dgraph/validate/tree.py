@@ -84,7 +84,7 @@ def _nearest(
     """Return the cutoff of a search that also ends at a target: its claimed distance, where that is nearer."""
     if target is None:
         return cutoff
-    claimed = distributed.read(distance, distributed.gid(target)).item()
+    claimed = distributed.read(distance, distributed.gid(target)).tolist()
     reached = claimed != (np.inf if distance.dtype.kind == "f" else UNREACHED)
     return claimed if reached and (cutoff is None or claimed <= cutoff) else cutoff
 

@@ -279,8 +279,7 @@ def trees(loaded, wanted, arcs, **flat):
 def test_predecessors_of_all_pairs(method):
     n, src, dst, weights = signed()
     least = dense(n, src, dst, weights)
-    coo = least.tocoo()
-    arcs = dict(zip(zip(coo.row.tolist(), coo.col.tolist(), strict=True), coo.data.tolist(), strict=True))
+    arcs = dict(least.todok().items())
     wanted = csgraph.johnson(least)
     result = trees(graph(n, src, dst, weights), wanted, arcs, variant=method, block=7)
     for u, v in ((0, 7), (3, 39)):

@@ -50,16 +50,16 @@ def check(name, algorithm, sources, **flat):
     assert result.report["outcome"]["validation"]["passed"]
     answer, (src, dst, weights) = whole(result), edges(name)
     weights = np.ones(src.size) if algorithm == "multi_source_bfs" else weights
-    each = dijkstra(csr_array((np.where(weights, weights, 1e-9), (src, dst)), (N, N)), indices=sources)
-    each = each if name == "floats" else each.round()
-    distance = each.min(axis=0)
+    singles = dijkstra(csr_array((np.where(weights, weights, 1e-9), (src, dst)), (N, N)), indices=sources)
+    singles = singles if name == "floats" else singles.round()
+    distance = singles.min(axis=0)
     reached = np.isfinite(distance)
     np.testing.assert_array_equal(np.isfinite(distance), answer["source"] >= 0)
     np.testing.assert_allclose(answer["distance"][reached], distance[reached], rtol=1e-12)
     assert np.all(answer["distance"][~reached] == (np.inf if answer["distance"].dtype.kind == "f" else UNREACHED))
     row = {source: k for k, source in enumerate(sources)}
     rows = [row[source] for source in answer["source"][reached].tolist()]
-    np.testing.assert_allclose(each[rows, np.flatnonzero(reached)], distance[reached], rtol=1e-12)
+    np.testing.assert_allclose(singles[rows, np.flatnonzero(reached)], distance[reached], rtol=1e-12)
     child = np.flatnonzero(reached & ~np.isin(np.arange(N), sources))
     np.testing.assert_array_equal(np.flatnonzero(answer["predecessor"] >= 0), child)
     np.testing.assert_array_equal(answer["source"][answer["predecessor"][child]], answer["source"][child])
@@ -116,9 +116,9 @@ def predecessors_of(name, **flat):
     assert result.report["outcome"]["validation"]["passed"]
     answer, (src, dst, weights) = whole(result), edges(name)
     cost = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), weights.tolist(), strict=True))
-    each = dijkstra(csr_array((np.where(weights, weights, 1e-9), (src, dst)), (N, N)), indices=sources)
-    each = each if name == "floats" else each.round()
-    for source, distance in zip(sources, each, strict=True):
+    singles = dijkstra(csr_array((np.where(weights, weights, 1e-9), (src, dst)), (N, N)), indices=sources)
+    singles = singles if name == "floats" else singles.round()
+    for source, distance in zip(sources, singles, strict=True):
         before = answer[f"predecessor_{source}"]
         child = np.flatnonzero(np.isfinite(distance) & (np.arange(N) != source))
         np.testing.assert_array_equal(np.flatnonzero(before >= 0), child)
@@ -152,12 +152,12 @@ def test_a_depth_limit():
 
 
 @pytest.mark.mpi_skip
-def test_names_and_the_command_line(tmp_path, capsys):
+def test_names_and_the_command_line(tmp_path):
     (tmp_path / "g.txt").write_text("home shop\nshop work\npark work\nsea lake\n")
-    out = tmp_path / "near.csv"
+    path = tmp_path / "near.csv"
     words = ["multi_source_bfs", str(tmp_path / "g.txt"), "--ids", "string", "--min-only", "--validate", "-q"]
-    assert main([*words, "--sources", "home", "--sources", "park", "--output", str(out)]) == 0
-    rows = dict(line.split(",", 1) for line in out.read_text().splitlines())
+    assert main([*words, "--sources", "home", "--sources", "park", "--output", str(path)]) == 0
+    rows = dict(line.split(",", 1) for line in path.read_text().splitlines())
     assert rows["vertex"] == "distance,source,predecessor"
     assert rows["work"] == "1,park,park"
     assert rows["lake"] == ",,"

@@ -59,7 +59,7 @@ def loaded(name):
 
 def whole(result, column):
     """Return a column of all ranks by vertex; infinite where unreached, for distances."""
-    ids, values = (np.concatenate(result.comm.allgatherv(result.columns[each])) for each in ("vertex", column))
+    ids, values = (np.concatenate(result.comm.allgatherv(result.columns[name])) for name in ("vertex", column))
     values = values[np.argsort(ids)]
     return np.where(values == UNREACHED, np.inf, values) if column == "distance" else values
 

@@ -123,11 +123,11 @@ VERTEX_OPTIONS = [
 @pytest.mark.parametrize(("algorithm", "option"), VERTEX_OPTIONS)
 def test_every_option_of_vertices_takes_names(algorithm, option, ids):
     one = ALGORITHMS[algorithm].parameters[option.replace("-", "_")].type == "vertex"
-    given = ["Lee, Jo"] if one else ["Lee, Jo", "-x"]
-    words = [algorithm, "a.parquet", *(f"--{option}={name}" for name in given), *(["--ids", ids] if ids else [])]
+    names = ["Lee, Jo"] if one else ["Lee, Jo", "-x"]
+    words = [algorithm, "a.parquet", *(f"--{option}={name}" for name in names), *(["--ids", ids] if ids else [])]
     request = parse(words, ALGORITHMS).resolved(lambda vertices: vertices.read(named=True))
     vertices = request.sources if option == "source" else request.parameters[option]
-    assert vertices == (given[0] if one else given)
+    assert vertices == (names[0] if one else names)
 
 
 @pytest.fixture
