@@ -215,17 +215,18 @@ class Context:
         """Return True if the optional memory that a program wants beside the graph pays and fits on all ranks."""
         local = self._graph(program)
         with self.comm.together():
-            traced = trace(program, local.out.weight_type)
-            lacks = not self.backend.affords(traced, local, self._direction(program))
+            lacks = not self.backend.affords(self._traced(program), local, self._direction(program))
         return not self.comm.total(lacks)
 
     def answers_at_once(self, program: Program) -> bool:
         """Return True if no rank would compile a program: the graph and its runs so far are small; collective."""
         local = self._graph(program)
         with self.comm.together():
-            traced = trace(program, local.out.weight_type)
-            waits = not self.backend.answers_at_once(traced, local, self._direction(program))
+            waits = not self.backend.answers_at_once(self._traced(program), local, self._direction(program))
         return not self.comm.total(waits)
+
+    def _traced(self, program: Program) -> Traced:
+        return trace(program, self._graph(program).out.weight_type)
 
     def _machine(self, program: Program, traced: Traced) -> Machine:
         """Make the machine of a program, compiled on every rank; it only pushes if in-edges do not fit in memory."""

@@ -67,5 +67,5 @@ def _viewed(arg: Any) -> Any:
     if isinstance(arg, tuple):
         return tuple(map(_viewed, arg))
     if isinstance(arg, np.ndarray):
-        return arg.data if arg.ndim == 1 else [_viewed(row) for row in arg]
-    return arg.item() if isinstance(arg, np.generic) else arg
+        return memoryview(arg) if arg.ndim == 1 else [_viewed(row) for row in arg]  # type: ignore[arg-type]
+    return arg.tolist() if isinstance(arg, np.generic) else arg
