@@ -3,7 +3,7 @@ import { call, follow } from "./api.js";
 import { PARTS, bars, bytes, count, figure, legend, make, seconds } from "./drawing.js";
 import { ago, breakdown, named, rounds, table } from "./figures.js";
 import { fill, read } from "./form.js";
-import { look, requested, shown as figuresShown } from "./pictures.js";
+import { figureNodes, look, requested } from "./pictures.js";
 import { every, notice } from "./polls.js";
 import { themed } from "./theme.js";
 
@@ -210,7 +210,7 @@ function showJob() {
       job.converged === false ? make("p", { class: "bad" }, `Not converged: stopped after ${job.limit}.`) : null,
       summary.length ? make("dl", { class: "facts" }, ...summary.map(([name, value]) => make("div", {}, make("dt", {}, named(name.replaceAll("_", " "))),
         make("dd", {}, typeof value === "number" ? Number.isInteger(value) ? count(value) : figure(value, 5) : named(String(value)))))) : null,
-      ...answerRows(job), ...figuresShown(state.figures), ...roundsFigure(), ...rankFigures(),
+      ...answerRows(job), ...figureNodes(state.figures), ...roundsFigure(), ...rankFigures(),
     ];
   });
 }

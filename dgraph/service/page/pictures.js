@@ -21,7 +21,7 @@ export function requested(id, kinds, { width, scheme }) {
 }
 
 // Shows figures, and in place of those that failed why they did, once.
-export function shown(figures) {
+export function figureNodes(figures) {
   const errors = [...new Set(figures.map(each => each.error).filter(Boolean))];
   const nodes = figures.filter(each => each.address).flatMap(each => [make("h3", {}, each.title),
     make("img", { class: "picture", src: each.address, alt: `figure of ${each.title}` })]);
