@@ -14,7 +14,7 @@ import numpy as np
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.nodes_given import NotANode, position
-from dgraph.networkx_backend.scipy_calls import MOST, matrix, scipy_call
+from dgraph.networkx_backend.scipy_calls import MOST, entries, matrix, scipy_call
 
 
 def _other_method(args) -> str | None:
@@ -27,8 +27,8 @@ def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=N
     network = _Network(flowG, _s, _t, capacity, flow_func)
     result = network.flow()
     places = flowG.sources * len(flowG) + flowG.targets
-    both = result.flow.tocoo()
-    keys, net = both.row.astype(np.int64) * len(flowG) + both.col, np.maximum(both.data, 0)
+    rows, columns, net = entries(result.flow.maximum(0))
+    keys = rows.astype(np.int64) * len(flowG) + columns
     order = np.argsort(keys)
     flows = np.zeros(places.size, np.int64)
     if keys.size:
@@ -36,8 +36,8 @@ def maximum_flow(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=N
         flows = np.where(keys[order][nearest] == places, net[order][nearest], 0)
     numbers, names = list(map(network.number, flows.tolist())), flowG.names(flowG.targets)
     ends = flowG.offsets.tolist()
-    rows = (dict(zip(names[a:b], numbers[a:b], strict=True)) for a, b in pairwise(ends))
-    return network.number(result.flow_value), dict(zip(flowG.nodes, rows, strict=True))
+    neighbours = (dict(zip(names[a:b], numbers[a:b], strict=True)) for a, b in pairwise(ends))
+    return network.number(result.flow_value), dict(zip(flowG.nodes, neighbours, strict=True))
 
 
 @answers(declines=_other_method)
@@ -58,8 +58,7 @@ def minimum_cut(flowG: ConvertedGraph, _s, _t, capacity="capacity", flow_func=No
     """Return the capacity of a minimum cut, and the nodes on the source's and on the sink's side."""
     network = _Network(flowG, _s, _t, capacity, flow_func)
     result = network.flow()
-    residual = (network.capacities - result.flow).T.tocsr()
-    residual.data = np.maximum(residual.data, 0)
+    residual = (network.capacities - result.flow).maximum(0).T.tocsr()
     residual.eliminate_zeros()
     order = scipy_call("breadth_first_order", residual, network.sink, return_predecessors=False)
     sinks = set(flowG.names(order))

@@ -79,8 +79,8 @@ def square_clustering(G: ConvertedGraph, nodes=None) -> dict | float:
     wedges = np.cumsum(joined @ degree)
     for part in np.split(np.arange(len(G)), np.flatnonzero(np.diff(wedges // WEDGES)) + 1):
         shared = joined[part] @ joined
-        shared.data = shared.data * (shared.data - 1) // 2
-        squares[part] = shared.sum(axis=1) - degree[part] * (degree[part] - 1) // 2
+        pairs = (shared.power(2) - shared).sum(axis=1) // 2
+        squares[part] = pairs - degree[part] * (degree[part] - 1) // 2
     potential = (degree - 1) * (joined @ degree - degree) - 2 * _counted(G) - squares
     shares = [s / p if p > 0 else 0 for s, p in zip(squares.tolist(), potential.tolist(), strict=True)]
     return _of(G, nodes, shares)

@@ -27,6 +27,12 @@ def matrix(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, shape: tup
     return sparse.csr_array((values, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
 
 
+def entries(values: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, columns and values of the entries of a matrix that are not 0."""
+    with declining():
+        return extra("scipy.sparse", "this function").find(values)
+
+
 def scipy_call(name: str, *arguments: Any, **options: Any) -> Any:
     """Call an algorithm of ``scipy.sparse.csgraph``, and count the call."""
     with declining():

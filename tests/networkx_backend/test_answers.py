@@ -125,40 +125,40 @@ def nested_and_good(name, graph, arguments, levels, others):
     return nested and as_good(name, graph, arguments, levels[-1], others[-1])
 
 
-def same(name, graph, arguments, got, want):
+def same(name, graph, arguments, answer, want):
     if isinstance(want, tuple) and want and isinstance(want[0], type):
-        return got == want
+        return answer == want
     if name == "shortest_simple_paths":  # those of one length in any order
         weight = arguments.get("weight")
         length = lambda path: sum(graph[u][v].get(weight, 1) for u, v in pairwise(path))  # noqa: E731
-        return sorted(map(str, got)) == sorted(map(str, want)) and list(map(length, got)) == pytest.approx(
+        return sorted(map(str, answer)) == sorted(map(str, want)) and list(map(length, answer)) == pytest.approx(
             list(map(length, want))
         )
     if name == "maximum_flow":  # one of several
-        return got[0] == want[0] and is_flow(graph, arguments, got[0], {u: dict(row) for u, row in got[1]})
+        return answer[0] == want[0] and is_flow(graph, arguments, answer[0], {u: dict(row) for u, row in answer[1]})
     if "communities" in name and "label" not in name:  # NetworkX draws others
-        return as_good(name, graph, arguments, got, want)
+        return as_good(name, graph, arguments, answer, want)
     if name.endswith("_partitions"):
-        return nested_and_good(name.replace("partitions", "communities"), graph, arguments, got, want)
+        return nested_and_good(name.replace("partitions", "communities"), graph, arguments, answer, want)
     if name == "maximal_independent_set":
-        around = set().union(*(graph[node] for node in got))
+        around = set().union(*(graph[node] for node in answer))
         return (
-            type(got) is type(want)
-            and not around & set(got) - set(nx.nodes_with_selfloops(graph))
-            and around | set(got) == set(graph)
+            type(answer) is type(want)
+            and not around & set(answer) - set(nx.nodes_with_selfloops(graph))
+            and around | set(answer) == set(graph)
         )
     if name == "kosaraju_strongly_connected_components":  # its order is that of a search along reversed edges
-        return set(map(frozenset, got)) == set(map(frozenset, want)) and len(got) == len(want)
+        return set(map(frozenset, answer)) == set(map(frozenset, want)) and len(answer) == len(want)
     if isinstance(want, np.ndarray):
-        return np.allclose(got, want)
+        return np.allclose(answer, want)
     if name == "floyd_warshall":
         return all(
             dict(ours_) == pytest.approx(dict(theirs))
-            for ours_, theirs in zip(by_name(got), by_name(want), strict=True)
+            for ours_, theirs in zip(by_name(answer), by_name(want), strict=True)
         )
     if name == "hits":  # of two close singular values NetworkX takes either, by a random start
         matrix = nx.to_numpy_array(graph)
-        hubs, authorities = ([dict(scores)[node] for node in graph] for scores in got)
+        hubs, authorities = ([dict(scores)[node] for node in graph] for scores in answer)
         again = [matrix @ authorities, matrix.T @ hubs]
         return all(
             ours_ == pytest.approx(scores / scores.sum(), abs=1e-4)
@@ -166,24 +166,24 @@ def same(name, graph, arguments, got, want):
         )
     if name == "transitive_closure":  # NetworkX adds edges in the order of a set
         key = lambda edge: (str(edge[0]), str(edge[1]))  # noqa: E731
-        edges = [(sorted(edge[2], key=key)) for edge in (got, want)]
-        return got[:2] == want[:2] and edges[0] == edges[1]
+        edges = [(sorted(edge[2], key=key)) for edge in (answer, want)]
+        return answer[:2] == want[:2] and edges[0] == edges[1]
     if "ebunch" in arguments or name in LINKS:
-        return [row[:2] for row in got] == [row[:2] for row in want] and [row[2] for row in got] == pytest.approx(
+        return [row[:2] for row in answer] == [row[:2] for row in want] and [row[2] for row in answer] == pytest.approx(
             [row[2] for row in want]
         )
     if name in ROUNDED:
-        ours_, theirs = (dict(path) if isinstance(path, list) else {0: path} for path in (got, want))
+        ours_, theirs = (dict(path) if isinstance(path, list) else {0: path} for path in (answer, want))
         return ours_ == pytest.approx(theirs, abs=1e-6, nan_ok=True) and (
             name == "harmonic_centrality" or list(ours_) == list(theirs)  # NetworkX goes through a set
         )
     if name in ANY_PATH and "target" in arguments and "source" in arguments:
-        ours_, theirs = (path[1] if isinstance(path, tuple) else path for path in (got, want))
+        ours_, theirs = (path[1] if isinstance(path, tuple) else path for path in (answer, want))
         weight = arguments.get("weight", "weight" if name in WEIGHED else None)
         length = lambda path: nx.path_weight(simple(graph), path, "w") if weight else len(path)  # noqa: E731
         return ours_[0] == theirs[0] and ours_[-1] == theirs[-1] and length(ours_) == pytest.approx(length(theirs))
     if "bellman_ford" in name or name in ("johnson", "all_shortest_paths") or "all_shortest" in name:
-        return sizes(got) == sizes(want)
+        return sizes(answer) == sizes(want)
     if isinstance(want, float) or name in (
         "average_shortest_path_length",
         "wiener_index",
@@ -191,8 +191,8 @@ def same(name, graph, arguments, got, want):
         "schultz_index",
         "gutman_index",
     ):
-        return got == pytest.approx(want)
-    return in_any_order(got) == in_any_order(want)
+        return answer == pytest.approx(want)
+    return in_any_order(answer) == in_any_order(want)
 
 
 def by_name(rows):
