@@ -12,8 +12,7 @@ from fake_ranks import FakeRanks
 from front import front, serving
 
 from dgraph.result.result_picture import KINDS
-from dgraph.service.front import figures
-from dgraph.service.front.routes import models, routes_results
+from dgraph.service.front.routes import figures, models, routes_results
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,7 +6,7 @@ import pytest
 from front import front, serving
 from ranks_served import Served
 
-from dgraph.algorithms.many_sources.pass_limits import most_together
+from dgraph.algorithms.many_sources.passes.pass_limits import most_together
 from dgraph.comm import SerialComm
 from dgraph.graph.devices import Cpu
 from dgraph.graph.stored_graph import Graph

@@ -29,6 +29,6 @@ KERNELS = (
     Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
     Solver("searches", cpu="searches:Searches", gpu="searches:SearchesByPrograms", gpus="searches:SearchesByPrograms"),
     Solver("rank lanes", cpu="rank_lanes:RankLanes"),
-    Solver("bfs pass", cpu="bfs_pass:BfsPass", beside_gpu=False),
-    Solver("sssp pass", cpu="sssp_pass:SsspPass", beside_gpu=False),
+    Solver("bfs pass", cpu="passes.bfs_pass:BfsPass", beside_gpu=False),
+    Solver("sssp pass", cpu="passes.sssp_pass:SsspPass", beside_gpu=False),
 )

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from typing import Any
 
-from dgraph.algorithms.many_sources.pass_limits import most_together
+from dgraph.algorithms.many_sources.passes.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
 from dgraph.service.front.graph_entries import GraphEntry, VersionEntry
 from dgraph.service.front.history import History

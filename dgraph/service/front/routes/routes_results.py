@@ -12,12 +12,12 @@ from starlette.responses import Response, StreamingResponse
 
 from dgraph.errors import UsageError
 from dgraph.result.result_picture import OF_ROUNDS
-from dgraph.service.front import figures, result_answers, result_encodings
+from dgraph.service.front import result_answers, result_encodings
 from dgraph.service.front.file_response import FileResponse
 from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.problem_documents import Problem, documented
 from dgraph.service.front.result_encodings import MEDIA, Selection
-from dgraph.service.front.routes import models
+from dgraph.service.front.routes import figures, models
 from dgraph.service.front.routes.routes_jobs import JobId, job_record, json_response, report_of
 from dgraph.service.front.service_context import service_of
 from dgraph.service.front.worker_threads import in_thread

@@ -14,7 +14,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.bfs import Bfs
 from dgraph.algorithms.many_sources.frontier import DENSE, candidates
-from dgraph.algorithms.many_sources.run_pass import NONE, RunPass, Searched
+from dgraph.algorithms.many_sources.passes.run_pass import NONE, RunPass, Searched
 from dgraph.backend.cpu.threads.atomics import OPTIONS, trailing_zeros
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary

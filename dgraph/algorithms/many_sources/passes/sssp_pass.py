@@ -13,7 +13,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.lane_searches import LaneSearches, Rows, lane_type
 from dgraph.algorithms.many_sources.lanes import equal_lanes
-from dgraph.algorithms.many_sources.run_pass import NONE, RunPass, Searched
+from dgraph.algorithms.many_sources.passes.run_pass import NONE, RunPass, Searched
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch
 from dgraph.algorithms.sssp import NEED, Sssp, default_delta
 from dgraph.algorithms.weight_checks import largest_and_mean
