@@ -96,24 +96,24 @@ def test_a_file_that_is_cut_or_goes_on_is_refused_with_the_byte(name, ranks, tmp
     monkeypatch.setattr(packed_members, "CELL", 64)
     lines = [f"{u} {u * 7 % 50}\n".encode() for u in range(50)]
     members = [pack(b"".join(lines[first : first + 10])) for first in range(0, 50, 10)]
-    whole, starts = b"".join(members), [sum(map(len, members[:number])) for number in range(6)]
+    chain, starts = b"".join(members), [sum(map(len, members[:number])) for number in range(6)]
     figures_of_all = cleaned([(u, u * 7 % 50, 1) for u in range(50)], True, vertices=range(50))
     path = tmp_path / "a.el"
-    path.write_bytes(whole)
+    path.write_bytes(chain)
     assert figures(loaded(path, ranks)) == figures_of_all
-    for cut in (starts[1] - 3, starts[3] + 20, len(whole) - 1):
-        path.write_bytes(whole[:cut])
+    for cut in (starts[1] - 3, starts[3] + 20, len(chain) - 1):
+        path.write_bytes(chain[:cut])
         begin = max(start for start in starts if start < cut)
         with pytest.raises(DataError, match=rf"a\.el: ends inside what {kind} has packed.* begins at byte {begin} has"):
             loaded(path, ranks)
-    for after in (b"garbage", b"1 2\n", whole[:1]):
-        path.write_bytes(whole + after)
-        with pytest.raises(DataError, match=rf"a\.el: {kind} cannot unpack it: byte {len(whole)} and those after it"):
+    for after in (b"garbage", b"1 2\n", chain[:1]):
+        path.write_bytes(chain + after)
+        with pytest.raises(DataError, match=rf"a\.el: {kind} cannot unpack it: byte {len(chain)} and those after it"):
             loaded(path, ranks)
-    path.write_bytes(whole[: starts[2]] + b"garbage" + whole[starts[2] :])
+    path.write_bytes(chain[: starts[2]] + b"garbage" + chain[starts[2] :])
     with pytest.raises(DataError, match=rf"a\.el: {kind} cannot unpack it: byte {starts[2]} and those after it are"):
         loaded(path, ranks)
-    damaged = bytearray(whole)
+    damaged = bytearray(chain)
     damaged[starts[4] - 6] ^= 255
     path.write_bytes(damaged)
     if kind == "gzip":  # zstd's checksums are an option
