@@ -213,6 +213,11 @@ def test_runs(opened):
 
 
 @on_devices
+def facts(graph):
+    """Return the findings of a load but for the lines of the slower reader, which differ by reader."""
+    return {name: value for name, value in vars(graph.facts).items() if name != "scanned_lines"}
+
+
 def test_text_is_parsed_on_the_gpu(device, opened, tmp_path, monkeypatch):
     """Files of consecutive and of sparse ids; the edges of one that the host is to build come back from the GPU."""
     gpu, read = opened(device), []
@@ -224,7 +229,7 @@ def test_text_is_parsed_on_the_gpu(device, opened, tmp_path, monkeypatch):
     ):  # fmt: skip
         (tmp_path / name).write_text(text)
         graph, want = (dgraph.Graph.load(tmp_path / name, device=to, comm=SerialComm()) for to in ("cuda", "cpu"))
-        assert (graph.fingerprint(), vars(graph.facts)) == (want.fingerprint(), vars(want.facts))
+        assert (graph.fingerprint(), facts(graph)) == (want.fingerprint(), facts(want))
         np.testing.assert_array_equal(graph.vertices(), want.vertices())
         assert isinstance(read.pop(), plain_lines.DeviceTable)
         assert graph.built_on is gpu
