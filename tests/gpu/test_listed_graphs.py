@@ -212,12 +212,12 @@ def test_runs(opened):
     assert changed[0].fingerprint() == changed[1].fingerprint()
 
 
-@on_devices
 def facts(graph):
     """Return the findings of a load but for the lines of the slower reader, which differ by reader."""
     return {name: value for name, value in vars(graph.facts).items() if name != "scanned_lines"}
 
 
+@on_devices
 def test_text_is_parsed_on_the_gpu(device, opened, tmp_path, monkeypatch):
     """Files of consecutive and of sparse ids; the edges of one that the host is to build come back from the GPU."""
     gpu, read = opened(device), []
