@@ -77,8 +77,9 @@ def run(
             if not isinstance(graph, Graph):
                 run_progress.phase("load", name_of_input(graph))
             with watched_by(run_progress.reading):
-                loaded = as_graph(graph, comm)
-            loaded = loaded if weight is None else loaded.with_weight(weight)
+                unweighted = as_graph(graph, comm)
+            loaded = unweighted if weight is None else unweighted.with_weight(weight)
+            del unweighted
         with run_record("init"):
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)

@@ -103,6 +103,8 @@ def test_right_answers_pass(name, chunk, monkeypatch):
         runs += [(name, parameters) for name, listed in more.items() for parameters in listed]
     naming = set() if set(range(4)) <= set(case.vertices.tolist()) else {"betas", "dangling", "first", "nstart"}
     runs = [(name, parameters) for name, parameters in runs if not parameters.keys() & naming]
+    if not np.all(case.weights > 0):  # shortest paths are counted by weights above 0
+        runs = [(name, parameters) for name, parameters in runs if name != "bc" or not parameters.get("weighted")]
     runs.append(("pagerank", {"tol": 0, "max_iter": 5, "personalization": {source: 2.0}}))
     for algorithm, parameters in runs:
         options = {"source": source} if ALGORITHMS[algorithm].needs_source else {}
