@@ -43,7 +43,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, flags, all_sums, 
             return
         for v in range(first, min(first + CHUNK, n)):
             best = best_move(v, scale, price, most, rows, totals, all_sums[t], all_touched[t], 0, -1)
-            flags[v] = best != totals[0][v]
+            flags[v] = 1 if best != totals[0][v] else 0  # plain Python stores no bool of NumPy
 
 
 @plain_first
