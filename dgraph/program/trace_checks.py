@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from types import FunctionType
+
 from dgraph.errors import unknown
 from dgraph.program.expression_tree import TraceError
 from dgraph.program.monoids import ADD, MAX, MIN
-from dgraph.program.program import BUILTINS
+from dgraph.program.program import BUILTINS, Program
 from dgraph.program.row_reducers import HINDEX, RowReducer
 from dgraph.program.traced import KINDS, Traced
+
+OPERATORS = ("init", "edge", "cond", "apply", "priority", "live", "step")
+"""Methods that rounds call."""
 
 
 def check(t: Traced) -> None:
     """Raise a :class:`TraceError` for a program whose result depends on backend, rank count or direction."""
     name, program = type(t.program).__name__, t.program
+    _check_names(program)
     if not t.edge:
         raise TraceError(f"{name}.edge proposes nothing; it returns a dict of field → value")
     for key in t.proposes:
@@ -83,6 +90,20 @@ def check(t: Traced) -> None:
     for direction in program.directions:
         if direction not in ("push", "pull"):
             raise unknown(f"direction of {name}", direction, ("push", "pull"))
+
+
+def _check_names(program: Program) -> None:
+    """Refuse a method that nothing calls, if its name is close to that of an operator which the program lacks."""
+    lacking = [operator for operator in OPERATORS if not program.has(operator)]
+    for kind in type(program).__mro__[: type(program).__mro__.index(Program)]:
+        own = [name for name, value in vars(kind).items() if isinstance(value, FunctionType)]
+        for name in own:
+            if name not in OPERATORS and not hasattr(Program, name) and (
+                close := get_close_matches(name, lacking, 1, 0.75)
+            ):  # fmt: skip
+                raise TraceError(
+                    f"{kind.__name__}.{name} is called by nothing: did you mean {close[0]}? Otherwise give it another name"
+                )
 
 
 def _check_priority(t: Traced) -> None:

@@ -268,6 +268,12 @@ def test_refused_declarations():
         traced(Levels(source="home"))
 
 
+def test_a_method_with_nearly_the_name_of_an_operator_is_refused():
+    with pytest.raises(TraceError, match=r"Levels\.aply is called by nothing: did you mean apply"):
+        traced(variant(Levels, aply=lambda self, v, g: {"active": True})())
+    traced(variant(Levels, helper=lambda self: 1, steps_of=lambda self: 2)())
+
+
 def test_traces_of_own_programs_are_shared_and_keep_their_parameters():
     from dgraph.algorithms.bfs import Levels
     from dgraph.algorithms.bfs_variants import traversal

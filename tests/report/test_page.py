@@ -243,6 +243,13 @@ def test_speedup_is_against_the_fewest_ranks_on_the_same_problem():
     assert "letter" not in comparison(runs[:3])
 
 
+def test_the_compilation_of_a_load_takes_no_time_off_the_answer():
+    run = timed(1, 2.0, 1.5)
+    run["ranks"][0]["seconds"]["compile"] = 5.0
+    (row,) = compare([run])
+    assert row.seconds == 1.5
+
+
 def test_a_comparison_names_what_differs():
     runs = [timed(2, 3.0, 2.0), timed(2, 4.0, 2.0)]
     for run, policy in zip(runs, ("oec", "cvc"), strict=True):

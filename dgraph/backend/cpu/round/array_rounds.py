@@ -45,7 +45,7 @@ FEW = 1 << 21
 TINY = 1 << 14
 """Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
 
-REMARK = "compilation would take longer; `python -m dgraph warmup` compiles"
+REMARK = "compilation would take longer; `python -m dgraph warmup` or DGRAPH_COMPILE=always compiles"
 
 COMBINE = {"min": np.minimum, "max": np.maximum, "or": np.bitwise_or, "add": np.add}
 
