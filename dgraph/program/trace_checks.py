@@ -102,7 +102,7 @@ def _check_names(program: Program) -> None:
                 close := get_close_matches(name, lacking, 1, 0.75)
             ):  # fmt: skip
                 raise TraceError(
-                    f"{kind.__name__}.{name} is called by nothing: did you mean {close[0]}? Otherwise give it another name"
+                    f"{kind.__name__}.{name} is called by nothing: did you mean {close[0]}? Otherwise rename it"
                 )
 
 
