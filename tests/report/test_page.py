@@ -32,7 +32,6 @@ from dgraph.report import (
     write_trace,
 )  # fmt: skip
 from dgraph.report.page.page import profile
-from dgraph.report.time_split import PARTS
 
 MEGABYTE = 1 << 20
 
