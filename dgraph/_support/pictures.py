@@ -76,6 +76,10 @@ def draw_convergence(ax: Any, rounds: np.ndarray, residuals: np.ndarray, toleran
         ax.legend(frameon=False)
 
 
+MOST_LABELS = 80
+"""Most vertices that a picture of a graph names."""
+
+
 def draw_network(ax: Any, edges: Any, vertices: np.ndarray, classes: np.ndarray | None) -> None:
     """Draw a small graph, vertices coloured by class.
 
@@ -88,12 +92,18 @@ def draw_network(ax: Any, edges: Any, vertices: np.ndarray, classes: np.ndarray 
     Raises:
         UsageError: NetworkX is not installed.
     """
-    networkx = extra("networkx", "a picture of a graph")
+    networkx, effects = extra("networkx", "a picture of a graph"), extra("matplotlib.patheffects", "a picture")
     places = networkx.spring_layout(edges, seed=1)
     numbers = np.zeros(len(vertices), int) if classes is None else np.unique(classes, return_inverse=True)[1]
     colours = [COLOURS[number % len(COLOURS)] for number in numbers]
-    networkx.draw_networkx(
-        edges, places, ax=ax, nodelist=vertices.tolist(), node_color=colours, edge_color="#c9ccd2", font_size=7,
-        font_color="white", node_size=180,
-    )  # fmt: skip
+    listed = vertices.tolist()
+    networkx.draw_networkx_nodes(edges, places, ax=ax, nodelist=listed, node_color=colours, node_size=180)
+    networkx.draw_networkx_edges(edges, places, ax=ax, edge_color="#c9ccd2", node_size=180)
+    if len(listed) <= MOST_LABELS:
+        inside = max(len(str(vertex)) for vertex in listed) <= 3
+        labels = networkx.draw_networkx_labels(
+            edges, places, ax=ax, font_size=7, font_color="white" if inside else "#16181d"
+        )
+        for label in labels.values() if not inside else ():
+            label.set_path_effects([effects.withStroke(linewidth=2, foreground="white")])
     ax.set_axis_off()

@@ -38,7 +38,7 @@ def task(words: Sequence[str]) -> Task:
         help="format, where several share a suffix (.gr: dimacs); store: a folder with one part a rank",
     )
     add_load_options(parser.add_argument_group("graph"))
-    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     return Task(lambda comm: _convert(comm, args))
 

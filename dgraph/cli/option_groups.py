@@ -310,7 +310,7 @@ def _add_output(group: Any) -> None:
         help="also record residual (of each round, where a run has a tolerance), and of GPUs load (edges by thread), "
         "time (seconds by kernel), ranges (NVTX, for nsys)",
     )
-    group.add_argument("-q", "--quiet", **flag(), help="print nothing but errors and the output of --format")
+    group.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings, errors and the output of --format")
 
 
 def _add_checkpoints(group: Any) -> None:

@@ -30,7 +30,7 @@ def task(words: Sequence[str]) -> Task:
         "--trace", type=Path, metavar="FILE", help="write a trace of one run for ui.perfetto.dev; .gz compresses it"
     )
     parser.add_argument("--plan", **flag(), help="compare the memory that ranks used with what estimate plans")
-    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     return Task(lambda comm: _do(comm, args))
 

@@ -23,7 +23,7 @@ COMMON = {
     "-o, --output FILE": "result by vertex id: .csv .parquet .arrow .npz .txt",
     "--report FILE": "seconds and bytes of each rank and round, as JSON",
     "--checkpoint DIR": "end with a checkpoint at SIGTERM; --resume auto continues from it",
-    "-q, --quiet": "print nothing but errors",
+    "-q, --quiet": "print nothing but warnings and errors",
 }
 """The ten most used options: form → meaning, one line each."""
 

@@ -81,7 +81,7 @@ def task(words: Sequence[str]) -> Task:
         choices=(*DEVICES, ALL),
         help="device to compile for (default auto: the one that runs here would use)",
     )
-    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     named = args.get("algorithms") or list(ALGORITHMS)
     for name in named:
