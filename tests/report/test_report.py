@@ -212,6 +212,7 @@ def test_it_says_whether_weights_were_used():
         "mst",
         "apsp",
         "multi_source_sssp",
+        "multi_source_pagerank",
         "louvain",
         "leiden",
         "degrees",
