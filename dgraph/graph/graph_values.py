@@ -138,7 +138,7 @@ class GraphValues:
         """Return the graph as a ``networkx`` Graph or DiGraph on ``root``, None elsewhere; collective.
 
         Nodes are original ids or names, with :attr:`columns` as attributes; edges have ``weight`` where the graph has
-        weights. A graph that keeps parallel edges becomes a MultiGraph or MultiDiGraph.
+        weights, and :attr:`edge_attributes`. A graph that keeps parallel edges becomes a MultiGraph or MultiDiGraph.
 
         Raises:
             UsageError: NetworkX is not installed.

@@ -335,6 +335,27 @@ def test_vertices_with_names_join_a_table_of_text():
             assert dict(zip(answer.vertex, answer.city, strict=True)) == dict(zip(people.who, people.city, strict=True))
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_attributes_go_to_other_libraries(directed):
+    """Edges of NetworkX and igraph have the attributes that were kept, with None for missing text and times."""
+    table = pd.DataFrame({
+        "source": [1, 1, 2, 4], "target": [2, 3, 3, 1], "amount": [1.5, 2.5, 3.5, 4.5],
+        "late": [True, False, True, False], "type": ["sms", None, "größer", "call"],
+        "time": pd.to_datetime(["2024-01-05", None, "2024-02-03", "2024-03-01"]),
+    })  # fmt: skip
+    graph = dgraph.Graph.from_pandas(share(table), directed=directed, keep=["amount", "late", "time", "type"])
+    nx_graph, other = graph.to_networkx(), graph.to_igraph()
+    if nx_graph is None:
+        return
+    for row in table.itertuples():
+        time = None if pd.isna(row.time) else row.time.to_pydatetime()
+        wanted = {"amount": row.amount, "late": row.late, "time": time, "type": None if pd.isna(row.type) else row.type}
+        assert nx_graph.edges[row.source, row.target] == wanted
+        names = other.vs["name"]
+        edge = other.es[other.get_eid(names.index(row.source), names.index(row.target))]
+        assert edge.attributes() == wanted
+
+
 def test_a_filter_by_an_attribute_warns_of_merged_edges():
     """A merged edge has one value: a filter that reads it may miss edges, and says so; others do not."""
     table = pd.DataFrame({"source": [1, 1, 2], "target": [2, 2, 3], "time": [1, 9, 9]})
