@@ -41,8 +41,8 @@ _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
 
-MANY = 8
-"""Parameters of a test above which half of the exhaustive ones run; with ``DGRAPH_TEST_EVERYTHING`` all."""
+MANY, MOST = 8, 24
+"""Parameters of a test above which half, and a quarter, of the exhaustive ones run; ``DGRAPH_TEST_EVERYTHING``: all."""
 
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config, items):
         ranks = world().size
     mark_exhaustive(items, ranks, exhaustive_only(config))
     if exhaustive_only(config):
-        leave_out(config, items, partial(of_the_other_half, Counter(test.function for test in items)))
+        leave_out(config, items, partial(is_left_out, Counter(test.function for test in items)))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (item.path.name == "test_ranks.py", *(name in item.keywords for name in groups)))
     if config.getoption("--with-mpi") and ranks in TURNS:
@@ -170,13 +170,15 @@ def has_turn(test, ranks: int) -> bool:
     return zlib.crc32(test.nodeid.encode()) % 8 in TURNS[ranks]
 
 
-def of_the_other_half(parameters: Counter, test) -> bool:
-    """Return True if an exhaustive session leaves a test out: it has many parameters, of which every other one runs."""
+def is_left_out(parameters: Counter, test) -> bool:
+    """Return True if an exhaustive session leaves a test out: of many parameters every second or fourth one runs."""
     from battery import EVERYTHING
 
-    if EVERYTHING or parameters[test.function] <= MANY or applies_mutants(test.function):
+    number = parameters[test.function]
+    if EVERYTHING or number <= MANY or applies_mutants(test.function):
         return False
-    return "exhaustive" in test.keywords and zlib.crc32(test.nodeid.encode()) // 8 % 2 == 1
+    share = 4 if number > MOST else 2
+    return "exhaustive" in test.keywords and zlib.crc32(test.nodeid.encode()) // 8 % share > 0
 
 
 class Ahead:
