@@ -77,9 +77,10 @@ def _written(folder: Path, name: str, document: dict, text: str) -> None:
 
 
 def _words(argv: list[str]) -> str:
-    """Return the command line without ``--results``: a figure does not depend on that path."""
+    """Return the command line without ``--results`` and ``--docs``: a figure does not depend on these paths."""
     kept = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     kept.add_argument("--results")
+    kept.add_argument("--docs")
     return " ".join(kept.parse_known_args(argv)[1])
 
 

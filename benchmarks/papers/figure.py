@@ -99,12 +99,16 @@ class Rows:
         counted = any("block" in row for row in self.of(figure, backend=CUDA, **key))
         return self.value("block", figure, backend=CUDA if counted else EMULATED, **key)
 
+    def _on_gpu(self, figure: str, graph: str, work: str, system: str, *columns: str) -> list[float]:
+        """Return fields of one row of a GPU."""
+        key = {"graph": graph, "work": work, "system": system, "backend": CUDA}
+        return [self.value(column, figure, **key) for column in columns]
+
     def split(self, figure: str, graph: str, work: str, *systems: str) -> str:
         """Return milliseconds of systems on a GPU: of kernels that walk edges + of the other kernels."""
         parts = []
         for system in systems:
-            key = {"graph": graph, "work": work, "system": system, "backend": CUDA}
-            edges, others = (self.value(column, figure, **key) for column in ("kernel_ms", "overhead_ms"))
+            edges, others = self._on_gpu(figure, graph, work, system, "kernel_ms", "overhead_ms")
             parts.append(f"{system} {edges:.3g} + {others:.3g}")
         return f"{graph}: {', '.join(parts)}"
 
@@ -112,8 +116,7 @@ class Rows:
         """Return rounds of systems on a GPU, and microseconds of one."""
         parts = []
         for system in systems:
-            key = {"graph": graph, "work": work, "system": system, "backend": CUDA}
-            ms, rounds = (self.value(column, figure, **key) for column in ("ms", "rounds"))
+            ms, rounds = self._on_gpu(figure, graph, work, system, "ms", "rounds")
             parts.append(f"{system} {rounds:,.0f} rounds of {1000 * ms / rounds:.0f} µs")
         return f"{graph}: {', '.join(parts)}"
 

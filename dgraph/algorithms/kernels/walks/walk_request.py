@@ -1,4 +1,4 @@
-"""What is asked of a solver of random walks, and what it returns."""
+"""Request to a solver of random walks, and its answer."""
 
 from __future__ import annotations
 
