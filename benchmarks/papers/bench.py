@@ -127,7 +127,7 @@ class Bench:
             if self._gpu is not None and self.backend == CUDA:
                 self._gpu.free_unused()
             weights = {} if shape.weights is None else {"weights": shape.weights}
-            graph = dgraph.Graph.load(key[0], device="cpu", **weights)
+            graph = dgraph.Graph.load(key[0], device="cuda" if self.backend == CUDA else "cpu", **weights)
             self._loaded = key, graph.undirected("min") if undirected and graph.directed else graph
         return self._loaded[1]
 
