@@ -25,8 +25,14 @@ from benchmarks.papers.figure import CPU, CUDA, EMULATED, Cell, Row
 from dgraph.report import Progress
 from dgraph.tools import benchmarking
 
-LONGEST = 5.0
-"""Seconds of rounds after which a run is cut."""
+LONGEST = {"small": 5.0, "full": 20.0}
+"""Scale → seconds of rounds after which a run is cut."""
+
+LONG = 1.0
+"""Seconds of rounds from which on a first run is the measurement."""
+
+SEQUENTIAL_SOURCES = 10
+"""Sources of a sequential text where others have more."""
 
 PREPARING = ("start", "apply_totals")
 """Kernels that run before the first round."""
@@ -85,7 +91,9 @@ class Cut(Exception):
 class Limit(Progress):
     """Progress that cuts a run; the clock starts with its second round, as the first may compile."""
 
-    began = 0.0
+    def __init__(self, seconds: float):
+        super().__init__()
+        self.began, self.seconds = 0.0, seconds
 
     def phase(self, name, detail=""):
         self.began = 0.0
@@ -93,8 +101,8 @@ class Limit(Progress):
     def round(self, number, vertices, edges=None, direction=""):
         now = time.perf_counter()
         self.began = self.began or now
-        if now - self.began > LONGEST:
-            raise Cut(f"cut after {LONGEST:g} s")
+        if now - self.began > self.seconds:
+            raise Cut(f"cut after {self.seconds:g} s")
 
 
 class Bench:
@@ -119,15 +127,16 @@ class Bench:
         """Return the generator of a graph at this scale."""
         return shape.spec.format(s=self.size(shape))
 
-    def graph(self, shape: Shape, undirected: bool = False) -> dgraph.Graph:
+    def graph(self, shape: Shape, undirected: bool = False, on_host: bool = False) -> dgraph.Graph:
         """Load a graph; the last one is kept."""
-        key = self.spec(shape), shape.weights, undirected
+        key = self.spec(shape), shape.weights, undirected, on_host
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = None
             if self._gpu is not None and self.backend == CUDA:
                 self._gpu.free_unused()
             weights = {} if shape.weights is None else {"weights": shape.weights}
-            graph = dgraph.Graph.load(key[0], device="cuda" if self.backend == CUDA else "cpu", **weights)
+            device = "cuda" if self.backend == CUDA and not on_host else "cpu"
+            graph = dgraph.Graph.load(key[0], device=device, **weights)
             self._loaded = key, graph.undirected("min") if undirected and graph.directed else graph
         return self._loaded[1]
 
@@ -139,21 +148,32 @@ class Bench:
         return np.random.default_rng(7).choice(linked, min(count, linked.size), replace=False).tolist()
 
     def run(
-        self, shape: Shape, work: str, system: System, sources: int = 1, load: bool = False, **parameters: Any
+        self, shape: Shape, work: str, system: System, sources: int = 1, load: bool = False, fresh: bool = False,
+        **parameters: Any,
     ) -> Row:  # fmt: skip
         """Measure one system on one graph.
+
+        Args:
+            shape, work, system: what runs.
+            sources: sources of a search.
+            load: count the edges of blocks, warps and threads.
+            fresh: copy the graph to the GPU anew, so that ``mib`` counts nothing that other systems left there.
+            parameters: of the algorithm.
 
         Returns:
             ``ms`` (mean over sources of the median run), ``kernel_ms`` and ``overhead_ms``, ``mteps`` (edges of reached
             vertices a second), ``rounds``, ``walked`` (edges visited ÷ edges), ``mib``, ``answer``, and with
             ``load`` or under emulation ``block``, ``warp`` and ``thread``: largest ÷ mean edges.
         """
-        graph = self.graph(shape, work in UNDIRECTED)
+        graph = self.graph(shape, work in UNDIRECTED, fresh)
+        if fresh and self.backend == CUDA and self._gpu is not None:
+            self._gpu.release()
         if work == "sssp":
             parameters = {"variant": "bellman-ford"} | parameters
         starts = self.starts(graph, self.sources or sources if work in SEARCHES else 1)
         if system.sequential:
-            return sequential.measure(system.sequential, graph, starts, 1 if len(starts) > 1 else self.repeat)
+            few = starts[:SEQUENTIAL_SOURCES]
+            return sequential.measure(system.sequential, graph, few, 1 if len(starts) > 1 else self.repeat)
         calls = _Calls(self, graph, work, system, parameters)
         row: Row = {"n": graph.n, "arcs": graph.arcs}
         try:
@@ -187,17 +207,19 @@ class _Calls:
             direction="push" if pushed else "auto", max_rounds=1 if self.work == "mapping" else None
         )
         placed = self.graph.on(device=self.bench.device(self.system.schedule, record))
+        limit = Limit(LONGEST[self.bench.scale])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
-            return dgraph.run(self.name, placed, options=options, progress=Limit(), **parameters)
+            return dgraph.run(self.name, placed, options=options, progress=limit, **parameters)
 
     def times(self, starts: Sequence[int]) -> Row:
         """Return seconds, rates and memory."""
         first = self.once(starts[0])
         repeat, medians, rates = 1 if len(starts) > 1 else self.bench.repeat, [], []
         for source in starts:
-            results = [self.once(source) for _ in range(repeat)]
-            seconds = statistics.median(result.report["ranks"][0]["seconds"]["compute"] for result in results)
+            long = source == starts[0] and _seconds(first) > LONG
+            results = [first] if long else [self.once(source) for _ in range(repeat)]
+            seconds = statistics.median(map(_seconds, results))
             medians.append(seconds)
             if self.work in SEARCHES:
                 rates.append(_edges(self.graph, results[-1]) / seconds)
@@ -229,6 +251,10 @@ class _Calls:
         if rank.get("queues"):
             row["queues"] = rank["queues"]
         return row
+
+
+def _seconds(result: dgraph.Result) -> float:
+    return result.report["ranks"][0]["seconds"]["compute"]
 
 
 def _counts(result: dgraph.Result, graph: dgraph.Graph) -> Row:

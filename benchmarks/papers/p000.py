@@ -102,7 +102,7 @@ def _splits(bench: Bench) -> Iterator[Cell]:
 
 def _compared(work: str, bench: Bench) -> Iterator[Cell]:
     printed = (lambda graph, work, system: MTEPS.get((graph, system))) if work == "bfs" else (lambda *_: None)
-    return grid(bench, GRAPHS, (work,), [*SYSTEMS, STATIC], printed)
+    return grid(bench, GRAPHS, (work,), [*SYSTEMS, STATIC], printed, fresh=True)
 
 
 FIGURES_HERE = [

@@ -112,6 +112,10 @@ class Gpu:
         """Return unused memory of the pool to the driver."""
         self.device.pool.free_all_blocks()
 
+    def release(self) -> None:
+        """Drop the graphs on this GPU."""
+        self._backend.release()
+
     def backend(self, schedule: str = "auto", record: str | None = None, **options: Any) -> Backend:
         """Return a backend on this GPU for ``graph.on(device=…)``, which keeps graphs there from run to run.
 
