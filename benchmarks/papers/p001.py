@@ -73,6 +73,9 @@ TECHNIQUES = [
     System("two-phase", "two_phase"), System("multi-phase", "multi_phase"),
 ]  # fmt: skip
 LEFT_OUT = ("warp shares", "twc", "direct search", "block search")
+ON_GPUS = ("johnson, dijkstra", "johnson, bellman-ford")
+"""All pairs by searches on GPUs: variant and search."""
+
 METHODS = ("johnson", "blocked", "floyd-warshall", "recursive", "squaring", "separators")
 RELAXED = NUMBERS["001"]["figures"]["Fig 6"]["rows"]
 WORK = dict(zip(NUMBERS["001"]["figures"]["Table 2"]["columns"],
@@ -112,19 +115,21 @@ def _all_pairs(bench: Bench) -> Iterator[Cell]:
     sizes = {(CPU, "small"): (128, 256), (CUDA, "small"): (1024, 2048)}.get((bench.backend, bench.scale), (1024, 4096))
 
     def measured(spec: str, method: str) -> Row:
+        variant, _, search = method.partition(", ")
+        options = {"search": search} if search else {}
         graph = dgraph.Graph.load(spec, weights="1..100")
         placed = graph.on(device=bench.device("auto", None))
         seconds = []
         for _ in range(2):
             began = time.perf_counter()
-            distances = dgraph.apsp(placed, variant=method).matrix
+            distances = dgraph.apsp(placed, variant=variant, **options).matrix
             seconds.append(time.perf_counter() - began)
         total = float(np.asarray(getattr(distances, "here", distances)).sum(where=np.isfinite(distances)))
         return {"ms": 1e3 * seconds[-1], "n": graph.n, "answer": f"{total:.6g}"}
 
     for n in sizes:
         for shape, spec in {"sparse": f"uniform:{n.bit_length() - 1},symmetric", "dense": f"complete:{n}"}.items():
-            for method in METHODS:
+            for method in (*METHODS, *(ON_GPUS if bench.backend == CUDA else ())):
                 key = {"graph": f"{shape} {n}", "spec": spec, "work": "apsp", "system": method}
                 yield key, partial(measured, spec, method)
 

@@ -20,6 +20,8 @@ from dgraph.errors import UsageError
 from dgraph.result.matrix import DistanceMatrix, MatrixArcs, summaries
 from dgraph.result.matrix_store import in_file
 
+SEARCHES = ("heap", "dijkstra", "bellman-ford")
+
 VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators")
 
 OF_PREDECESSOR = 4
@@ -35,6 +37,13 @@ OF_PREDECESSOR = 4
         "auto",
         "of distances; auto: float32 if all are exact in it",
         choices=("auto", "float32", "float64"),
+    ),
+    Parameter(
+        "search",
+        str,
+        "heap",
+        "searches of johnson: heap (CPU threads); on GPUs also dijkstra and bellman-ford, a block of threads a source",
+        choices=SEARCHES,
     ),
     Parameter("block", int, None, "pivots of a block (default: by device; on a GPU at most 128)", least=1),
     Parameter("parts", int, None, "parts for separators (default: by size)", least=2),
@@ -57,6 +66,7 @@ class Apsp(Algorithm):
 
     variant: str
     dtype: str
+    search: str
     block: int | None
     parts: int | None
     matrix_file: str | None
@@ -70,6 +80,8 @@ class Apsp(Algorithm):
             raise UsageError(
                 "return_predecessors keeps a matrix in memory beside matrix_file; leave one of the two out"
             )
+        if self.search != "heap" and self.variant != "johnson":
+            raise UsageError(f"search = {self.search!r} is for --variant johnson; leave it out, or give that variant")
         if self.parts is not None and self.variant != "separators":
             raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
 
@@ -82,6 +94,9 @@ class Apsp(Algorithm):
         from dgraph.algorithms.apsp_parts.weight_figures import weight_figures
 
         kernel = ctx.solver("minplus")
+        if self.search not in kernel.searches:
+            able = ", ".join(kernel.searches)
+            raise UsageError(f"search = {self.search!r} runs on GPUs alone; give --backend cuda, or one of: {able}")
         ctx.weighted |= ctx.local.out.weight_type is not None
         ctx.check_weights()
         with ctx.record("compute"):
@@ -92,7 +107,7 @@ class Apsp(Algorithm):
             threads = ctx.backend.host_threads
             plan = planned(
                 rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads,
-                OF_PREDECESSOR * self.return_predecessors,
+                OF_PREDECESSOR * self.return_predecessors, self.search,
             )  # fmt: skip
             ctx.record.choose("variant", plan.variant, plan.reason)
             ctx.record.choose(
@@ -111,7 +126,7 @@ class Apsp(Algorithm):
 
             if plan.variant == "johnson":
                 distances = np.empty(shape, dtype) if distances is None else distances
-                johnson(rows, distances, kernel, h, step)
+                johnson(rows, distances, kernel, h, step, self.search)
                 reached, farthest = summaries(distances)
             else:
                 distances = kernel.xp.empty(shape, dtype) if distances is None else distances

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph, csr_array
 from test_battery import combinations, solve
 
 import dgraph
-from dgraph.algorithms.apsp import VARIANTS
+from dgraph.algorithms.apsp import SEARCHES, VARIANTS
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, OutOfMemory, UsageError, ValidationFailed
 from dgraph.validate import validate
@@ -212,6 +212,48 @@ def test_on_an_emulated_gpu(method):
     dtype = "float64" if method == "recursive" else "auto"
     result = flat_run("apsp", loaded, backend=emulated.backend(), variant=method, block=33, dtype=dtype, validate=True)
     np.testing.assert_array_equal(result.matrix, dgraph.apsp(loaded, variant="johnson").matrix.here)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("search", SEARCHES[1:])
+@pytest.mark.parametrize("dtype", ["auto", "float64"])
+def test_searches_on_an_emulated_gpu(search, dtype):
+    n, src, dst, weights = signed(70)
+    options = {"variant": "johnson", "search": search, "dtype": dtype, "validate": True}
+    for drawn in ((n, src, dst, weights), (n, src, dst, np.abs(weights)), (n + 5, src[:80], dst[:80], np.ones(80))):
+        loaded = graph(*drawn, SerialComm())
+        result = flat_run("apsp", loaded, backend=emulated.backend(), **options)
+        np.testing.assert_array_equal(result.matrix, dgraph.apsp(loaded, variant="johnson").matrix.here)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(
+    ("search", "mutant"),
+    [
+        ("bellman-ford", ("] = round + 1;", "] = round;")),
+        ("bellman-ford", ("fell = __syncthreads_or(lower)", "fell = 0")),
+        ("dijkstra", ("env.least[v];", "2 * env.least[v];")),
+        ("dijkstra", ("settled = __syncthreads_or(settles)", "settled = 0")),
+    ],
+)
+def test_mutants_of_searches_are_rejected(search, mutant):
+    n, src, dst, weights = signed(150, seed=3)
+    loaded = graph(n, src, dst, np.abs(weights), SerialComm())
+    backend = emulated.backend()
+    backend.device.mutants = (mutant,)
+    with pytest.raises(ValidationFailed):
+        flat_run("apsp", loaded, backend=backend, variant="johnson", search=search, validate=True)
+    assert backend.device.changed == {mutant}
+
+
+@pytest.mark.mpi
+def test_searches_of_gpus_are_refused_elsewhere():
+    with pytest.raises(UsageError, match="runs on GPUs alone"):
+        dgraph.apsp("path:5", variant="johnson", search="dijkstra", device="cpu")
+    with pytest.raises(UsageError, match="is for --variant johnson"):
+        dgraph.apsp("path:5", search="bellman-ford")
 
 
 MUTANTS = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.apsp_parts.row_searches import strips_of
 from dgraph.algorithms.apsp_parts.separators import parts_of
 from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
 from dgraph.graph.halo import NumberedRows
@@ -39,7 +40,7 @@ class MatrixPlan:
 
 def planned(
     rows: NumberedRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
-    kernel: Any, threads: int, beside_pair: int = 0,
+    kernel: Any, threads: int, beside_pair: int = 0, search: str = "heap",
 ) -> MatrixPlan:  # fmt: skip
     """Choose a method that fits; collective, equal on all ranks but for ``need``.
 
@@ -53,6 +54,7 @@ def planned(
         kernel: min-plus products on this rank.
         threads: threads of this rank.
         beside_pair: bytes of host memory that a pair takes beside its distance.
+        search: of johnson; all but "heap" run on GPUs.
 
     Raises:
         OutOfMemory: on every rank alike, with the bytes needed and free.
@@ -77,6 +79,10 @@ def planned(
     if not on_host and variant != "johnson":
         free_there = kernel.free(matrix + beside)
         _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
+    if search != "heap":
+        strip = -(-(rows.stop - rows.first) // strips_of(n, arcs))
+        there = kernel.bytes_of_searches(strip, n, arcs, itemsize)
+        _refuse(comm, n, itemsize, there, kernel.free(there), "of its GPU", "use --search heap, or more GPUs")
     allowed = host_share(comm)
     matrix += (rows.stop - rows.first) * n * beside_pair
     fits = lacking(comm, matrix + beside, allowed) is None

@@ -6,6 +6,7 @@ of B stay in a cache. Four columns of A that are all infinite are skipped: the l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,12 +37,14 @@ class MinPlus(HostSolver):
         most: largest number of them.
         added: seconds that a thread takes for an addition and a minimum, by bytes of a distance.
         on_host: True if matrices lie in host memory; others have ``free(bytes)``, the bytes that are free there.
+        searches: methods of :meth:`searching`.
     """
 
     xp: Any = np
     preferred, most = 64, 1 << 30
     added: ClassVar = {4: 0.12e-9, 8: 0.24e-9}
     on_host = True
+    searches: tuple[str, ...] = ("heap",)
 
     @staticmethod
     def bytes(size: RowSize) -> int:
@@ -75,6 +78,20 @@ class MinPlus(HostSolver):
     def close(self, block: np.ndarray) -> None:
         """Close a square block under paths inside it, in place: Floyd and Warshall's algorithm."""
         _close(block)
+
+    def searching(
+        self, method: str, rows: Any, reduced: np.ndarray | None, h: np.ndarray | None, dtype: np.dtype
+    ) -> Callable[[np.ndarray, int], None]:
+        """Return a function of an array (k, n) and its first source, which fills its rows with distances.
+
+        Args:
+            method: of ``searches``.
+            rows: rows of all vertices, with the weights of arcs.
+            reduced: weights ≥ 0 that order a search; None: those of the arcs.
+            h: potentials that made them.
+            dtype: of distances.
+        """
+        return lambda out, first: self.search(out, first, rows, reduced)
 
     def search(self, out: np.ndarray, first: int, rows: Any, reduced: np.ndarray | None) -> None:
         """Set each row of ``out`` to the distances from vertex ``first`` + row.

@@ -1,12 +1,14 @@
-"""Min-plus products on a GPU (``minplus.cuh``); searches of all sources run on this rank's CPU threads."""
+"""Min-plus products on a GPU (``minplus.cuh``); searches of all sources run there or on this rank's CPU threads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dgraph.algorithms.apsp_parts.source_searches import SourceSearches
 from dgraph.backend.cuda.codegen.own_kernels import own_text
 from dgraph.backend.row_solver import RowSize, RowSolver
 
@@ -31,6 +33,7 @@ class GpuMinPlus(RowSolver):
     preferred = most = CLOSED
     added: ClassVar = {4: 0.2e-12, 8: 0.8e-12}
     on_host = False
+    searches = ("heap", "dijkstra", "bellman-ford")
 
     def __init__(self, backend: Any):
         super().__init__(backend)
@@ -61,11 +64,19 @@ class GpuMinPlus(RowSolver):
         if block.size:
             self._launch("close_block", 1, block, 0, block, block)
 
-    def search(self, out: np.ndarray, first: int, rows: Any, reduced: Any) -> None:
-        """Set each row of ``out``, on the host, to the distances from vertex ``first`` + row."""
+    def searching(
+        self, method: str, rows: Any, reduced: np.ndarray | None, h: np.ndarray | None, dtype: np.dtype
+    ) -> Callable[[np.ndarray, int], None]:
+        """Return a function that fills rows of distances on the host, see the kernel of CPU threads."""
+        if method != "heap":
+            return SourceSearches(self.device, method, rows, reduced, h, dtype)
         from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus as OnThreads
 
-        OnThreads(self.backend).search(out, first, rows, reduced)
+        return OnThreads(self.backend).searching(method, rows, reduced, h, dtype)
+
+    def bytes_of_searches(self, rows: int, n: int, arcs: int, itemsize: int) -> int:
+        """Return the bytes of GPU memory that searches from ``rows`` sources at a time take."""
+        return SourceSearches.bytes(rows, n, arcs, itemsize, self.device.blocks)
 
     def trees(self, distances: np.ndarray, first: int, rows: Any, slack: float) -> tuple[np.ndarray, int]:
         """Return the predecessors of rows of distances on the host, see the kernel of CPU threads."""

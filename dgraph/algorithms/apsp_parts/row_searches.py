@@ -22,8 +22,9 @@ LONG = 100_000_000
 
 
 def johnson(
-    rows: NumberedRows, matrix: np.ndarray, kernel: Any, h: np.ndarray | None, step: Callable[[], None]
-) -> None:
+    rows: NumberedRows, matrix: np.ndarray, kernel: Any, h: np.ndarray | None, step: Callable[[], None],
+    search: str = "heap",
+) -> None:  # fmt: skip
     """Fill this rank's rows of the matrix; collective.
 
     Args:
@@ -32,13 +33,20 @@ def johnson(
         kernel: searches from many sources.
         h: potentials; None if weights are ≥ 0.
         step: called on every rank after each strip of rows.
+        search: of the kernel's ``searches``.
     """
     whole, reduced = rows.gathered(), None
     if whole.costs is not None and h is not None:
         reduced = np.maximum(whole.costs + np.repeat(h, np.diff(whole.offsets)) - h[whole.targets], 0.0)
-    strips = STRIPS if rows.n * (rows.n + len(whole.targets)) > LONG else 1
+    searched = kernel.searching(search, whole, reduced, h, matrix.dtype)
+    strips = strips_of(rows.n, len(whole.targets))
     cuts = len(matrix) * np.arange(strips + 1) // strips
     for low, high in pairwise(cuts.tolist()):
         if low < high:
-            kernel.search(matrix[low:high], rows.first + low, whole, reduced)
+            searched(matrix[low:high], rows.first + low)
         step()
+
+
+def strips_of(n: int, arcs: int) -> int:
+    """Return the number of strips of a rank's rows."""
+    return STRIPS if n * (n + arcs) > LONG else 1
