@@ -162,7 +162,7 @@ class Bench:
 
         Returns:
             ``ms`` (mean over sources of the median run), ``kernel_ms`` and ``overhead_ms``, ``mteps`` (edges of reached
-            vertices a second), ``rounds``, ``walked`` (edges visited ÷ edges), ``mib``, ``answer``, and with
+            vertices a second), ``rounds``, ``walked`` (edges visited ÷ edges), ``answer``, if fresh ``mib``, and with
             ``load`` or under emulation ``block``, ``warp`` and ``thread``: largest ÷ mean edges.
         """
         graph = self.graph(shape, work in UNDIRECTED, fresh)
@@ -178,7 +178,7 @@ class Bench:
         row: Row = {"n": graph.n, "arcs": graph.arcs}
         try:
             if self.backend != EMULATED:
-                row |= calls.times(starts)
+                row |= calls.times(starts, fresh)
             if self._gpu is not None and (load or self.backend == EMULATED):
                 row |= calls.loads(starts[0])
         except Cut as cut:
@@ -212,8 +212,8 @@ class _Calls:
             warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
             return dgraph.run(self.name, placed, options=options, progress=limit, **parameters)
 
-    def times(self, starts: Sequence[int]) -> Row:
-        """Return seconds, rates and memory."""
+    def times(self, starts: Sequence[int], fresh: bool) -> Row:
+        """Return seconds, rates, and memory if the graph is ``fresh`` on the GPU."""
         first = self.once(starts[0])
         repeat, medians, rates = 1 if len(starts) > 1 else self.bench.repeat, [], []
         for source in starts:
@@ -228,7 +228,8 @@ class _Calls:
         if rates:
             row["mteps"] = statistics.mean(rates) / 1e6
         if "gpu" in rank:
-            row["mib"] = rank["gpu_memory"]["peak_bytes"] / 2**20
+            if fresh:
+                row["mib"] = rank["gpu_memory"]["peak_bytes"] / 2**20
             (rank,) = self.once(starts[0], "time").report["ranks"]
             row["kernel_ms"] = 1e3 * sum(k["seconds"] for k in rank["kernels"] if k["walks"])
             others = (k for k in rank["kernels"] if not k["walks"] and k["kernel"] not in PREPARING)
