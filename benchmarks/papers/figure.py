@@ -64,6 +64,10 @@ class Claim:
     why: Callable[[Rows], str] = lambda rows: ""
 
 
+PANEL = ("figure", "graph", "work", "backend")
+"""Fields that rows of systems to be compared share."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows of one paper, for the tests of claims."""
@@ -71,10 +75,20 @@ class Rows:
     rows: list[Row] = field(default_factory=list)
 
     def of(self, figure: str, **key: Any) -> list[Row]:
-        """Return the rows of a figure whose fields equal those of ``key``, those of the paper's size first."""
+        """Return the rows of a figure whose fields equal those of ``key``, those of the paper's size first.
+
+        Systems are compared at one size: rows of the paper's size count once all systems of that graph have them.
+        """
         asked = key | {"figure": figure}
         mine = [row for row in self.rows if all(row.get(name) == value for name, value in asked.items())]
-        return sorted(mine, key=lambda row: row["scale"] != "full")
+        return sorted(filter(self._comparable, mine), key=lambda row: row["scale"] != "full")
+
+    def _comparable(self, row: Row) -> bool:
+        if row["scale"] != "full":
+            return True
+        beside = [one for one in self.rows if all(one.get(name) == row.get(name) for name in PANEL)]
+        small, full = ({one.get("system") for one in beside if one["scale"] == scale} for scale in ("small", "full"))
+        return small <= full
 
     def value(self, column: str, figure: str, **key: Any) -> float:
         """Return one field of one row.

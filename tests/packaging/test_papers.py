@@ -93,21 +93,24 @@ def test_claims_are_held_not_held_or_not_tried():
     rows = Rows([
         {"figure": "F", "scale": "small", "backend": "cuda", "graph": "g", "work": "bfs", "system": "a", "ms": 4.0},
         {"figure": "F", "scale": "small", "backend": "cuda", "graph": "g", "work": "bfs", "system": "b", "ms": 2.0},
-        {"figure": "F", "scale": "full", "backend": "cuda", "graph": "g", "work": "bfs", "system": "b", "ms": 8.0},
-        {"figure": "F", "scale": "full", "backend": "cuda", "graph": "g", "work": "bfs", "system": "c",
+        {"figure": "F", "scale": "small", "backend": "cuda", "graph": "g", "work": "bfs", "system": "c",
          "note": "not tried: this version has no c"},
+        {"figure": "F", "scale": "full", "backend": "cuda", "graph": "g", "work": "bfs", "system": "b", "ms": 8.0},
+        {"figure": "F", "scale": "full", "backend": "cuda", "graph": "g", "work": "bfs", "system": "c", "ms": 9.0},
     ])  # fmt: skip
 
     def judged(above, below):
         claim = Claim("F", "", lambda rows: ratio("", *(rows.ms("F", "g", "bfs", name) for name in (above, below))))
         return verdict(claim, rows)
 
-    assert judged("b", "a")[0] == "held", "the row of the paper's size is taken"
-    assert judged("a", "b")[0] == "not held"
+    assert judged("a", "b")[0] == "held", "a has no row of the paper's size, so small ones are compared"
+    assert judged("b", "a")[0] == "not held"
     assert judged("a", "c") == ("not tried", "this version has no c", "")
     assert judged("a", "d")[0] == "not tried"
     with pytest.raises(NotTried):
         rows.ms("F", "h", "bfs", "a")
+    rows.rows.append(rows.rows[0] | {"scale": "full", "ms": 6.0})
+    assert judged("b", "a")[0] == "held", "rows of the paper's size are taken"
     claim = Claim("F", "", lambda rows: (False, ""), lambda rows: rows.split("F", "g", "bfs", "a"))
     assert verdict(claim, rows) == ("not held", "", ""), "rows without times of kernels do not say why"
     timed = Rows([row | {"kernel_ms": 1.5, "overhead_ms": 2.5} for row in rows.rows])
