@@ -402,6 +402,7 @@ def multi_source_sssp(
     sources: Vertices | None = None,
     k: int = 64,
     random_state: int = 1,
+    cutoff: float | None = None,
     min_only: bool = False,
     return_predecessors: bool = False,
     weight: str | None = None,

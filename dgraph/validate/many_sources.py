@@ -105,12 +105,13 @@ def multi_source_sssp(
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
     if parameters.get("min_only"):
-        return _nearest(distributed, columns, parameters, None, distributed.block.weight_type is not None)
+        weighted = distributed.block.weight_type is not None
+        return _nearest(distributed, columns, parameters, parameters.get("cutoff"), weighted)
     return _each_column(sssp, distributed, columns, parameters, rounds)
 
 
 def _nearest(
-    distributed: DistributedColumns, columns: Mapping, parameters: Mapping, limit: int | None, weighted: bool
+    distributed: DistributedColumns, columns: Mapping, parameters: Mapping, limit: float | None, weighted: bool
 ) -> list[str]:
     """Check the columns of a search from the nearest source; collective."""
     sources, label = chosen_sources(distributed, parameters), columns["source"]
