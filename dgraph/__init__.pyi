@@ -388,6 +388,7 @@ def multi_source_pagerank(
     sources: Vertices | None = None,
     k: int = 64,
     random_state: int = 1,
+    personalizations: Sequence[Vertices] | None = None,
     alpha: float = 0.85,
     tol: float = 1e-06,
     max_iter: int = 100,

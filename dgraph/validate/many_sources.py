@@ -151,12 +151,15 @@ def multi_source_pagerank(
     Raises:
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
-    named, fixed = _named(distributed, columns, parameters), 0 if parameters["tol"] else parameters["max_iter"]
+    walks, fixed = parameters["personalizations"], 0 if parameters["tol"] else parameters["max_iter"]
+    if walks is None:
+        walks = [[source] for source in _named(distributed, columns, parameters)]
+    elif len(walks) != len(columns):
+        raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(walks)} personalisations")
     checked: list[str] = []
-    for source, column in zip(named, columns.values(), strict=True):
-        jumps = {**parameters, "personalization": [source]}
-        checked = pagerank(distributed, {"pagerank": column}, jumps, fixed) or []
-    return [f"{len(named)} sources: {proved}" for proved in checked]
+    for jumps, column in zip(walks, columns.values(), strict=True):
+        checked = pagerank(distributed, {"pagerank": column}, {**parameters, "personalization": jumps}, fixed) or []
+    return [f"{len(walks)} sources: {proved}" for proved in checked]
 
 
 @certifies("reachability")
