@@ -60,3 +60,34 @@ def test_sets_that_are_no_partition_are_refused_as_networkx_does():
         for groups in ([{0, 1}, {1, 2, 3}], [{0, 1}, {2}], [{0, 1, 2, 3}, {9}]):
             with pytest.raises(nx.NetworkXError, match=wrong):
                 getattr(nx.community, name)(graph.copy(), groups, backend="dgraph")
+
+
+@pytest.fixture
+def cached():
+    """Let a graph be converted once for several calls."""
+    with nx.config(warnings_to_ignore={"cache"}):
+        yield
+
+
+@pytest.mark.usefixtures("cached")
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize("resolution", [1, 0.3, np.float64(2)])
+def test_modularity_has_the_bits_of_networkx(kind, resolution):
+    graph = kind(nx.gnm_random_graph(40, 160, seed=4))
+    nx.set_edge_attributes(graph, {edge: 1 + i % 7 for i, edge in enumerate(graph.edges)}, "weight")
+    graph.add_edge(3, 3, weight=5)
+    for seed in range(20):
+        labels = np.random.default_rng(seed).integers(0, 6, 40)
+        sets = [set(np.flatnonzero(labels == label).tolist()) for label in range(7)]
+        wanted = nx.community.modularity(graph, sets, resolution=resolution)
+        assert nx.community.modularity(graph, sets, resolution=resolution, backend="dgraph") == wanted
+
+
+@pytest.mark.usefixtures("cached")
+def test_louvain_of_the_karate_club_is_better_than_that_of_networkx():
+    """The reason for which three tests of NetworkX are expected to fail."""
+    graph = nx.karate_club_graph()
+    ours, theirs = (
+        nx.community.louvain_communities(graph, weight=None, seed=2, **on) for on in ({"backend": "dgraph"}, {})
+    )
+    assert nx.community.modularity(graph, ours, weight=None) > nx.community.modularity(graph, theirs, weight=None)
