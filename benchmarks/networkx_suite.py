@@ -1,7 +1,7 @@
 """NetworkX's own tests with dgraph as the backend: how many reach our functions, and how many of those pass.
 
-``python -m benchmarks networkx`` runs the whole suite of the NetworkX that is installed. The same file is the plug-in
-that counts inside that run.
+``python -m benchmarks networkx`` runs the whole suite of the NetworkX that is installed, and adds its column to the
+table of versions. The same file is the plug-in that counts inside that run.
 """
 
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import dgraph.networkx_backend  # noqa: F401 - now: NetworkX's conftest.py puts the folder of installed packages first
+from benchmarks import record
 
 COUNTS = "DGRAPH_NETWORKX_COUNTS"
 """Environment variable with the file to which the plug-in writes."""
@@ -99,34 +100,53 @@ def run(*tests: str, extra: tuple[str, ...] = ()) -> tuple[dict, str]:
 
 
 def measure(results: Path) -> None:
-    """Run the whole suite and write ``networkx.md``."""
+    """Run the whole suite, and write ``networkx.json`` and ``networkx.md``, which keep the last run of each version."""
     import networkx as nx
 
+    where = record.circumstances(("networkx", "scipy", "pytest"))
     started = time.monotonic()
     counts, end = run("networkx")
-    minutes = (time.monotonic() - started) / 60
     print(end)
-    runs = ", ".join(f"{name} {number:,}" for name, number in Counter(counts["runs"]).most_common())
-    lines = [
-        "# NetworkX's tests with dgraph as the backend",
-        "",
-        f"`python -m benchmarks networkx`: NetworkX {nx.__version__}, {os.cpu_count()} cores, {minutes:.1f} minutes.",
-        "",
-        "|tests|number|",
-        "|-|-|",
-        f"|passed|{counts['passed']:,}|",
-        f"|failed|{len(counts['failed']):,}|",
-        f"|skipped or expected to fail|{counts['skipped']:,}|",
-        f"|that reach a function of dgraph|{counts['reach']:,}|",
-        f"|that reach a function of dgraph and pass|{counts['reach and pass']:,}|",
-        f"|in which the engine ran, and pass|{counts['engine ran and pass']:,}|",
-        "",
-        f"Runs of the engine: {runs}.",
-        "",
-        "|function|tests that reach it|of these pass|",
-        "|-|-|-|",
-        *(f"|{name}|{some}|{good}|" for name, (some, good) in counts["functions"].items()),
-    ]
-    if counts["failed"]:
-        lines += ["", "Failed: " + ", ".join(f"`{test}`" for test in counts["failed"]) + "."]
-    (results / "networkx.md").write_text("\n".join(lines) + "\n")
+    minutes = round((time.monotonic() - started) / 60, 1)
+    keep(results, nx.__version__, counts | {"minutes": minutes, "circumstances": where})
+
+
+def keep(results: Path, version: str, counts: dict) -> None:
+    """Add a run of the suite of a version of NetworkX to those in ``networkx.json``."""
+    file = results / "networkx.json"
+    runs = json.loads(file.read_text())["versions"] if file.exists() else {}
+    runs |= {version: counts}
+    runs = dict(sorted(runs.items(), key=lambda row: [int(part) for part in row[0].split(".")]))
+    record.write(results, "networkx", {"circumstances": counts["circumstances"], "versions": runs}, table(runs))
+
+
+def table(runs: dict[str, dict]) -> str:
+    """Return Markdown: figures of each version's run, the functions that it reached, and what failed."""
+    rows = {
+        "passed": lambda counts: f"{counts['passed']:,}",
+        "failed": lambda counts: f"{len(counts['failed']):,}",
+        "skipped or expected to fail": lambda counts: f"{counts['skipped']:,}",
+        "reach a function of dgraph": lambda counts: f"{counts['reach']:,}",
+        "reach a function of dgraph and pass": lambda counts: f"{counts['reach and pass']:,}",
+        "pass after the engine ran": lambda counts: f"{counts['engine ran and pass']:,}",
+        "functions of dgraph reached": lambda counts: f"{len(counts['functions']):,}",
+        "minutes": lambda counts: f"{counts['minutes']}",
+        "Python": lambda counts: counts["circumstances"]["python"],
+        "commit": lambda counts: counts["circumstances"]["commit"],
+    }
+    lines = ["# NetworkX's tests with dgraph as the backend", "", *_header("tests", runs)]
+    lines += [f"|{name}|{'|'.join(map(shown, runs.values()))}|" for name, shown in rows.items()]
+    for version, counts in runs.items():
+        engine = ", ".join(f"{name} {number:,}" for name, number in Counter(counts["runs"]).most_common())
+        lines += ["", f"Runs of the engine, NetworkX {version}: {engine}."]
+        if counts["failed"]:
+            lines += ["", f"Failed, NetworkX {version}: {', '.join(f'`{test}`' for test in counts['failed'])}."]
+    lines += ["", "Tests that reach a function, and how many of them pass:", "", *_header("function", runs)]
+    for name in sorted(set().union(*(counts["functions"] for counts in runs.values()))):
+        reached = (counts["functions"].get(name, (0, 0)) for counts in runs.values())
+        lines.append(f"|{name}|{'|'.join(f'{passing} of {tests}' for tests, passing in reached)}|")
+    return "\n".join(lines) + "\n"
+
+
+def _header(first: str, runs: dict[str, dict]) -> list[str]:
+    return [f"|{first}|{'|'.join(f'NetworkX {version}' for version in runs)}|", "|-" * (len(runs) + 1) + "|"]

@@ -117,6 +117,10 @@ class NearestDistances(Distances):
         return {"dist": where(v.start, 0, INF), "active": v.start}
 
 
+class NearestLimitedDistances(NearestDistances, LimitedDistances):
+    """Δ-stepping from several vertices up to a distance."""
+
+
 class Closer:
     """Fields and first frontier of a search from the distances of a graph to which edges were added.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dgraph._support import arguments
@@ -27,6 +27,7 @@ class Parameter:
         on_host: True if it names a file of the host: services do not take it.
         weights: False if vertices have no numbers: a dict is refused.
         function: True if a function may stand in place of the number.
+        groups: True if it is a list of which each member is several vertices, or a dict of vertex → number.
         labels: True if it is a label of each vertex: a dict, equal on every rank, or a column of
             :meth:`Graph.with_columns`.
     """
@@ -41,6 +42,7 @@ class Parameter:
     on_host: bool = False
     weights: bool = True
     function: bool = False
+    groups: bool = False
     labels: bool = False
 
     @property
@@ -72,6 +74,8 @@ class Parameter:
             return value
         if self.is_vertex:
             return arguments.vertex(self.name, value)
+        if self.groups:
+            return arguments.groups(self.name, value)
         if self.type == "vertices":
             return arguments.vertices(self.name, value, self.weights)
         if self.type is int:
@@ -86,13 +90,16 @@ class Parameter:
         """Return vertices with numbers in place of names; collective.
 
         Args:
-            value: a vertex, a list of vertices, a dict with vertices as keys, or None.
+            value: a vertex, a list of vertices, a dict with vertices as keys, a list of these, or None.
             names: names of the vertices; None: they are integers.
             comm: the ranks.
 
         Raises:
             UsageError: a name that no vertex has, or a vertex of another kind than the graph's.
         """
+        if self.groups and value is not None:
+            one = replace(self, groups=False)
+            return [one.numbered(group, names, comm) for group in value]
         lone = isinstance(value, (int, str))
         vertices = [value] if lone else list(value or ())
         kind = int if names is None else str

@@ -66,5 +66,5 @@ def _annotation(algorithm: type[Algorithm], row: Parameter) -> str:
     if row.choices and all(isinstance(choice, str) for choice in row.choices):
         text = f"Literal[{', '.join(repr(choice) for choice in row.choices)}]"
     else:
-        text = TYPES.get(row.type, "Any")
+        text = f"Sequence[{TYPES[row.type]}]" if row.groups else TYPES.get(row.type, "Any")
     return text if row.default is not None or text == "Any" else f"{text} | None"

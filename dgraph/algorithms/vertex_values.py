@@ -48,9 +48,22 @@ def shares_of(ctx: Context, name: str, weights: Mapping[int, float] | Sequence[i
     Raises:
         UsageError: a vertex that the graph does not have, or weights that are negative, not finite or all 0.
     """
+    return values_of(ctx, name, normalized(name, weights))
+
+
+def normalized(name: str, weights: Mapping[int, float] | Sequence[int]) -> dict[int, float]:
+    """Return original id → share, by ascending id; shares sum to 1.
+
+    Args:
+        name: of the parameter, for messages.
+        weights: as of :func:`shares_of`.
+
+    Raises:
+        UsageError: weights that are negative, not finite or all 0.
+    """
     pairs = weights if isinstance(weights, Mapping) else dict.fromkeys(weights, 1.0)
     numbers = np.array([float(pairs[i]) for i in sorted(pairs)])
     if not np.isfinite(numbers).all() or not (numbers >= 0).all() or not numbers.any():
         raise UsageError(f"{name} needs vertices with finite weights ≥ 0 that are not all 0")
     numbers /= numbers.max()  # so that the sum is finite
-    return values_of(ctx, name, dict(zip(sorted(pairs), (numbers / numbers.sum()).tolist(), strict=True)))
+    return dict(zip(sorted(pairs), (numbers / numbers.sum()).tolist(), strict=True))

@@ -81,6 +81,8 @@ class RunRequest:
         """Return the request with ids or names in place of :class:`Vertices`, as ``read`` returns them."""
 
         def of(value: Any) -> Any:
+            if isinstance(value, list):
+                return [of(member) for member in value]
             return read(value) if isinstance(value, Vertices) else value
 
         parameters = {name: of(value) for name, value in self.parameters.items()}
@@ -191,7 +193,11 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
         if parameter.type in ("vertex", "vertices"):
             one = parameter.type == "vertex"
             weights = parameter.weights and not one
-            parameters[name] = Vertices.of(f"--{name.replace('_', '-')}", parameters[name], weights, one)
+            option = f"--{name.replace('_', '-')}"
+            if parameter.groups:
+                parameters[name] = [Vertices.of(option, [argument], weights) for argument in parameters[name]]
+            else:
+                parameters[name] = Vertices.of(option, parameters[name], weights, one)
     request = RunRequest(
         algorithm=algorithm.name,
         graph=args.get("graph"),

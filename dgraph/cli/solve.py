@@ -150,7 +150,8 @@ def _refuse_early(request: RunRequest) -> None:
     """Raise now the errors that would otherwise come after a long load."""
     asked, weights = request.run, request.load.get("weights")
     parameters = request.parameters.items()
-    work = request.definition(**{name: value for name, value in parameters if not isinstance(value, Vertices)})
+    vertices = {name for name, value in parameters if isinstance(value, (Vertices, list))}
+    work = request.definition(**{name: value for name, value in parameters if name not in vertices})
     if asked.get("validate"):
         from dgraph.validate import certificate  # not at the top: most runs are not validated
 

@@ -26,17 +26,20 @@ class PredicateRows:
 
     def __init__(self, column: Callable[[str], np.ndarray], size: int):
         self._column, self._size = column, size
+        self._kinds: dict[str, str] = {}
 
     def __len__(self) -> int:
         return self._size
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self._column(name)
+        values = self._column(name)
+        self._kinds[name] = values.dtype.kind
+        return values
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._column(name)
+        return self[name]
 
 
 def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str, comm: Comm) -> list[str]:
@@ -87,7 +90,7 @@ def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
             ) from error
         raise UsageError(
             f"the predicate keep failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
-            "it receives arrays, also empty ones, and returns one bool for each of their values"
+            f"it receives arrays, also empty ones, and returns one bool for each of their values{_advice(rows._kinds)}"
         ) from error
     if answer.dtype != bool or answer.shape != (len(rows),):
         raise UsageError(
@@ -95,6 +98,19 @@ def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
             "return an array with one bool for each (a & b, a | b and ~a combine conditions)"
         )
     return answer
+
+
+def _advice(kinds: Mapping[str, str]) -> str:
+    """Return the end of an error about a predicate that read columns of times or text; ``kinds``: kinds of dtypes."""
+    times, texts = (sorted(name for name, kind in kinds.items() if kind == wanted) for wanted in "MO")
+    if times:
+        return (
+            f". {times[0]} is a NumPy array of times: compare it with numpy.datetime64('2024-03-01'), and its months, "
+            f"{times[0]}.astype('datetime64[M]'), with numpy.datetime64('2024-03')"
+        )
+    return (
+        f". {texts[0]} holds text: compare it with text, or load times as times (pandas.to_datetime)" if texts else ""
+    )
 
 
 def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str], what: str) -> PredicateRows:

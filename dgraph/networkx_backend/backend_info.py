@@ -154,6 +154,12 @@ ENGINE: dict[str, str] = {
 }  # fmt: skip
 """Function → what the engine runs for it, as NetworkX's documentation shows it."""
 
+NOT_ANSWERED = {
+    "density": "NetworkX has no backends for it; `dgraph.degrees` has the density in its summary",
+    "max_weight_matching": "no library that dgraph depends on has it for general graphs",
+}
+"""Function that users ask for → why NetworkX computes it."""
+
 LEIDEN = {
     "metric : str": '"modularity" or "cpm"; the default is NetworkX\'s, before 3.7 "modularity"',
     "theta : float": "randomness of the refinement, in units of weight",

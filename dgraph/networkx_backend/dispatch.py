@@ -60,6 +60,10 @@ def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     return True
 
 
+BETTER = "NetworkX draws the order of moves with the seed; ours are other communities, of a higher quality"
+
+OTHERS = "NetworkX draws the order of moves with the seed; ours are other communities and levels"
+
 TIES = "another shortest path than NetworkX's two-sided search finds gives another cycle of equal weight"
 
 SEEDED = "NetworkX draws this set and its order with the seed; ours is another maximal independent set"
@@ -73,6 +77,13 @@ XFAIL = {
     "TestBFS::test_predecessor": WARNED,
     "TestBreadthLimitedSearch::test_limited_bfs_predecessor": WARNED,
     "::test_random_seed": SEEDED,
+    "test_louvain.py::test_karate_club_partition": BETTER,
+    "test_louvain.py::test_none_weight_param": BETTER,
+    "test_louvain.py::test_undirected_selfloops": BETTER,
+    "test_louvain.py::test_petersen": OTHERS,
+    "test_leiden.py::test_expected_stable_across_code_changes_cpm": BETTER,
+    "test_leiden.py::test_cpm_node_weights_on_G": BETTER,
+    "test_leiden.py::test_weights_matter[modularity]": OTHERS,
     "TestMinimumCycleBasis::test_weighted_diamond": TIES,
     "TestMinimumCycleBasis::test_gh6787_and_edge_attribute_names": TIES,
 }
@@ -84,8 +95,9 @@ def on_start_tests(items: list) -> None:
     import pytest
 
     for item in items:
+        place = f"{item.path.name}::{item.nodeid.partition('::')[2]}"  # a node's id may lack the file
         for name, reason in XFAIL.items():
-            if item.nodeid.endswith(name):
+            if place.endswith(name):
                 item.add_marker(pytest.mark.xfail(reason=reason))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from itertools import chain
-from typing import Any
 
 import networkx as nx
 import numpy as np
 
+from dgraph._support.arguments import is_real
 from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, engine_graph
@@ -23,11 +22,18 @@ def _without_edges(args) -> str | None:
 
 @answers(declines=_without_edges)
 def modularity(G: ConvertedGraph, communities, weight="weight", resolution=1):
-    """Return the modularity of a partition."""
+    """Return the modularity of a partition, with NetworkX's roundings: its greedy methods compare equal values."""
     totals = _totals(G, "modularity", communities, weight)
     if not totals.leaving.any():
         raise NotImplementedError(f"the {weight} of all edges is 0")
-    return totals.modularity(_fraction(resolution))
+    if not is_real(resolution):
+        raise NotImplementedError(f"resolution={resolution!r} is not a finite number")
+    leaving, entering = totals.leaving.tolist(), (totals.entering if G.is_directed() else totals.leaving).tolist()
+    whole = sum(leaving)
+    edges, norm = (whole if G.is_directed() else whole / 2), 1 / whole**2
+    within = (totals.inner if G.is_directed() else totals.inner / 2).tolist()
+    rows = zip(within, leaving, entering, strict=True)
+    return sum(inner / edges - resolution * out * into * norm for inner, out, into in rows)
 
 
 @answers(declines=_without_edges)
@@ -66,10 +72,3 @@ def _totals(G: ConvertedGraph, name: str, communities: Iterable, weight: str | N
     rows = G.rows(G.lengths(weight))
     graph = engine_graph(*rows, directed=G.is_directed(), parallel=G.is_multigraph())
     return CommunityTotals.of(graph.block, label_column("communities", labels, graph), graph.comm)
-
-
-def _fraction(resolution: Any) -> Fraction:
-    try:
-        return Fraction(resolution)
-    except (TypeError, ValueError, OverflowError):
-        raise NotImplementedError(f"resolution={resolution!r} is not a finite number") from None

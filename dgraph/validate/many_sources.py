@@ -105,12 +105,13 @@ def multi_source_sssp(
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
     if parameters.get("min_only"):
-        return _nearest(distributed, columns, parameters, None, distributed.block.weight_type is not None)
+        weighted = distributed.block.weight_type is not None
+        return _nearest(distributed, columns, parameters, parameters.get("cutoff"), weighted)
     return _each_column(sssp, distributed, columns, parameters, rounds)
 
 
 def _nearest(
-    distributed: DistributedColumns, columns: Mapping, parameters: Mapping, limit: int | None, weighted: bool
+    distributed: DistributedColumns, columns: Mapping, parameters: Mapping, limit: float | None, weighted: bool
 ) -> list[str]:
     """Check the columns of a search from the nearest source; collective."""
     sources, label = chosen_sources(distributed, parameters), columns["source"]
@@ -150,12 +151,15 @@ def multi_source_pagerank(
     Raises:
         ValidationFailed: a value is wrong, or the columns are not those of the sources.
     """
-    named, fixed = _named(distributed, columns, parameters), 0 if parameters["tol"] else parameters["max_iter"]
+    walks, fixed = parameters["personalizations"], 0 if parameters["tol"] else parameters["max_iter"]
+    if walks is None:
+        walks = [[source] for source in _named(distributed, columns, parameters)]
+    elif len(walks) != len(columns):
+        raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(walks)} personalisations")
     checked: list[str] = []
-    for source, column in zip(named, columns.values(), strict=True):
-        jumps = {**parameters, "personalization": [source]}
-        checked = pagerank(distributed, {"pagerank": column}, jumps, fixed) or []
-    return [f"{len(named)} sources: {proved}" for proved in checked]
+    for jumps, column in zip(walks, columns.values(), strict=True):
+        checked = pagerank(distributed, {"pagerank": column}, {**parameters, "personalization": jumps}, fixed) or []
+    return [f"{len(walks)} sources: {proved}" for proved in checked]
 
 
 @certifies("reachability")

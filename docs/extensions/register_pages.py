@@ -11,7 +11,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 from sphinx.errors import ExtensionError
-from support_table import SUPPORT_COLUMNS, support, variants_on_cpu
+from support_table import SUPPORT_COLUMNS, answered_functions, support, variants_on_cpu
 
 import dgraph
 from dgraph._support.function_names import ALIASES, FUNCTIONS
@@ -34,6 +34,7 @@ ROLE = re.compile(r":\w+:`~?\.?([^`<]+)`")
 TABLE = "<!-- algorithms -->"
 SUPPORTED = "<!-- support -->"
 CALLS = "<!-- functions -->"
+ANSWERED = "<!-- networkx -->"
 PAPERS = "<!-- schedules -->"
 
 
@@ -156,6 +157,11 @@ def supported():
     return table(["function", *SUPPORT_COLUMNS], rows)
 
 
+def answered():
+    """Return the table of NetworkX's functions that the backend answers, and of those that it does not."""
+    return table(["functions", "dgraph"], answered_functions())
+
+
 def schedules():
     """Return the table of the GPU schedules."""
     rows = [[f"`{name}`", cell(row.help), cell(row.source)] for name, row in SCHEDULES.items()]
@@ -172,6 +178,10 @@ def calls():
     )  # fmt: skip
 
 
+MARKS = {TABLE: listing, SUPPORTED: supported, PAPERS: schedules, CALLS: calls, ANSWERED: answered}
+"""Mark in a page → the table that replaces it."""
+
+
 def on_source(app, page, source):
     """Add the rows to a page, and a title to a table of measurements."""
     if page.startswith("docs/algorithms/"):
@@ -181,7 +191,13 @@ def on_source(app, page, source):
             raise ExtensionError(f"{page} has {words} words with its reference, above {MOST_WORDS}")
     if page.startswith("benchmarks/results/") and not source[0].startswith("# "):
         source[0] = f"# {page.rpartition('/')[2]}\n\n{source[0]}"
-    for mark, text in ((TABLE, listing), (SUPPORTED, supported), (PAPERS, schedules), (CALLS, calls)):
+    for mark, text in (
+        (TABLE, listing),
+        (SUPPORTED, supported),
+        (PAPERS, schedules),
+        (CALLS, calls),
+        (ANSWERED, answered),
+    ):
         if mark in source[0]:
             source[0] = source[0].replace(mark, text())
 

@@ -7,7 +7,7 @@ Entry: :func:`support`; ``tests/packaging/test_support_table.py`` compares the c
 import re
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.networkx_backend.backend_info import ENGINE
+from dgraph.networkx_backend.backend_info import ENGINE, NOT_ANSWERED
 from dgraph.tools.estimate.machines import needs
 from dgraph.tools.estimate.shape import Shape
 from dgraph.validate import CERTIFICATES
@@ -64,6 +64,15 @@ def networkx_functions(name):
     names = {name, *ALGORITHMS[name].aliases}
     functions = [function for function, text in ENGINE.items() if name in re.findall(r"\w+", text)]
     return sorted(functions, key=lambda function: function not in names)
+
+
+def answered_functions():
+    """Return a row for NetworkX's functions that run the same, and one for each that NetworkX computes."""
+    together = {}
+    for function, text in ENGINE.items():
+        together.setdefault(text, []).append(f"`{function}`")
+    rows = [[", ".join(functions), text] for text, functions in together.items()]
+    return rows + [[f"`{function}`", f"not answered: {reason}"] for function, reason in NOT_ANSWERED.items()]
 
 
 def _cpu(algorithm):

@@ -151,6 +151,41 @@ def test_a_depth_limit():
     assert (answer["source"] == -1).sum() == 10
 
 
+def within(name, cutoff, **flat):
+    """Check distances up to a cutoff against SciPy's ``limit``, of the nearest source and of each."""
+    (src, dst, weights), sources = edges(name), SOURCES[1]
+    costs = csr_array((np.where(weights, weights, 1e-9), (src, dst)), (N, N))
+    singles = dijkstra(costs, indices=sources, limit=cutoff + 1e-6)
+    singles = singles if name == "floats" else singles.round()
+    for min_only in (True, False):
+        result = flat_run(
+            "multi_source_sssp", loaded(name), sources=sources, cutoff=cutoff, min_only=min_only, validate=True, **flat
+        )
+        assert result.report["outcome"]["validation"]["passed"]
+        answer = whole(result)
+        columns = [answer["distance"]] if min_only else [answer[f"distance_{source}"] for source in sources]
+        for column, wanted in zip(columns, [singles.min(axis=0)] if min_only else singles, strict=True):
+            far = UNREACHED if column.dtype.kind == "i" else np.inf
+            np.testing.assert_allclose(np.where(column == far, np.inf, column), wanted, rtol=1e-12, atol=1e-7)
+            assert 0 < np.isfinite(wanted).sum() < N
+        if min_only:
+            np.testing.assert_array_equal(answer["source"] >= 0, np.isfinite(singles.min(axis=0)))
+
+
+@pytest.mark.mpi
+@by_turns("name, cutoff, policy", GRAPHS, [0, 2, 37.5], ["oec", "cvc"], of=3)
+def test_a_cutoff(name, cutoff, policy):
+    within(name, cutoff / 7 if name == "floats" else cutoff, policy=policy)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_cutoff_on_gpus(name):
+    within(name, 4.5, backend=emulated.backend(), allow_gpu_sharing=True)
+
+
 @pytest.mark.mpi_skip
 def test_names_and_the_command_line(tmp_path):
     (tmp_path / "g.txt").write_text("home shop\nshop work\npark work\nsea lake\n")

@@ -5,8 +5,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
+import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.cli import main
 from dgraph.cli.parser import parse
@@ -122,12 +124,13 @@ VERTEX_OPTIONS = [
 @pytest.mark.parametrize("ids", ["string", None])
 @pytest.mark.parametrize(("algorithm", "option"), VERTEX_OPTIONS)
 def test_every_option_of_vertices_takes_names(algorithm, option, ids):
-    one = ALGORITHMS[algorithm].parameters[option.replace("-", "_")].type == "vertex"
+    parameter = ALGORITHMS[algorithm].parameters[option.replace("-", "_")]
+    one = parameter.type == "vertex"
     names = ["Lee, Jo"] if one else ["Lee, Jo", "-x"]
     words = [algorithm, "a.parquet", *(f"--{option}={name}" for name in names), *(["--ids", ids] if ids else [])]
     request = parse(words, ALGORITHMS).resolved(lambda vertices: vertices.read(named=True))
     vertices = request.sources if option == "source" else request.parameters[option]
-    assert vertices == (names[0] if one else names)
+    assert vertices == (names[0] if one else [[name] for name in names] if parameter.groups else names)
 
 
 @pytest.fixture
@@ -206,3 +209,19 @@ def test_the_nearest_names_are_those_of_all_ranks(monkeypatch):
     assert names.nearest("x" * 100, comm) == []
     monkeypatch.setattr("dgraph.graph.names.COMPARED", 1)
     assert names.nearest(f"user{last}2999", comm) == []
+
+
+@pytest.mark.mpi_skip
+def test_the_command_line_takes_an_option_for_each_walk(tmp_path):
+    edges, table, names = tmp_path / "g.txt", tmp_path / "ranks.csv", tmp_path / "home.txt"
+    edges.write_text("ann bob\nbob cy\ncy ann\ncy dee\n")
+    names.write_text("ann=3\ncy=1\n")
+    words = ["multi_source_pagerank", str(edges), "--ids", "string", "--directed", "--validate", "-q"]
+    walks = ["--personalizations", f"@{names}", "--personalizations", "dee"]
+    assert main([*words, *walks, "--output", str(table)]) == 0
+    graph = dgraph.Graph.load(str(edges), ids="string", directed=True)
+    wanted = dgraph.multi_source_pagerank(graph, personalizations=[{"ann": 3, "cy": 1}, ["dee"]]).to_pandas()
+    np.testing.assert_allclose(pandas.read_csv(table)[wanted.columns[1:]], wanted[wanted.columns[1:]], rtol=1e-12)
+    words = ["multi_source_pagerank", "rmat:4", "-q", "--personalizations", "3=2,5=1"]
+    assert main([*words, "--personalizations", "7"]) == 0
+    assert main([*words, "--personalizations", "3=2,x=1"]) == 2

@@ -91,6 +91,21 @@ def test_numbered_by_degree_and_filtered_graphs_keep_attributes():
     )
 
 
+@pytest.mark.parametrize(
+    ("predicate", "advice"),
+    [
+        (lambda e: e.time >= "1975-01-01", "time is a NumPy array of times: compare it with numpy.datetime64"),
+        (lambda e: e.time.dt.month == 3, "time is a NumPy array of times: compare it with numpy.datetime64"),
+        (lambda e: e.type >= np.datetime64("1975-01-01"), "type holds text: compare it with text"),
+        (lambda e: e.amount.dt, "one bool for each of their values$"),
+    ],
+)
+def test_the_error_of_a_predicate_names_the_comparison_to_write(predicate, advice):
+    graph = dgraph.Graph.from_pandas(share(calls()), keep=RULES)
+    with pytest.raises(dgraph.UsageError, match=advice):
+        graph.filter_edges(predicate)
+
+
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_an_attribute_is_the_weight_of_a_call(policy):
     """Distances by an attribute are NetworkX's; the graph of these weights is made once."""

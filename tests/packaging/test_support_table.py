@@ -13,6 +13,7 @@ import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
+from dgraph.networkx_backend.backend_info import ENGINE, NOT_ANSWERED
 
 pytestmark = pytest.mark.interpreted
 
@@ -122,3 +123,12 @@ def test_gpu(name, monkeypatch):
         (key, value), *_ = more.items() or [("", "")]
         moved = f"`{key}`" if value is True else f"`{key}={value}`"
         assert (not launches) == (says == "CPU threads" or f"{moved}" in says), (more, launches)
+
+
+@pytest.mark.mpi_skip
+def test_each_networkx_function_is_in_one_row():
+    cells = [functions for functions, _ in support_table.answered_functions()]
+    listed = [function.strip("`") for cell in cells for function in cell.split(", ")]
+    assert sorted(listed) == sorted([*ENGINE, *NOT_ANSWERED])
+    reasons = [reason for _, reason in support_table.answered_functions()]
+    assert len(reasons) == len(set(reasons)) < len(listed) / 2

@@ -34,6 +34,7 @@ RUNS = [
     ("sssp", {"source": 1, "cutoff": 4000}),
     ("cc", {}),
     ("pagerank", {"personalization": {5: 1.0, np.int64(9): 3}}),
+    ("multi_source_pagerank", {"personalizations": [{5: 1.0, np.int64(9): 3}, (7, 8)]}),
     *(
         (name, SETTINGS.get(name, {}))
         for name, algorithm in ALGORITHMS.items()

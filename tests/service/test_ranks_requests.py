@@ -126,6 +126,8 @@ def test_refused_requests_leave_the_ranks_in_step(served, local):
     refused(served, "UsageError", "63 bits", **run, algorithm="bfs", parameters={"source": 10**30})
     refused(served, "UsageError", "source", **run, algorithm="bfs", parameters={"source": [1]})
     refused(served, "UsageError", "personalization", **run, algorithm="pagerank", parameters={"personalization": "x"})
+    walks = {"personalizations": {"1": 2}}
+    refused(served, "UsageError", "list of which", **run, algorithm="multi_source_pagerank", parameters=walks)
     refused(served, "UsageError", "999", **run, algorithm="bfs", parameters={"source": 999})
     refused(served, "UsageError", "variant", **run, algorithm="cc", parameters={"variant": 7})
     refused(served, "UsageError", "mode", **run, algorithm="cc", mode="walk")
@@ -295,6 +297,11 @@ def test_names_weights_and_a_received_table_survive_a_reopening(served):
         assert looked == {"vertex": ["eve", "cy"], "distance": [None, 7], "predecessor": [None, "bob"]}
         ranked = served.run("calls", "pagerank", parameters={"personalization": {"dee": 1.0}}, top=2)
         assert set(ranked["top"]["vertex"]) == {"dee", "eve"}
+        walks = {"personalizations": [{"ann": 1, "bob": 2.0}, ["dee"]]}
+        served.run("calls", "multi_source_pagerank", parameters=walks, job="walks", keep=True)
+        looked = served.call("lookup", job="walks", vertices=["dee", "cy"])["columns"]
+        assert looked["pagerank_0"][0] < 1e-4 < looked["pagerank_0"][1]
+        assert looked["pagerank_1"][1] < 1e-4 < looked["pagerank_1"][0]
         served.call("drop", graph="calls")
         assert served.reopen("calls")["facts"] == loaded["facts"]
     assert served.call("path", graph="calls", version=1, source="ann", target="cy")["vertices"] == ["ann", "bob", "cy"]

@@ -19,8 +19,8 @@ from dgraph._support.arguments.value_kinds import INT64, encodable, is_collectio
 from dgraph.errors import UsageError, shown, unknown
 
 __all__ = [
-    "INT64", "choice", "encodable", "flag", "instance", "integer", "is_collection", "is_int64", "is_integer", "is_real",
-    "path", "real", "refused", "root_rank", "text", "vertex", "vertices",
+    "INT64", "choice", "encodable", "flag", "groups", "instance", "integer", "is_collection", "is_int64", "is_integer",
+    "is_real", "path", "real", "refused", "root_rank", "text", "vertex", "vertices",
 ]  # fmt: skip
 
 LONGEST_NAME, LONGEST_PATH = 255, 4096
@@ -143,6 +143,19 @@ def vertices(name: str, value: Any, weights: bool) -> list[int | str] | dict[int
     listing = getattr(value, "tolist", None) or getattr(value, "to_pylist", None) or partial(list, value)
     listed = [vertex(name, member) for member in listing()]
     return sorted(listed, key=lambda member: (isinstance(member, str), member)) if isinstance(value, Set) else listed
+
+
+def groups(name: str, value: Any) -> list[list[int | str] | dict[int | str, int | float]]:
+    """Return a list of groups of vertices, each as of :func:`vertices`.
+
+    Raises:
+        UsageError: another value, or a group that is not one.
+    """
+    if not isinstance(value, (list, tuple)) or not value:
+        raise refused(
+            name, value, "", "a list of which each member is a list of vertices, or a dict of vertex → number"
+        )
+    return [vertices(f"{name}[{number}]", group, weights=True) for number, group in enumerate(value)]
 
 
 def instance(name: str, value: Any, kind: type, wanted: str) -> Any:

@@ -101,13 +101,22 @@ def check_sources(ctx: Context, sources: Sequence[int], name: str) -> np.ndarray
     named = np.array(sources, np.int64)
     if not len(named):
         raise UsageError(f"{name} starts from vertices and sources is empty; give ids of the graph")
-    exists = ctx.comm.allreduce((lids_of(ctx.local, named) >= 0).astype(np.int64))
-    if not exists.all():
-        raise UsageError(
-            f"source {named[np.argmin(exists)]} is not a vertex of the graph, which has {ctx.local.n}; give its ids"
-        )
+    check_vertices(ctx, "source", named)
     distinct, first = np.unique(named, return_index=True)
     if len(distinct) < len(named):
         twice = np.delete(named, first)[0]
         raise UsageError(f"source {twice} is given twice, and each source counts once; leave one out")
     return named
+
+
+def check_vertices(ctx: Context, name: str, vertices: np.ndarray) -> None:
+    """Refuse original ids that the graph does not have; collective.
+
+    Raises:
+        UsageError: on every rank, for the first of them; ``name`` is the parameter that has it.
+    """
+    exists = ctx.comm.allreduce((lids_of(ctx.local, vertices) >= 0).astype(np.int64))
+    if not exists.all():
+        raise UsageError(
+            f"{name} {vertices[np.argmin(exists)]} is not a vertex of the graph, which has {ctx.local.n}; give its ids"
+        )

@@ -33,23 +33,25 @@ class LaneSearches:
         lanes: sources of a batch, at most.
         none: distance without a path.
         width: range of distances of the near queue.
+        limit: largest distance to find, float64.
         graph: rows of out-arcs, then of in-arcs: offsets, neighbours, costs.
         rows: distances, (threads, n, lanes).
         scratch: further arrays of the kernel, with a row for each thread.
     """
 
-    def __init__(self, out: Rows, into: Rows, dtype: np.dtype, mean: float):
+    def __init__(self, out: Rows, into: Rows, dtype: np.dtype, mean: float, cutoff: float | None = None):
         self.graph = *out, *into
         self.lanes, self.dtype, self.n = LINE // dtype.itemsize, dtype, len(out[0]) - 1
+        self.limit = np.float64(np.inf if cutoff is None else cutoff)
         self.width, self.none = dtype.type(mean), dtype.type(NONE if dtype.kind == "i" else np.inf)
 
     @classmethod
-    def of(cls, rows: NumberedRows, dtype: np.dtype, mean: float) -> LaneSearches:
+    def of(cls, rows: NumberedRows, dtype: np.dtype, mean: float, cutoff: float | None = None) -> LaneSearches:
         """Return searches on rows of all vertices; arcs without weights cost 1."""
         costs = np.ones(len(rows.targets), dtype) if rows.costs is None else rows.costs.astype(dtype)
         out = *rows.out, costs
         into: Any = transpose(rows.n, *out) if rows.directed else out
-        return cls(out, into, dtype, mean)
+        return cls(out, into, dtype, mean, cutoff)
 
     def on(self, threads: int) -> LaneSearches:
         """Make the arrays of each thread; return self."""
@@ -62,5 +64,5 @@ class LaneSearches:
 
     @property
     def arguments(self) -> tuple:
-        """Arguments of kernels: the graph, width and none, rows, scratch."""
-        return (*self.graph, self.width, self.none, self.rows, *self.scratch)
+        """Arguments of kernels: the graph, width, limit and none, rows, scratch."""
+        return (*self.graph, self.width, self.limit, self.none, self.rows, *self.scratch)

@@ -1,19 +1,36 @@
-"""Personalised PageRank of many sources in one pass: ranks of walks that restart at each (``rank_lanes.py``)."""
+"""Personalised PageRank of many sources in one pass: ranks of walks that restart at each (``rank_lanes.py``).
+
+A walk restarts at one source, or at the vertices of one personalisation by their weights.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
-from dgraph.algorithms.many_sources.drawn_sources import check_sources, sources_of
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.many_sources.drawn_sources import check_sources, check_vertices, sources_of
 from dgraph.algorithms.many_sources.named_search import NAMED_OR_DRAWN, named_columns
+from dgraph.algorithms.many_sources.rank_lanes import Restarts
 from dgraph.algorithms.pagerank import LIMITS, check_limits
+from dgraph.algorithms.vertex_values import normalized
 from dgraph.engine.rounds.context import Context
+from dgraph.errors import UsageError
 
 
 @algorithm(
     "multi_source_pagerank",
     *NAMED_OR_DRAWN,
+    Parameter(
+        "personalizations",
+        "vertices",
+        None,
+        "in place of sources: an option for each walk, with the vertices where it restarts, or id=weight",
+        groups=True,
+    ),
     *LIMITS,
     columns={"pagerank_S": ResultColumn("share of time of the walk that restarts at S", "number")},
 )
@@ -21,12 +38,14 @@ class MultiSourcePagerank(Algorithm):
     """Personalised PageRank of many sources at a time, by weights where there are some; walks restart at one each.
 
     Columns: ``pagerank_S`` (float64) for each source S, in the order of the sources, as of ``pagerank`` with the
-    personalisation S: the rank of vertices without out-edges goes to S, too.
+    personalisation S: the rank of vertices without out-edges goes to S, too. With ``personalizations``, a list of
+    vertices or of dicts of vertex → weight: ``pagerank_0``, ``pagerank_1``, … in their order.
     """
 
     sources: Any
     k: int
     random_state: int
+    personalizations: Any
     alpha: float
     tol: float
     max_iter: int
@@ -36,18 +55,42 @@ class MultiSourcePagerank(Algorithm):
     def check(self):
         """Refuse parameters with which the iteration is undefined or cannot end."""
         check_limits(self.alpha, self.tol, self.max_iter)
+        if self.sources is not None and self.personalizations is not None:
+            raise UsageError("sources and personalizations both say where walks restart; leave one of them out")
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit for each source; collective."""
-        if self.sources is None:
-            sources = sources_of(ctx, min(self.k, ctx.local.n), self.random_state)
+        name, described = next(iter(type(self).columns.items()))
+        if self.personalizations is not None:
+            restarts = restarts_of(ctx, self.personalizations)
+        elif self.sources is None:
+            restarts = Restarts.at_sources(sources_of(ctx, min(self.k, ctx.local.n), self.random_state))
         else:
-            sources = check_sources(ctx, self.sources, self.name)
-        ranked = ctx.solver("rank lanes").solve(ctx, sources, self.alpha, self.tol, self.max_iter)
-        described = next(iter(type(self).columns.items()))
-        fields, self.columns = named_columns(ctx, sources, *described, ranked.columns)  # type: ignore[misc]
+            restarts = Restarts.at_sources(check_sources(ctx, self.sources, self.name))
+        ranked = ctx.solver("rank lanes").solve(ctx, restarts, self.alpha, self.tol, self.max_iter)
+        if self.personalizations is None:
+            fields, columns = named_columns(ctx, restarts.vertices, name, described, ranked.columns)
+        else:
+            named = [f"{name.removesuffix('S')}{number}" for number in range(restarts.count)]
+            where = "share of time of the walk that restarts by personalisation"
+            columns = {key: replace(described, help=f"{where} {number}") for number, key in enumerate(named)}
+            fields = dict(zip(named, ranked.columns, strict=True))
+        self.columns = columns  # type: ignore[misc]
         change, rounds = float(max(ranked.changes, default=0.0)), max(ranked.iterations, default=0)
         late = sum(change >= self.tol for change in ranked.changes) if self.tol else 0
-        limit = f"{rounds} rounds, after which {late} of {len(sources)} sources change by tol = {self.tol:g} or more"
-        summary = {"sources": len(sources), "change": change, "iterations": rounds}
+        limit = f"{rounds} rounds, after which {late} of {restarts.count} sources change by tol = {self.tol:g} or more"
+        summary = {"sources": restarts.count, "change": change, "iterations": rounds}
         return Answer(fields, summary, not late, limit if late else None)
+
+
+def restarts_of(ctx: Context, personalizations: Sequence[Mapping[int, float] | Sequence[int]]) -> Restarts:
+    """Return the restarts of walks, each at vertices with weights or of equal weight; collective.
+
+    Raises:
+        UsageError: a vertex that the graph does not have, or weights that are negative, not finite or all 0.
+    """
+    rows = [normalized(f"personalizations[{number}]", row) for number, row in enumerate(personalizations)]
+    vertices = np.array([vertex for row in rows for vertex in row], np.int64)
+    check_vertices(ctx, "personalizations", vertices)
+    walks = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    return Restarts(vertices, walks, np.array([share for row in rows for share in row.values()]), len(rows))

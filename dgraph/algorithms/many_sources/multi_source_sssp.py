@@ -19,6 +19,7 @@ from dgraph.result.columns import Column
 @algorithm(
     "multi_source_sssp",
     *NAMED_OR_DRAWN,
+    Parameter("cutoff", float, None, "largest distance to find (default: all)", least=0),
     MIN_ONLY,
     Parameter("return_predecessors", bool, False, "also return predecessors from each source: the smallest valid ids"),
     columns={
@@ -39,6 +40,7 @@ class MultiSourceSssp(NamedSearch):
     there is none).
     """
 
+    cutoff: float | None
     min_only: bool
     return_predecessors: bool
 
@@ -47,12 +49,12 @@ class MultiSourceSssp(NamedSearch):
     kernel, keep = "searches", LEVELS
 
     def options(self) -> dict[str, Any]:
-        """Return the name that errors of weights show."""
-        return {"name": self.name}
+        """Return the name that errors of weights show, and the largest distance."""
+        return {"name": self.name, "cutoff": self.cutoff}
 
     def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
         """Search once from all sources; collective."""
-        return nearest_by_weights(ctx, sources, self.name)
+        return nearest_by_weights(ctx, sources, self.name, self.cutoff)
 
     def predecessors(self, ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
         """Find the predecessors from one source after the other; collective."""

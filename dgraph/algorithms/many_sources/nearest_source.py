@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Answer, limited
 from dgraph.algorithms.bfs import DEEPEST, NearestLevels, ParentsBelowSources, PushedParents, parents
-from dgraph.algorithms.delta_stepping import NearestDistances
+from dgraph.algorithms.delta_stepping import NearestDistances, NearestLimitedDistances
 from dgraph.algorithms.distances import DistanceColumn, summarize
 from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, refuse_overflow
 from dgraph.algorithms.sssp_parts.sssp_predecessors import nearer_program, predecessors
@@ -59,15 +59,17 @@ def nearest_by_hops(ctx: Context, sources: np.ndarray, limit: int) -> Answer:
     return _answer(ctx, starts, len(sources), state, paths, column, {"depth": depth})
 
 
-def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str) -> Answer:
-    """Search by Δ-stepping; collective.
+def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: float | None = None) -> Answer:
+    """Search by Δ-stepping, up to the distance ``cutoff``; collective.
 
     Raises:
         DataError: a weight below 0, or a distance that exceeds 64 bits.
     """
     starts = _starts(ctx, sources)
     most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-    program = NearestDistances(delta=default_delta(ctx, mean))
+    program: Program = NearestDistances(delta=default_delta(ctx, mean))
+    if cutoff is not None:
+        program = NearestLimitedDistances(delta=default_delta(ctx, mean), cutoff=cutoff).with_light_edges(cutoff)
     program.widens, program.local_rounds = True, ctx.local_rounds
     nearer = nearer_program(ctx)
     for dtype in dtypes_of(ctx, most):
@@ -76,7 +78,8 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str) -> Answer:
         _, farthest, _ = paths.over_ranks(ctx.comm)
         if fits(ctx, farthest + most, dtype):
             break
-    refuse_overflow(ctx, state, dtype, most)
+    if cutoff is None:
+        refuse_overflow(ctx, state, dtype, most)
     column = predecessors(ctx, nearer.retype(dist=dtype), sources.tolist(), state, dtype, paths.reached)
     return _answer(ctx, starts, len(sources), state, paths, column, {})
 

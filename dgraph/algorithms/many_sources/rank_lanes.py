@@ -1,8 +1,9 @@
-"""Personalised PageRank of several sources at a time, on a rank's threads: a lane of a cache line for each source.
+"""Personalised PageRank of several walks at a time, on a rank's threads: a lane of two cache lines for each walk.
 
-An iteration reads each in-edge once for ``LANES`` sources, whose shares are one cache line of the neighbour. A lane
-whose change is below the tolerance keeps its ranks while others go on, so it has those of a run by itself. Sums over
-vertices are added by chunks of them, in their order: on one number of ranks the bits do not depend on threads.
+An iteration reads each in-edge once for ``LANES`` walks, whose shares are two cache lines of the neighbour. A walk
+restarts at a vertex, or at several by their shares. A lane whose change is below the tolerance keeps its ranks while
+others go on, so it has those of a run by itself. Sums over vertices are added by chunks of them, in their order: on one
+number of ranks the bits do not depend on threads.
 
 On one rank the rows are those of its partition. On several, each keeps the in-edges of a range of vertices, by
 ascending source, and gets the shares of all vertices after each iteration.
@@ -28,13 +29,35 @@ from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.halo.collected_arcs import offsets_of
 
 LANES = RANK_LINES * LANES_OF_LINE
-"""Sources of a batch."""
+"""Walks of a batch."""
 
 CHUNK = 512
 """Vertices that a thread takes at a time, whose sums are added before those of others."""
 
 SETTLED = 2
 """Iterations after which vertices that nothing enters have the rank 0, and pass on shares of 0."""
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Vertices at which each walk restarts, an entry for each vertex of a walk.
+
+    Attributes:
+        vertices: original ids, int64 (entries,).
+        walks: number of the walk, int64 (entries,), ascending.
+        shares: probability that a restart of the walk is there, float64 (entries,).
+        count: number of walks.
+    """
+
+    vertices: np.ndarray
+    walks: np.ndarray
+    shares: np.ndarray
+    count: int
+
+    @classmethod
+    def at_sources(cls, sources: np.ndarray) -> Restarts:
+        """Return a walk for each source."""
+        return cls(sources, np.arange(len(sources)), np.ones(len(sources)), len(sources))
 
 
 @dataclass(frozen=True)
@@ -62,7 +85,7 @@ class InRows:
 
 @dataclass
 class Ranked:
-    """Ranks of each source, float64 (masters,), and the iterations and last L1 change of its ranks."""
+    """Ranks of each walk, float64 (masters,), and the iterations and last L1 change of its ranks."""
 
     columns: list[np.ndarray] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
@@ -107,44 +130,59 @@ class RankLanes(HostSolver):
 
     @staticmethod
     def bytes(size: RowSize) -> int:
-        """Return the bytes of lanes and of rows while they are sent: 64 an arc; 200 a vertex, 136 a kept one."""
+        """Return the bytes of lanes and of rows while they are sent: 64 an arc; 200 a vertex, 136 a kept one.
+
+        A kept vertex at which a walk restarts takes 256 more, which are not counted.
+        """
         return 200 * size.n + 136 * size.masters + 64 * size.arcs
 
-    def solve(self, ctx: Context, sources: np.ndarray, alpha: float, tol: float, max_iter: int) -> Ranked:
-        """Rank the vertices for each source, original ids; collective.
+    def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
+        """Rank the vertices for each walk; collective.
 
         Raises:
             DataError: weights that no walk can follow, as of pagerank.
         """
         with ctx.record("prepare"):
             rows, answer = in_rows(ctx), Ranked()
-            numbers = rows.numbers(sources)
-        for begin in range(0, len(numbers), LANES):
-            homes = np.full(LANES, -1)
-            homes[: len(numbers) - begin] = numbers[begin : begin + LANES]
+            numbers = rows.numbers(restarts.vertices) - rows.first
+            here = (numbers >= 0) & (numbers < len(rows.leaving))
+        for begin in range(0, restarts.count, LANES):
+            mine = here & (restarts.walks >= begin) & (restarts.walks < begin + LANES)
+            vertices, places = np.unique(numbers[mine], return_inverse=True)
+            homes = lines(len(vertices) + 1)
+            homes[places + 1, restarts.walks[mine] - begin] = restarts.shares[mine]
+            used = np.arange(LANES) < restarts.count - begin
             with ctx.record("compute"):
-                self._batch(ctx, rows, homes, (alpha, tol, max_iter), answer)
+                self._batch(ctx, rows, (vertices, homes, used), (alpha, tol, max_iter), answer)
         return answer
 
     def _batch(
-        self, ctx: Context, rows: InRows, homes: np.ndarray, limits: tuple[float, float, int], answer: Ranked
+        self,
+        ctx: Context,
+        rows: InRows,
+        restarts: tuple[np.ndarray, np.ndarray, np.ndarray],
+        limits: tuple[float, float, int],
+        answer: Ranked,
     ) -> None:
-        """Iterate for the sources of a batch, and append their ranks."""
-        (alpha, tol, max_iter), kept, used = limits, len(rows.leaving), homes >= 0
+        """Iterate for the walks of a batch, and append their ranks.
+
+        ``restarts`` are kept vertices, their shares from row 1 on (1 + vertices, LANES), and the lanes that are used.
+        """
+        (alpha, tol, max_iter), kept, (vertices, homes, used) = limits, len(rows.leaving), restarts
         chunks, even, dangling = -(-kept // CHUNK), 1 / max(rows.n, 1), rows.leaving == 0
         ranks, following, shares = (lines(count) for count in (kept, kept, rows.n))
-        totals, jumps, going = (lines(count) for count in (2 * chunks, LANES + 1, 1))
+        totals, jumps, going = (lines(count) for count in (2 * chunks, len(homes), 1))
         with np.errstate(divide="ignore"):
             share = np.where(dangling, 0.0, 1 / rows.leaving)
         ranks[:], following[:] = even, (even * share)[:, None]
         sinks = np.full(LANES, ctx.total(int(dangling.sum())) * even)
-        jump, here = np.zeros(kept, np.uint8), used & (homes >= rows.first) & (homes < rows.first + kept)
-        jump[homes[here] - rows.first] = np.flatnonzero(here) + 1
+        jump = np.zeros(kept, np.uint32)
+        jump[vertices] = np.arange(1, len(homes))
         frozen, iterations, changes = ~used, np.zeros(LANES, np.int64), np.zeros(LANES)
         for number in range(1, max_iter + 1):
             ctx.comm.watchdog.begin(number)
             shares, following = self._gathered(ctx, shares, following)
-            np.fill_diagonal(jumps[1:], 1 - alpha + alpha * sinks)
+            np.multiply(homes, 1 - alpha + alpha * sinks, out=jumps)
             going[0], totals[:] = ~frozen, 0.0
             self.team.run(
                 _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, shares, ranks, following, jumps,

@@ -37,13 +37,15 @@ class SearchesByPrograms(RowSolver):
         """Return the bytes of the fields of one search."""
         return 40 * size.vertices
 
-    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> ReachedVertices:
+    def solve(
+        self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "", cutoff: float | None = None
+    ) -> ReachedVertices:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
         result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         with one_of_many(ctx):
             for source, lid in zip(sources.tolist(), lids.tolist(), strict=True):
-                answer = Sssp(source=source, return_predecessors=False).run(ctx)
+                answer = Sssp(source=source, cutoff=cutoff, return_predecessors=False).run(ctx)
                 column: Column = answer.columns["distance"]
                 if keep:
                     result.columns.append(column)
@@ -72,15 +74,19 @@ class Searches(LaneSearch):
         """
         return (552 + (BYTES + 64) * size.threads) * size.n + 90 * size.m + 48 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "") -> ReachedVertices:
+    def solve(
+        self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "", cutoff: float | None = None
+    ) -> ReachedVertices:
         """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
+
+        Vertices farther than ``cutoff`` are unreached where distances are kept.
 
         Kept distances are int64, or of the dtype of float weights.
 
         Raises:
             DataError: a negative or infinite weight.
         """
-        self.keep, self.kind = keep, ctx.local.out.weight_type
+        self.keep, self.kind, self.cutoff = keep, ctx.local.out.weight_type, cutoff
         self.most, self.mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
         ctx.weighted |= self.kind is not None
         self.integral = self.kind is None or self.kind.kind != "f"
@@ -103,12 +109,12 @@ class Searches(LaneSearch):
 
     def by_programs(self) -> ReachedVertices:
         """Return what sssp finds."""
-        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, "", keep=self.keep)
+        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, "", keep=self.keep, cutoff=self.cutoff)
 
     def begin(self) -> None:
         """Make the arrays of a search."""
         masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
-        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean).on(threads)
+        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean, self.cutoff).on(threads)
         self.result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         if not self.keep:
             self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)
@@ -133,9 +139,9 @@ class Searches(LaneSearch):
 
     def _column(self, row: np.ndarray) -> np.ndarray:
         """Return a row of distances as a column: integers as int64, with ``UNREACHED`` where there is no path."""
+        unreached = (row == self.searches.none) | (row > self.searches.limit)
         if not self.integral:
-            return row.copy()
-        unreached = row == self.searches.none
+            return np.where(unreached, self.searches.none, row)
         distances = np.where(unreached, 0, row).astype(np.int64)
         distances[unreached] = UNREACHED
         return distances

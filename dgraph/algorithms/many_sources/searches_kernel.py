@@ -40,13 +40,13 @@ def sweep(distance, into, tails, tolls, none, offsets, near, least, place):
 
 @njit(**INNER)
 def search(
-    sources, distance, offsets, targets, costs, into, tails, tolls, width, none, least, near, far, place
+    sources, distance, offsets, targets, costs, into, tails, tolls, width, limit, none, least, near, far, place
 ):  # fmt: skip
     """Write the distances from source i to lane i of ``distance``, ``none`` without a path.
 
     ``targets`` and ``costs`` are those of out-arcs, ``tails`` and ``tolls`` of in-arcs. ``width`` is that of the near
-    queue's range. ``least``, of the dtype of distances, ``near``, ``far`` (uint32) and ``place`` (uint8) are scratch
-    of n values.
+    queue's range. The search ends where only vertices beyond ``limit`` wait, whose distances are not final. ``least``,
+    of the dtype of distances, ``near``, ``far`` (uint32) and ``place`` (uint8) are scratch of n values.
     """
     distance[:] = none
     least[:] = none
@@ -94,7 +94,7 @@ def search(
         lowest = none
         for i in range(waiting):
             lowest = min(lowest, least[far[i]])
-        if lowest == none:
+        if lowest == none or lowest > limit:
             return
         bound, kept = lowest + width, 0
         for i in range(waiting):
@@ -113,14 +113,14 @@ def search(
 
 @njit(**OPTIONS)
 def rows_of_batch(
-    t, threads, sources, first, size, offsets, targets, costs, into, tails, tolls, width, none, rows, least, queues,
-    places,
+    t, threads, sources, first, size, offsets, targets, costs, into, tails, tolls, width, limit, none, rows, least,
+    queues, places,
 ):  # fmt: skip
     """Write the distances from ``size`` sources from ``first + t · size`` on to the lanes of ``rows[t]``."""
     at = min(first + t * size, len(sources))
     search(
-        sources[at : at + size], rows[t], offsets, targets, costs, into, tails, tolls, width, none, least[t],
-        queues[t, 0], queues[t, 1], places[t],
+        sources[at : at + size], rows[t], offsets, targets, costs, into, tails, tolls, width, limit, none,
+        least[t], queues[t, 0], queues[t, 1], places[t],
     )  # fmt: skip
 
 

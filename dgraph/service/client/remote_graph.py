@@ -271,15 +271,15 @@ def _chosen(options: Any) -> dict[str, Any] | None:
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON has them: vertices that are keys become text."""
-    out: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if isinstance(value, Mapping):
-            out[name] = {str(_scalar(key)): _scalar(element) for key, element in value.items()}
-        elif isinstance(value, (list, tuple, np.ndarray)):
-            out[name] = [_scalar(element) for element in value]
-        elif value is not None:
-            out[name] = _scalar(value)
-    return out
+    return {name: _json(value) for name, value in parameters.items() if value is not None}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(_scalar(key)): _json(element) for key, element in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_json(element) for element in value]
+    return _scalar(value)
 
 
 def _list_edges(edges: Any) -> list[list]:

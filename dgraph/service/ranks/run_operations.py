@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,11 +134,13 @@ def algorithm_of(name: str, parameters: dict[str, Any], graph: Graph) -> Algorit
     """Return the algorithm with its parameters from JSON: keys of objects are vertices, text where they are numbers."""
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
-    kinds = {key: parameter.type for key, parameter in ALGORITHMS[name].parameters.items()}
+    rows = ALGORITHMS[name].parameters
+    kinds = {key: parameter.type for key, parameter in rows.items()}
     chosen = dict(parameters)
     for key, value in chosen.items():
         if kinds.get(key) == "vertices" and value is not None:
-            chosen[key] = _vertices(key, value, graph.ids.names is not None)
+            read = partial(_vertices, key, named=graph.ids.names is not None)
+            chosen[key] = list(map(read, value)) if rows[key].groups and isinstance(value, list) else read(value)
         elif isinstance(value, (list, dict)):
             raise UsageError(f"{key} = {value!r:.60} is not valid for {name}; give one value")
         elif kinds.get(key) is str and not isinstance(value, str | None):

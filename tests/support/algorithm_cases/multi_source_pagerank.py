@@ -7,8 +7,15 @@ TINY = (
         "pagerank_5": [1 / 12, 1 / 60, 3 / 20, 0, 1 / 12, 2 / 3],
     },
 )
-VALID = [{}, {"k": 3, "tol": 0.0, "max_iter": 4}, {"k": 11, "alpha": 0.6, "random_state": 7}]
+WALKS = {"personalizations": ((0, 4), (4,))}
+VALID = [
+    {},
+    {"personalizations": [{0: 1, 4: 3}, [4]]},
+    {"k": 3, "tol": 0.0, "max_iter": 4},
+    {"k": 11, "alpha": 0.6, "random_state": 7},
+]
 WRONG = [
     ({"sources": (0, 4)}, {"pagerank_4": {3: 0.9}}, "ranks sum to 1", "the ranks of all vertices sum to"),
+    (WALKS, {"pagerank_0": {3: 0.9}}, "ranks sum to 1", "the ranks of all vertices sum to"),
     ({"sources": (0, 4)}, {"pagerank_0": {3: -0.5}}, "ranks are shares", "vertex 3 has pagerank -0.5"),
 ]

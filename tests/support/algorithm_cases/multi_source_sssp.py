@@ -8,6 +8,8 @@ VALID = [
     {},
     {"k": 3, "random_state": 2},
     {"k": 3, "min_only": True},
+    {"k": 3, "min_only": True, "cutoff": 9.5},
+    {"k": 3, "cutoff": 9.5},
     {"k": 3, "return_predecessors": True},
 ]
 NEAREST = {"sources": (0, 4), "min_only": True}

@@ -162,8 +162,8 @@ def batch_by_hops(
 
 @njit(**OPTIONS)
 def batch_by_weights(
-    t, threads, sources, first, size, offsets, targets, costs, into, in_tails, tolls, width, none, rows, least, queues,
-    places, tights, enterings, light, ends, of_arcs, goals, floats, numbers, logs, tailses, vertices, arcs,
+    t, threads, sources, first, size, offsets, targets, costs, into, in_tails, tolls, width, limit, none, rows, least,
+    queues, places, tights, enterings, light, ends, of_arcs, goals, floats, numbers, logs, tailses, vertices, arcs,
 ):  # fmt: skip
     """Sum paths by weights, with the arguments of :func:`batch_by_hops`.
 
@@ -178,8 +178,8 @@ def batch_by_weights(
     light[t] = -1
     mine = sources[begin : begin + size]
     search(
-        mine, rows[t], offsets, targets, costs, into, in_tails, tolls, width, none, least[t], queues[t, 0],
-        queues[t, 1], places[t],
+        mine, rows[t], offsets, targets, costs, into, in_tails, tolls, width, limit, none, least[t],
+        queues[t, 0], queues[t, 1], places[t],
     )  # fmt: skip
     lane = _mark_tight(rows[t], offsets, targets, costs, none, tights[t], enterings[t])
     if lane >= 0:

@@ -27,6 +27,8 @@ KINDS = {"integer": ["integer"], "number": ["number"], "vertex": ["integer", "st
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     schema = {**TYPES.get(parameter.type, {}), "description": parameter.help}
+    if parameter.groups:
+        schema = {"type": ["array", "null"], "items": TYPES["vertices"], "description": parameter.help}
     if parameter.name == "source":
         schema |= VERTEX
     elif parameter.default is not None:
