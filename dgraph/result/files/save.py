@@ -212,11 +212,16 @@ def _write(path: str | os.PathLike, rows: FileRows, comm: Comm) -> None:
 def check(path: str | os.PathLike, suffixes: Collection[str] = WRITERS) -> None:
     """Raise early what :func:`save` would raise: an unknown suffix, or a folder that cannot be written."""
     path = Path(path)
-    if path.suffix not in suffixes and not path.is_dir():
-        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
+    check_suffix(path, suffixes)
     if path.suffix in (".parquet", ".arrow", ".feather"):
         extra("pyarrow", f"a {path.suffix} file")
     check_writable(path)
+
+
+def check_suffix(path: Path, suffixes: Collection[str] = WRITERS) -> None:
+    """Refuse a suffix that names no output format."""
+    if path.suffix not in suffixes and not path.is_dir():
+        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
 
 
 def check_writable(path: Path) -> None:
