@@ -438,14 +438,14 @@ class GraphValues:
 
     @collective
     def plot(self, kind: str | None = None, *, color: str | None = None, ax: Any = None, root: int = 0) -> Any:
-        """Draw the degrees, or all of a small graph, with matplotlib; from counts that the ranks gather.
+        """Draw a small graph, or the degrees of a large one, with matplotlib; from what the ranks gather.
 
         ``graph.with_columns(community=dgraph.leiden(graph)).ego(3).plot(color="community")`` draws the neighbourhood
         of a vertex in the colours of communities.
 
         Args:
             kind: "degrees" (how many vertices have each out-degree), or "network" (the graph, of at most 400 vertices,
-                laid out by NetworkX); None: "network" with a colour, else "degrees".
+                laid out by NetworkX); None: "network" with a colour or for at most 200 vertices, else "degrees".
             color: column of :meth:`with_columns` whose values colour the vertices.
             ax: matplotlib axes to draw on; None: those of a new figure.
             root: the rank that draws.
