@@ -169,7 +169,9 @@ def save(
     _write(path, rows, comm)
 
 
-def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1) -> None:
+def save_in_order(
+    path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1, nullable: Collection[str] = ()
+) -> None:
     """Write rows that are in order from rank to rank, such as edges by their ends; collective.
 
     Args:
@@ -177,13 +179,14 @@ def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads
         columns: on each rank arrays of one length; names as bytes. A text file holds them all.
         comm: communicator of the ranks.
         threads: threads of this rank.
+        nullable: as of :func:`save`.
 
     Raises:
         UsageError, OutputError: as :func:`save` does.
     """
     _check_on_root(path, comm)
     mine = len(next(iter(columns.values())))
-    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", (), threads), comm)
+    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", nullable, threads), comm)
 
 
 def save_lines(path: str | os.PathLike, text: Sequence[bytes], comm: Comm) -> None:
