@@ -84,7 +84,7 @@ def run(
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
-        attributes = loaded.gathered_columns if loaded.columns else None
+        attributes = loaded.vertex_table() if loaded.columns else None
         with run_record("load"):
             work = (named if directed else named.of_edges()).numbered(names, comm).labelled(loaded)
             oriented = _oriented(loaded.fit_for(backend.put is not None), work, run_progress)

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _k8s(commands.add_parser("k8s", help="a JobSet or an MPIJob for Kubernetes", description=ABOUT_K8S))
     options = vars(parser.parse_args(ours))
     output: Path | None = options.pop("output", None)
-    command = options.pop("command")
+    command, note = options.pop("command"), None
     try:
         if command == "scripts":
             Path(output or ".").mkdir(parents=True, exist_ok=True)
@@ -69,12 +69,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if command == "unit":
             text = UNIT.read_text().replace(UNIT_PYTHON, sys.executable)
         elif command == "k8s":
-            check(tuple(theirs))
+            note = check(theirs)
             kind = options.pop("kind", KINDS[0])
             text = manifest(ClusterJob(words=tuple(theirs), **options), kind)
         else:
-            check(tuple(theirs))
-            text = script(Job(words=tuple(theirs), setup=tuple(options.pop("setup", ())), **options))
+            job = Job(words=tuple(theirs), setup=tuple(options.pop("setup", ())), **options)
+            note = check((*theirs, *job.added_words()) if theirs else ())
+            text = script(job)
+        if note:
+            print(f"note: {note}", file=sys.stderr)
         if output is None:
             print(text, end="")
         else:

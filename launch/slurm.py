@@ -80,6 +80,12 @@ class Job:
             if value is not None and not re.fullmatch(r"[\w.,+@-]+", value):
                 raise ValueError(f"{what} is {value!r}, which Slurm would not take in a comment line")
 
+    def added_words(self) -> tuple[str, ...]:
+        """Return the options that the script adds to the words; of an array with one task's source."""
+        source = ("--source=1",) if self.array else ()
+        folder = ("--checkpoint", "checkpoints", "--checkpoint-every", "300s", "--resume", "auto")
+        return source + folder * self.requeue
+
 
 READY = {
     "one_node": Job(),

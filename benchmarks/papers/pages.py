@@ -19,7 +19,7 @@ HEAD = """# Paper {paper}: figures and claims
 
 **For** researchers who compare with this paper. After this page you know which of its claims hold here.
 
-{short}. The paper's machine: {machine}. `python -m benchmarks papers --paper {paper}` makes this page;
+{short}. The paper's machine: {machine}. In a checkout, `python -m benchmarks papers --paper {paper}` makes this page;
 [all rows]({json}). Graphs are [generated stand-ins](../internals/papers.md) unless a row names a file. *cuda*: one GPU;
 *emulated*: the CUDA text compiled as C++, whose counts are exact; *cpu*: this machine's ranks. Numbers beside a verdict
 are milliseconds unless they say otherwise; under *why not*, of kernels that walk edges + of the other kernels.
@@ -38,9 +38,10 @@ def write(
     short = about["short"][0].upper() + about["short"][1:]
     relative = Path(os.path.relpath(results, docs)).as_posix()
     text = [HEAD.format(paper=paper, short=short, machine=machine, json=f"{relative}/papers-{paper}.json")]
-    text += ["## Claims", "", "|figure|claim|verdict|numbers|why not|", "|-|-|-|-|-|"]
-    for claim in claims:
-        word, numbers, why = verdict(claim, rows)
+    verdicts = [verdict(claim, rows) for claim in claims]
+    text += ["## Claims", "", f"{_counts([word for word, _, _ in verdicts])}.", ""]
+    text += ["|figure|claim|verdict|numbers|why not|", "|-|-|-|-|-|"]
+    for claim, (word, numbers, why) in zip(claims, verdicts, strict=True):
         text.append(f"|{claim.figure}|{claim.text}|**{word}**|{_short(numbers)}|{why}|")
     text += ["", "## Figures", ""]
     for figure in figures:
@@ -55,6 +56,12 @@ def write(
         else:
             text += [*_table(figure, mine), ""]
     (docs / f"{paper}.md").write_text("\n".join(text).rstrip() + "\n")
+
+
+def _counts(words: Sequence[str]) -> str:
+    """Return how many claims there are, and how many of each verdict."""
+    parts = [f"{words.count(word)} {word}" for word in ("held", "not held", "not tried")]
+    return f"{len(words)} claim{'s'[: len(words) != 1]}: {', '.join(parts)}"
 
 
 def _machine(run: Mapping[str, Any], row: Row) -> str:

@@ -123,7 +123,7 @@ def add_load_options(graph: Any, styles: bool = False) -> None:
         metavar="NAME",
         help=about,
     )
-    graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph")
+    graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph or .wsg")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
 
 

@@ -37,14 +37,14 @@ def default_state() -> Path:
 
 def task(words: Sequence[str]) -> str:
     """Return the help; a service is not a task of ranks, see :func:`serve_command`."""
-    _parser().parsed(words)
+    serve_parser().parsed(words)
     raise UsageError("serve runs from the command line alone: python -m dgraph serve")
 
 
 def serve_command(words: Sequence[str]) -> int:
     """Run the service with the words behind ``serve``; return its exit code."""
     try:
-        args = _parser().parsed(words)
+        args = serve_parser().parsed(words)
     except HelpRequested as text:
         print(text)
         return 0
@@ -68,7 +68,8 @@ def _refuse(error: DgraphError) -> int:
     return error.exit_code
 
 
-def _parser() -> Any:
+def serve_parser() -> Any:
+    """Return the parser of the words behind ``serve``."""
     parser = command_parser("serve")
     parser.epilog = EPILOG
     where = parser.add_argument_group("where")

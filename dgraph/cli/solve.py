@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import partitioning
 from dgraph import report
+from dgraph.algorithms.base import Algorithm
 from dgraph.algorithms.requested import check_residual
 from dgraph.backend import refuse_early
 from dgraph.backend.build import Graph, is_large
@@ -146,8 +148,12 @@ def _write_report(request: RunRequest, collected: dict, source: int | str | None
             report.write_rounds(collected, name_of(request.rounds_table, source, several))
 
 
-def _refuse_early(request: RunRequest) -> None:
-    """Raise now the errors that would otherwise come after a long load."""
+def refuse_words(request: RunRequest) -> Algorithm:
+    """Refuse what no machine could run, and return the algorithm with its parameters.
+
+    Raises:
+        UsageError: a wrong value, or options that contradict each other.
+    """
     asked, weights = request.run, request.load.get("weights")
     parameters = request.parameters.items()
     vertices = {name for name, value in parameters if isinstance(value, (Vertices, list))}
@@ -156,10 +162,9 @@ def _refuse_early(request: RunRequest) -> None:
         from dgraph.validate import certificate  # not at the top: most runs are not validated
 
         certificate(work.name)
-    options = options_of(asked)
-    if options.residuals:
+    device_of(asked)
+    if options_of(asked).residuals:
         check_residual(work)
-    refuse_early(device_of(asked), options.gpu_keywords(), options.named(), work.traversal, asked.get("build", HOST))
     if request.target is not None and request.format not in (None, "table", "json"):
         raise UsageError(f"--target prints a path, for which --format {request.format} has no line; give table or json")
     if request.format:
@@ -174,15 +179,28 @@ def _refuse_early(request: RunRequest) -> None:
         check_rule(weights)
     checkpoint_of(asked)
     if request.output:
-        files.check(request.output, (*WRITERS, *SUFFIXES) if work.matrix else WRITERS)
+        files.check_suffix(request.output, _suffixes(work))
     written = [(f"--{name.replace('_', '-')}", getattr(request, name)) for name in ("output", "report", "rounds_table")]
     places: dict[Path, str] = {}
     for option, path in written:
         if path and (other := places.setdefault(path.absolute(), option)) != option:
             raise UsageError(f"{other} and {option} are both {path}: one would take the other's place")
+    return work
+
+
+def _refuse_early(request: RunRequest) -> None:
+    """Raise now the errors that would otherwise come after a long load."""
+    work, asked, options = refuse_words(request), request.run, options_of(request.run)
+    refuse_early(device_of(asked), options.gpu_keywords(), options.named(), work.traversal, asked.get("build", HOST))
+    if request.output:
+        files.check(request.output, _suffixes(work))
     for path in (request.report, request.rounds_table):
         if path and not path.parent.is_dir():
             raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
+
+
+def _suffixes(work: Algorithm) -> Collection[str]:
+    return (*WRITERS, *SUFFIXES) if work.matrix else WRITERS
 
 
 def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -> Graph:

@@ -29,6 +29,10 @@ TYPES = (int, float, bool)
 """Types of a program's parameters: they are arguments of its kernels."""
 
 
+class NotImported(UsageError):
+    """A module of the user is not there, or its import fails: another machine may have it."""
+
+
 class UserProgram(ProgramAlgorithm):
     """Base of the algorithms made from a user's program: constructed with the program's parameters.
 
@@ -74,7 +78,7 @@ def user_algorithm(word: str) -> type[Algorithm]:
     except DgraphError:
         raise
     except (Exception, SystemExit) as failed:
-        raise UsageError(f"{word}: the import of {place} failed{_where(failed, place)}: {_why(failed)}") from failed
+        raise NotImported(f"{word}: the import of {place} failed{_where(failed, place)}: {_why(failed)}") from failed
     named_object = getattr(module, name, None)
     if named_object is None:
         raise unknown(f"class of {place}", name, _classes(module))
@@ -93,7 +97,7 @@ def _module(name: str) -> types.ModuleType:
     except ModuleNotFoundError as missing:
         if missing.name is None or not f"{name}.".startswith(f"{missing.name}."):
             raise
-        raise UsageError(
+        raise NotImported(
             f"no module {missing.name}: it is neither in {Path.cwd()} nor installed; name a module, or a file as "
             "path/to/file.py:CLASS"
         ) from missing
@@ -104,7 +108,7 @@ def _file(name: str) -> types.ModuleType:
     if not name.endswith(".py"):
         raise UsageError(f"{name} is not a Python file, whose name ends in .py; write path/to/file.py:CLASS")
     if not path.is_file():
-        raise UsageError(f"no such file {name}; name a file that every rank can read, as path/to/file.py:CLASS")
+        raise NotImported(f"no such file {name}; name a file that every rank can read, as path/to/file.py:CLASS")
     return _executed(path)
 
 

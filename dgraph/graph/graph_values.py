@@ -19,8 +19,9 @@ from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
 from dgraph.graph.changes.undirected_change import undirected_change
-from dgraph.graph.exports.edge_table import arrow_edges, edge_columns, pandas_edges, sent_to
+from dgraph.graph.exports.edge_table import arrow_edges, edge_columns, pandas_edges
 from dgraph.graph.exports.graph_picture import plotted
+from dgraph.graph.exports.vertex_table import VertexTable
 from dgraph.graph.exports.whole_graph import WholeGraph, gathered, igraph_graph, networkx_graph, scipy_matrix
 from dgraph.graph.inputs.edge_tables import vertex_table
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column, vertex_array
@@ -234,14 +235,9 @@ class GraphValues:
         none = (np.zeros(0, np.int64 if self.block.ids.names is None else object), np.zeros(0))
         return self.with_columns(**{name: columns.get(name, none) for name in names})
 
-    @collective
-    def gathered_columns(self, root: int) -> dict[str, np.ndarray]:
-        """Return :attr:`columns` of all vertices, by ascending id, on ``root``, text as bytes; elsewhere no rows."""
-        block, comm, root = self.block, self.comm, root_rank(root, self.comm.size)
-        rows = {"": block.ids.to_original(np.arange(block.first, block.first + block.rows), comm)}
-        gathered = {name: np.concatenate(sent_to(root, c, comm)) for name, c in (rows | self._columns.stored).items()}
-        order = np.argsort(gathered.pop(""), kind="stable")
-        return {name: values[order] for name, values in gathered.items()}
+    def vertex_table(self) -> VertexTable:
+        """Return :attr:`columns` for results to join."""
+        return VertexTable(self)
 
     @collective
     def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> Self:
@@ -438,14 +434,14 @@ class GraphValues:
 
     @collective
     def plot(self, kind: str | None = None, *, color: str | None = None, ax: Any = None, root: int = 0) -> Any:
-        """Draw the degrees, or all of a small graph, with matplotlib; from counts that the ranks gather.
+        """Draw a small graph, or the degrees of a large one, with matplotlib; from what the ranks gather.
 
         ``graph.with_columns(community=dgraph.leiden(graph)).ego(3).plot(color="community")`` draws the neighbourhood
         of a vertex in the colours of communities.
 
         Args:
             kind: "degrees" (how many vertices have each out-degree), or "network" (the graph, of at most 400 vertices,
-                laid out by NetworkX); None: "network" with a colour, else "degrees".
+                laid out by NetworkX); None: "network" with a colour or for at most 200 vertices, else "degrees".
             color: column of :meth:`with_columns` whose values colour the vertices.
             ax: matplotlib axes to draw on; None: those of a new figure.
             root: the rank that draws.

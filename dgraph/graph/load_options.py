@@ -56,7 +56,8 @@ class LoadOptions:
             order.
         format: format of a file whose suffix does not say it, such as "txt" for KONECT's ``out.NAME`` and for pipes:
             one of ``file_formats.FILE_FORMATS``.
-        edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
+        edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64; of GAPBS's .wsg int32
+            or float32.
         verify: check a store against its checksums.
 
     Raises:

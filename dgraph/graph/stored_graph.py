@@ -21,7 +21,9 @@ from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
 from dgraph.graph.load import reweigh
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.stored.files import IDS, read_attributes, read_part, reading, weights
+from dgraph.graph.named_ids import NamedIds
+from dgraph.graph.names import Names
+from dgraph.graph.stored.files import IDS, NAMES, read_attributes, read_part, reading, weights
 from dgraph.graph.stored.repartition import owners, repartitioned, share
 from partitioning import Placement
 from partitioning.arrays import arcs
@@ -52,7 +54,11 @@ class StoredGraph(Graph):
         if self.rule is not None:
             none = np.zeros(0, np.int64)
             kind = None if self.rule == "unit" else hashed_weights(none, none, self.rule, 0, True).dtype
-        ids = StoredIds(store) if graph["sparse_ids"] else ConsecutiveIds(graph["vertices"], graph["base"])
+        ids: VertexIds
+        if graph.get("named"):
+            ids = _named_ids(store, comm)
+        else:
+            ids = StoredIds(store) if graph["sparse_ids"] else ConsecutiveIds(graph["vertices"], graph["base"])
         size = graph["vertices"], graph["edges"], graph["arcs"]
         graph_facts = GraphFacts(*size, graph["directed"], kind, ids, facts)
         self._begin(graph_facts, graph["fingerprint"] if self.rule is None else None)
@@ -117,9 +123,10 @@ class StoredGraph(Graph):
             reweigh(block, self.rule, self.seed)
         return block
 
-    def hub(self) -> int:
-        """Return the vertex with most out-edges, as the manifest has it."""
-        return self.store.manifest["graph"]["hub"]
+    def hub(self) -> int | str:
+        """Return the vertex with most out-edges, as the manifest has it; collective where vertices have names."""
+        number, names = self.store.manifest["graph"]["hub"], self.ids.names
+        return number if names is None else names.of(np.array([number]), self.comm)[0]
 
     def opened(self, policy: str) -> Partitioned | None:
         """Return the store's partition, where ``policy`` is "auto" or the store's own; collective."""
@@ -220,6 +227,19 @@ class StoredIds(VertexIds):
             with comm.together(), reading():
                 self.store.array(IDS, "values", share(self.store, IDS, comm))
             self.__dict__["_checked"] = True
+
+
+def _named_ids(store: Store, comm: Comm) -> NamedIds:
+    """Map this rank's even share of the names; collective.
+
+    Raises:
+        DataError: on all ranks, if the store is not as it was written.
+    """
+    starts = store.length(NAMES, "values") * np.arange(comm.size + 1, dtype=np.int64) // comm.size
+    first, stop = starts[comm.rank : comm.rank + 2].tolist()
+    with comm.together(), reading():
+        here = store.array(NAMES, "values", store.blocks(NAMES, "values", first, stop))[first:stop]
+    return NamedIds(Names(here, starts))
 
 
 def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

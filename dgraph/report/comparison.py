@@ -16,7 +16,7 @@ from dgraph.report.tables import short_name
 from dgraph.report.text_lines import aligned, count, durations, size
 from dgraph.report.time_split import means
 
-TRAITS = ("policy", "schedule", "backend", "transport", "threads", "direction", "sync")
+TRAITS = ("policy", "schedule", "backend", "transport", "threads", "direction", "sync", "resumed")
 """Choices in which runs of one problem may differ."""
 
 SMALL = 0.02

@@ -137,8 +137,8 @@ FIELDS = (
     ReportField("direction", TEXT, ROUND, "direction", SERIES, "push or pull", ("text", "drawn", "trace"), always=True),
     ReportField("frontier", COUNT, ROUND, "frontier_vertices", SERIES, "active vertices at the start of the round",
                 ("text", "drawn", "trace"), always=True),
-    ReportField("edges", COUNT, ROUND, "frontier_edges", SERIES, "out-edges of the active vertices",
-                ("text", "drawn", "trace"), always=True),
+    ReportField("edges", COUNT, ROUND, "frontier_edges", SERIES, "out-edges of the active vertices; all edges "
+                "where a program works on every vertex in each round", ("text", "drawn", "trace"), always=True),
     ReportField("time", SECONDS, ROUND, "seconds", SERIES, "on rank 0", ("text", "drawn"), always=True),
     ReportField("schedule", TEXT, ROUND, "schedule", SERIES,
                 "schedule of edges on the GPU of rank 0; absent without a GPU", ("text", "drawn")),

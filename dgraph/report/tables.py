@@ -105,14 +105,24 @@ def _head(report: dict, width: int) -> str:
 
 
 def headline(report: dict) -> str:
-    """Return one line: algorithm, graph and its sizes, rounds, their seconds on the slowest rank, ranks."""
+    """Return one line: algorithm, graph and its sizes, rounds, their seconds on the slowest rank, ranks.
+
+    Of a resumed run, rounds and seconds are those after the checkpoint.
+    """
     algorithm, graph, outcome = report["algorithm"], report["graph"], report["outcome"]
     shape = ", ".join(f"{graph[key]:,} {word}" for key, word in (("n", "vertices"), ("m", "edges")) if key in graph)
     name = f"{algorithm.get('name', '?')} on {short_name(graph.get('name', '?'))}" + (f" ({shape})" if shape else "")
-    rounds, ranks = outcome.get("rounds", report["rounds"]["count"]), len(report["ranks"])
+    rounds, ranks, earlier = rounds_run(report), len(report["ranks"]), outcome.get("resumed_after")
     end = "" if outcome.get("converged", True) else f"NOT CONVERGED ({outcome.get('limit') or 'limit reached'}) after "
     took = f"{rounds:,} round{'s'[: rounds != 1]} in {duration(rounds_time(report))}"
-    return f"{name}: {end}{took} on {ranks} rank{'s'[: ranks != 1]}"
+    resumed = "" if earlier is None else f", resumed after round {earlier:,}"
+    return f"{name}: {end}{took} on {ranks} rank{'s'[: ranks != 1]}{resumed}"
+
+
+def rounds_run(report: dict) -> int:
+    """Return the rounds of a run; of a resumed one those after the checkpoint."""
+    outcome = report["outcome"]
+    return outcome.get("rounds", report["rounds"]["count"]) - outcome.get("resumed_after", 0)
 
 
 def short_name(name: str) -> str:

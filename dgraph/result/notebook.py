@@ -26,7 +26,10 @@ def headline(result: Any) -> str:
     parts += [f"{name} {_cell(value)}" for name, value in result.summary.items() if np.isscalar(value)]
     count = len(ranks) or result.comm.size
     parts.append(f"{count} rank{'s'[: count != 1]}")
-    parts.append(f"{result.rounds:,} round{'s'[: result.rounds != 1]}")
+    earlier = result.report.get("outcome", {}).get("resumed_after")
+    rounds = result.rounds - (earlier or 0)
+    resumed = "" if earlier is None else f" after the {earlier:,} of a checkpoint"
+    parts.append(f"{rounds:,} round{'s'[: rounds != 1]}{resumed}")
     if ranks:
         seconds = max(rank["seconds"].get("solve", 0.0) for rank in ranks)
         parts.append(f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms")

@@ -23,7 +23,7 @@ from dgraph.graph.names import decode_names, exchange_bytes
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues
-from dgraph.result.files import save
+from dgraph.result.files import save, save_in_order
 from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
@@ -60,7 +60,7 @@ class Result:
         rounds: rounds run.
         report: timings and choices, as ``dgraph/report/schema.json`` describes them; made when it is first read.
         named: the numeric columns, if vertices have names.
-        attributes: function of a rank that returns the columns of the graph's vertices there; None: it has none.
+        attributes: the columns of the graph's vertices, a ``VertexTable``; None: it has none.
         threads: threads of this rank that copy and write its rows.
         version: the version of the graph that the run had, for ``previous=`` of a later run.
         nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow;
@@ -190,18 +190,19 @@ class Result:
     def _made_on(self, root: int, make: Any, attributes: bool, *more: Any) -> Any:
         rows = self._here() if self.comm.size == 1 else self._gathered(root)
         if attributes:
-            joined = self.attributes(root)
-            both = [name for name in joined if name in rows]
-            if both:
-                raise UsageError(
-                    f"attributes=True: {both[0]} is also a column of the result; rename the graph's column"
-                )
-            rows = {**rows, **joined}
+            rows = self._joined(rows, self.attributes.gathered(root))
         answer = None
         with self.comm.together():
             if self.comm.rank == root:
                 answer = make(rows, self.nullable, *more)
         return answer
+
+    def _joined(self, rows: Mapping[str, np.ndarray], joined: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return rows with the graph's columns beside those of the result."""
+        both = [name for name in joined if name in self.columns]
+        if both:
+            raise UsageError(f"attributes=True: {both[0]} is also a column of the result; rename the graph's column")
+        return {**rows, **joined}
 
     @collective
     def plot(self, kind: str | None = None, column: str | None = None, *, ax: Any = None, root: int = 0) -> Any:
@@ -365,11 +366,22 @@ class Result:
         return out
 
     @collective
-    def top(self, k: int, column: str | None = None) -> dict[str, np.ndarray]:
+    def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:
         """Return the ``k`` rows of largest ``column`` on every rank, largest first; ties by smallest vertex.
 
         Rows without a value (unreached, infinite, not a number) are left out, so there may be fewer than ``k``.
+
+        Args:
+            k: rows.
+            column: name of a column of numbers; None: the first.
+            attributes: True joins the columns of the graph's vertices, missing text as None.
+
+        Raises:
+            UsageError: an unknown column; ``attributes`` as of :meth:`to_arrow`.
         """
+        with self.comm.together():
+            if flag("attributes", attributes):
+                self._check_attributes(0)
         name, k = self._column(column), integer("k", k, 0)
         rows = largest_rows(self._numbers, name, k, arrow_tables.null_of(name, self.nullable))
         vertex, values = (
@@ -377,10 +389,11 @@ class Result:
             for key in ("vertex", name)
         )
         order = np.lexsort((vertex, descending(values)))[:k]
-        return _decoded(self._with_names({"vertex": vertex[order], name: values[order]}))
+        largest = _decoded(self._with_names({"vertex": vertex[order], name: values[order]}))
+        return self._joined(largest, self.attributes.values_of(vertex[order])) if attributes else largest
 
     @collective
-    def save(self, path: str | os.PathLike, column: str | None = None) -> None:
+    def save(self, path: str | os.PathLike, column: str | None = None, attributes: bool = False) -> None:
         """Write the rows by ascending vertex into one file, all ranks at once.
 
         The suffix determines the format. ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column:
@@ -393,12 +406,22 @@ class Result:
         alone, of ``edge_bc``, as :meth:`EdgeValues.save` does; walks as :meth:`Walks.save`. All three need ``column``
         to be left out.
 
+        Args:
+            path: file to write.
+            column: the only column to write; None: all of them.
+            attributes: True joins the columns of the graph's vertices (``Graph.with_columns``), for which rank 0 holds
+                all rows; not into ``.txt``.
+
         Raises:
-            UsageError: an unknown suffix or column, or pyarrow is not installed.
+            UsageError: an unknown suffix or column, or pyarrow is not installed; ``attributes`` as of :meth:`to_arrow`,
+                with ``.txt``, or for a matrix, values of edges and walks.
             DataError: a name is not UTF-8, in ``.parquet`` and ``.arrow``.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
         spelt = path_of("path", path)
+        if flag("attributes", attributes):
+            self._save_joined(spelt, column)
+            return
         if self.matrix is not None and column is None and os.path.splitext(spelt)[1] in SUFFIXES:
             self.matrix.save(path)
             return
@@ -411,6 +434,23 @@ class Result:
         names = [self._column(column)] if column is not None or spelt.endswith(".txt") else list(self.columns)
         chosen = {name: self._numbers[name] for name in ["vertex", *names]}
         save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable, self.threads)
+
+    def _save_joined(self, path: str, column: str | None) -> None:
+        """Write the rows with the columns of the graph's vertices, from rank 0; collective."""
+        alone = self.matrix is not None or self.walks is not None or (self.edges is not None and self.edges.alone)
+        with self.comm.together():
+            self._check_attributes(0)
+            if alone and column is None:
+                raise UsageError("attributes=True joins columns of vertices, and this answer has no such rows; drop it")
+            if path.endswith(".txt"):
+                raise UsageError(f"attributes=True: {path} has room for one column; write .csv, .parquet or .npz")
+        name = None if column is None else self._column(column)
+        rows = self._here() if self.comm.size == 1 else self._gathered(0)
+        chosen = {key: values for key, values in rows.items() if name is None or key in ("vertex", name)}
+        joined = self.attributes.gathered(0)
+        floats = {key: np.nan for key, values in joined.items() if values.dtype.kind == "f"}
+        described = self.nullable if isinstance(self.nullable, Mapping) else dict.fromkeys(self.nullable)
+        save_in_order(path, self._joined(chosen, joined), self.comm, self.threads, {**described, **floats})
 
     @property
     def _numbers(self) -> Mapping[str, np.ndarray]:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
-FORMAT, VERSION = "dgraph store", 2
-READ = (1, 2)
-"""Versions that are read; version 2 has attributes of edges."""
+FORMAT, VERSION = "dgraph store", 3
+WITHOUT_NAMES = 2
+"""Version of a store whose vertices are integers, so that a dgraph that knows no names reads it."""
+READ = (1, 2, 3)
+"""Versions that are read; version 2 has attributes of edges, version 3 names of vertices."""
 ALIGN = 64
 """Alignment of arrays in bytes, for vector units and DMA engines."""
 
@@ -43,7 +45,8 @@ def written(manifest: dict[str, Any]) -> bytes:
 
     ``format`` and ``version`` come first, the checksum of all bytes before it last.
     """
-    body = _lines({"format": FORMAT, "version": VERSION, **manifest}).encode()
+    version = VERSION if manifest.get("graph", {}).get("named") else WITHOUT_NAMES
+    body = _lines({"format": FORMAT, "version": version, **manifest}).encode()
     return body + _ending(body)
 
 

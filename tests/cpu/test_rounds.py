@@ -100,7 +100,7 @@ def test_fused_rounds_equal_the_reference_loop(local, name, direction):
     comm = SerialComm()
     machine = CpuMachine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
     record = Record(comm, ["test"])
-    run = HostDriven(machine, Sync(machine, local, comm, "auto", record), comm, record, Progress())
+    run = HostDriven(machine, Sync(machine, local, comm, "auto", record), local.arcs, comm, record, Progress())
     run.start({})
     run.run(1 << 20)
     fused, rounds = fields(local, name, 1 << 20, direction=direction)

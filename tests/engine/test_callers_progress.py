@@ -1,6 +1,8 @@
 """Progress that a caller of ``dgraph.run`` asks for, and the table of rounds."""
 
+import networkx
 import pytest
+from simulated import on_ranks
 
 import dgraph
 from dgraph.comm import SerialComm
@@ -19,6 +21,23 @@ def test_a_function_gets_phases_and_rounds():
     assert table["frontier_vertices"].sum() == result.report["rounds"]["frontier_vertices"]
     rounds = [event for event in events if "round" in event]
     assert {event["round"] for event in rounds} <= set(table["round"].tolist())
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("name", ["pagerank", "hits", "eigenvector"])
+def test_rounds_of_all_vertices_have_all_edges(name, ranks):
+    """Check the edges of rounds in which no frontier is counted, as each works on every vertex."""
+    graph = networkx.gnm_random_graph(60, 200, seed=1, directed=True)
+
+    def run(comm):
+        events = []
+        ends = list(graph.edges)[comm.rank :: comm.size]
+        loaded = dgraph.Graph.from_edges(*zip(*ends, strict=True), n=60, directed=True, comm=comm)
+        result = dgraph.run(name, loaded, progress=events.append)
+        return result.rounds_table()["frontier_edges"], [event["edges"] for event in events if "round" in event]
+
+    for table, reported in on_ranks(ranks, run):
+        assert set(table.tolist()) == set(reported) == {200}
 
 
 def test_true_prints_on_stderr(capsys, monkeypatch):

@@ -13,6 +13,7 @@ from dgraph.comm import SerialComm, world
 from dgraph.engine.checkpoint.redistribute import redistribute
 from dgraph.errors import DataError
 from dgraph.graph.stored_graph import Graph
+from dgraph.report import headline
 
 CASES = {label: (name, *row) for name, module in KNOWN.items() for label, row in getattr(module, "STOPPED", {}).items()}
 
@@ -53,6 +54,21 @@ def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatc
     again = flat_run("sssp", loaded, checkpoint=shared / "ck", resume="must", source=0)
     for column, values in whole.columns.items():
         np.testing.assert_array_equal(again.columns[column], values)
+
+
+@pytest.mark.mpi
+def test_a_resumed_run_reports_the_rounds_that_it_ran(shared, monkeypatch):
+    loaded = Graph.load("path:30", comm=world())
+    whole = dgraph.bfs(loaded, source=0)
+    assert stopped(monkeypatch, shared / "ck", 12, "bfs", loaded, source=0)
+    again = dgraph.bfs(loaded, source=0, checkpoint=dgraph.Checkpoint(shared / "ck", resume="must"))
+    report, rounds = again.report, whole.rounds - 12
+    assert again.rounds == whole.rounds
+    assert (report["outcome"]["resumed_after"], report["rounds"]["count"]) == (12, rounds)
+    assert f": {rounds} rounds in " in headline(report)
+    assert headline(report).endswith("resumed after round 12")
+    assert f"; {rounds} rounds after the 12 of a checkpoint; " in repr(again)
+    assert "resumed" not in headline(whole.report)
 
 
 @pytest.mark.exhaustive

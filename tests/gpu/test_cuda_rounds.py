@@ -158,7 +158,8 @@ def test_the_reference_loop(device, name, direction):
     machine = machine_for(device_of(device, 2), name, direction, GpuPlan())
     comm = SerialComm()
     record = Record(comm, ["test"])
-    run = HostDriven(machine, Sync(machine, machine.local, comm, "auto", record), comm, record, Progress())
+    sync, arcs = Sync(machine, machine.local, comm, "auto", record), machine.local.arcs
+    run = HostDriven(machine, sync, arcs, comm, record, Progress())
     run.start({})
     run.run(1 << 20)
     check(machine, name)

@@ -40,6 +40,22 @@ def test_gapbs(directed, weighted, tmp_path):
     check_read(path, edges if weighted else [(u, v, 1) for u, v, _ in edges], directed)
 
 
+def test_gapbs_with_float_weights_is_refused_from_its_first_bytes(tmp_path):
+    """Check the other build of GAPBS: its weights are 32 bits wide, too, and the file does not say that they differ."""
+    weights = np.linspace(0, 70, len(EDGES), dtype=np.float32)
+    bits_of = {(u, v): bits for (u, v, _), bits in zip(EDGES, weights.view(np.int32).tolist(), strict=True)}
+    listed = sorted(bits_of.items())
+    path = written(tmp_path, "a.wsg", gapbs(N, [(*ends, bits) for ends, bits in listed], True, True))
+    with pytest.raises(DataError, match="look like float32"):
+        loaded(path, 3)
+    arcs = [(*ends, float(np.int32(bits).view(np.float32))) for ends, bits in listed if ends[0] != ends[1]]
+    assert loaded(path, 2, edge_data="float32").arcs == arcs
+    assert {w for *_, w in loaded(path, 2, edge_data="int32").arcs} == {bits for (u, v), bits in listed if u != v}
+    assert loaded(path, 2, weights="unit").weights is None
+    with pytest.raises(UsageError, match="int32 or float32"):
+        loaded(path, 2, edge_data="int64")
+
+
 def test_rows_in_any_order_with_repetitions_are_put_right(tmp_path):
     listed = list(reversed(EDGES)) + [(u, v, w + 1) for u, v, w in EDGES[::3]]
     check_read(written(tmp_path, "a.wsg", gapbs(N, listed, True, True)), listed, True)

@@ -336,6 +336,44 @@ def test_results_join_the_columns_of_vertices():
         dgraph.cc(graph.with_columns(labels=result)).to_pandas(attributes=True)
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_largest_rows_and_files_join_the_columns_of_vertices(named, mpi_tmp_path):
+    """Rows of ``top`` and of each format are those of ``to_pandas(attributes=True)``, whose oracle is a merge."""
+    table, people = calls(), pd.DataFrame({"who": np.arange(3, 20), "age": np.arange(17) * 2.5})
+    people["since"] = pd.to_datetime(people.age, unit="D")
+    people["city"] = [None, "Köln", 'B"onn', "Aachen, DE"] * 4 + ["Trier"]
+    if named:
+        for frame, column in ((table, "source"), (table, "target"), (people, "who")):
+            frame[column] = frame[column].map("v{:03}".format)
+    graph = dgraph.Graph.from_pandas(share(table)).with_vertex_attributes(share(people), "who")
+    result = dgraph.kcore(graph)
+    rows, top = result.to_pandas(attributes=True), result.top(7, attributes=True)
+    for suffix in (".csv", ".parquet", ".arrow", ".npz"):
+        result.save(mpi_tmp_path / f"a{suffix}", attributes=True)
+    result.save(mpi_tmp_path / "one.csv", column="core_number", attributes=True)
+    if rows is not None:
+        best = rows.sort_values(["core_number", "vertex"], ascending=[False, True])[:7].reset_index(drop=True)
+        pd.testing.assert_frame_equal(pd.DataFrame(top), best, check_dtype=False)
+        read = {
+            ".csv": pd.read_csv(mpi_tmp_path / "a.csv", parse_dates=["since"]),
+            ".parquet": pd.read_parquet(mpi_tmp_path / "a.parquet"),
+            ".arrow": pd.read_feather(mpi_tmp_path / "a.arrow"),
+        }
+        for frame in (*read.values(), pd.read_csv(mpi_tmp_path / "one.csv", parse_dates=["since"])):
+            pd.testing.assert_frame_equal(frame, rows, check_dtype=False)
+        with np.load(mpi_tmp_path / "a.npz") as arrays:
+            assert arrays["city"].tolist() == rows.city.fillna("").tolist()
+            np.testing.assert_array_equal(arrays["age"], rows.age)
+    with pytest.raises(UsageError, match="room for one column"):
+        result.save(mpi_tmp_path / "a.txt", attributes=True)
+    for call in (lambda plain: plain.top(3, attributes=True), lambda plain: plain.save("a.csv", attributes=True)):
+        with pytest.raises(UsageError, match="the graph has no columns"):
+            call(dgraph.kcore(dgraph.Graph.from_pandas(share(table))))
+    with pytest.raises(UsageError, match="core_number is also a column"):
+        dgraph.kcore(graph.with_columns(core_number=result)).top(1, attributes=True)
+    world().total(1)
+
+
 def test_vertices_with_names_join_a_table_of_text():
     """Names of vertices in a table are text, of any library, in order or not."""
     table = calls()

@@ -1,5 +1,6 @@
 """Graphs written in every format: equal byte by byte to the format's description, and unchanged when read back."""
 
+import gzip
 import itertools
 import json
 
@@ -180,6 +181,34 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path):
     with pytest.raises(OutputError, match="there is no folder"):
         saved(tmp_path / "no" / "a.el", 2, EDGES)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_the_first_lines_show_is_refused_before_the_rest_is_read(tmp_path, monkeypatch, capsys):
+    """Check that ``convert`` does not load a graph whose weights the output cannot hold."""
+
+    def load(*_, **__):
+        raise AssertionError("the graph was read")
+
+    monkeypatch.setattr(Graph, "load", load)
+    fractions = {
+        "a.wel": "0 1 2\n1 2 1.5\n", "a.csv": "who,whom,much\n7,8,2.5\n", "a.gr": "p sp 3 2\na 1 2 4\na 2 3 0.5\n",
+        "a.mtx": "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1e3\n2 3 1\n",
+    }  # fmt: skip
+    for name, text in fractions.items():
+        (tmp_path / name).write_text(text)
+    with gzip.open(tmp_path / "a.wel.gz", "wt") as file:
+        file.write(fractions["a.wel"])
+    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csr_matrix(np.array([[0, 1.5], [2, 0]])))
+    for name in (*fractions, "a.wel.gz", "a.npz"):
+        columns = ["--columns", "who,whom,much"] if name == "a.csv" else []
+        assert main(["convert", str(tmp_path / name), str(tmp_path / "b.wsg"), *columns]) == 2, name
+        assert "these are float64" in capsys.readouterr().err
+    for words in (["rmat:9", "b.wsg", "--weights", "0.5..1"], ["rmat:9", "b.sg", "--weights", "hash"]):
+        assert main(["convert", *words]) == 2
+    assert main(["convert", str(tmp_path / "a.csv"), "b.txt", "--ids", "string"]) == 2
+    for words in (["a.wel", "b.wel"], ["a.gr", "b.wsg", "--weights", "1..9"]):
+        assert main(["convert", *(str(tmp_path / word) if word[0] in "ab" else word for word in words)]) == 70
+        assert "the graph was read" in capsys.readouterr().err
 
 
 def test_graphs_without_an_edge(tmp_path):

@@ -150,7 +150,7 @@ def test_manifests_that_are_not_what_was_written(store):
             assert "manifest.json" in refusal(store, 1), (position, harmed[position - 20 : position + 20])
     body = json.loads(raw)
     for change, said in (
-        ({"version": 3}, "is of version 3, and this dgraph reads versions 1 to 2"),
+        ({"version": 4}, "is of version 4, and this dgraph reads versions 1 to 3"),
         ({"format": "something"}, "is not the manifest of a dgraph store"),
         ({"parts": []}, "has changed since it was written"),
     ):

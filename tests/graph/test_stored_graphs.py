@@ -1,6 +1,8 @@
 """Graphs in stores: any number of ranks opens the graph that was written, and results are equal."""
 
+import networkx
 import numpy as np
+import pandas as pd
 import pytest
 from battery import CASES
 from built import check
@@ -13,8 +15,9 @@ from stopped_runs import FLOAT_SUMS
 
 import dgraph
 from dgraph.algorithms import ALGORITHMS
+from dgraph.cli import main
 from dgraph.comm import SerialComm, world
-from dgraph.errors import UsageError
+from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.stored.repartition import pieces
 from dgraph.graph.stored_graph import Graph
@@ -48,6 +51,48 @@ def test_any_number_of_ranks_opens_a_store(name, policy, tmp_path):
         save(GRAPHS[name], path, policy, parts, writers)
         for ranks in (1, 3, 4, 17):
             check(GRAPHS[name], opened(path, ranks), f"{name} of {parts} parts on {ranks} ranks")
+
+
+@pytest.mark.parametrize("writers", [1, 3])
+def test_names_of_vertices_are_in_a_store(writers, tmp_path):
+    """Any number of ranks opens a store of names: distances by NetworkX, names that differ by their last bytes."""
+    names = [f"{kind}{number}" * (1 + number % 3) for number in range(13) for kind in ("ä", "a", "日")]
+    chosen = np.random.default_rng(4)
+    source, target = (chosen.choice(names, 160) for _ in range(2))
+    weights = chosen.integers(1, 9, 160)
+    table = pd.DataFrame({"source": source, "target": target, "weight": weights})
+    path = tmp_path / "names.parts"
+    succeed(
+        writers,
+        lambda comm: Graph.from_pandas(table[comm.rank :: comm.size], comm=comm).save_store(path, parts=2),
+    )
+    whole = networkx.MultiDiGraph()
+    whole.add_weighted_edges_from(zip(source, target, weights.tolist(), strict=True))
+    simple = networkx.DiGraph(whole)
+    simple.remove_edges_from(list(networkx.selfloop_edges(simple)))
+    expected = networkx.single_source_dijkstra_path_length(whole, source[0])
+
+    def answers(comm):
+        opened = Graph.load(path, comm=comm)
+        for loaded in (opened, opened.on(policy="hash")):
+            rows = dgraph.sssp(loaded, source=source[0]).gather()
+            if rows is not None:
+                yield {v: d for v, d in zip(rows["vertex"], rows["distance"], strict=True) if v in expected}
+                assert set(rows["vertex"]) == set(whole)
+        assert simple.out_degree(opened.hub()) == max(degree for _, degree in simple.out_degree)
+        with pytest.raises(UsageError, match="'a99' is not a vertex"):
+            dgraph.sssp(opened, source="a99")
+
+    for ranks in (1, 2, 4):
+        assert succeed(ranks, lambda comm: list(answers(comm)))[0] == [expected, expected]
+    assert main(["sssp", str(path), "--source", source[0], "-o", str(tmp_path / "a.csv"), "-q"]) == 0
+    written = pd.read_csv(tmp_path / "a.csv").dropna(subset="distance")
+    assert dict(zip(written.vertex, written.distance, strict=True)) == expected
+    damaged = bytearray((path / "names.bin").read_bytes())
+    damaged[3] ^= 1
+    (path / "names.bin").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"names\.bin: block values"):
+        Graph.load(path, comm=SerialComm())
 
 
 @settings(max_examples=25)

@@ -260,6 +260,6 @@ DRAIN_S = 20
 
 
 def parser():
-    from dgraph.cli.serve import _parser
+    from dgraph.cli.serve import serve_parser
 
-    return _parser()
+    return serve_parser()

@@ -102,7 +102,8 @@ def test_command_lines_parse(line, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     command, *words = shlex.split(line.rstrip("\\"))
     if command in ("serve", "mcp"):  # no tasks of ranks
-        importlib.import_module(f"dgraph.cli.{command}")._parser().parsed(words)
+        module = importlib.import_module(f"dgraph.cli.{command}")
+        (module.serve_parser if command == "serve" else module._parser)().parsed(words)
     else:
         parse([command, *words], ALGORITHMS)
 
@@ -199,6 +200,13 @@ def test_size_and_place_of_pages():
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
     folders = {path.parent.name for path in PAGES}
     assert folders == {"docs", "start", "guide", "algorithms", "reference", "internals", "papers"}
+
+
+def test_pages_say_that_benchmarks_need_a_checkout():
+    """Check pages of the site: the wheel has no ``benchmarks``."""
+    naming = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "python -m benchmarks" in path.read_text()]
+    assert naming
+    assert [path.name for path in naming if "in a checkout" not in path.read_text().lower()] == []
 
 
 @pytest.mark.quick

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import io
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ from children import ROOT, environment
 from processes import free_port
 from slurm import Slurm, missing
 
+from dgraph.cli import checked_words
 from dgraph.errors import OutputError
 from dgraph.service.client.http_link import Link
 from launch.__main__ import main
@@ -125,6 +127,74 @@ def test_the_command_line(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["slurm", "--time", "soon"])
     assert "time is 'soon'; write minutes" in capsys.readouterr().err
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Let launch check words without a process of its own, which takes a second."""
+
+    def checked(command, **_):
+        assert command[:3] == [sys.executable, "-m", "dgraph.cli.checked_words"]
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = checked_words.main(command[3:])
+        return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
+
+    monkeypatch.setattr("launch.command_words.subprocess.run", checked)
+
+
+def refusal(words, capsys):
+    """Return the message with which launch refuses these words, or its note; nothing is written then."""
+    with contextlib.suppress(SystemExit):
+        main(words)
+    written, message = capsys.readouterr()
+    assert not (message.startswith("usage") and written)
+    return message
+
+
+@pytest.mark.parametrize("command", ["slurm", "k8s"])
+def test_misspelt_options_are_refused_with_the_near_one(command, capsys):
+    message = refusal([command, "--", "sssp", "road.gr", "--sorce", "3"], capsys)
+    assert "unknown option --sorce: sssp has no option of that name; did you mean --source?" in message
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["slurm", "--", "pagerank", "web.el", "--alpha", "2"], "alpha = 2.0 is not a probability"),
+        (["slurm", "--", "examples/widest_path.py:WidestPath", "web.el", "--sorce", "3"], "did you mean --source?"),
+        (["slurm", "--", "serve", "--prt", "3"], "did you mean --port?"),
+        (["slurm", "--requeue", "--", "cc", "web.el", "--checkpoint", "mine"], "--checkpoint: it is given twice"),
+        (["slurm", "--array", "0-3", "--", "cc", "web.el"], "cc has no option of that name"),
+        (["slurm", "--", "cc", "web.el", "--report", "a.json", "--rounds-table", "a.json"], "are both a.json"),
+    ],
+    ids=lambda words: "-".join(words) if isinstance(words, list) else None,
+)  # fmt: skip
+def test_words_that_dgraph_refuses_are_refused_before_the_queue(words, message, capsys, monkeypatch, in_this_process):
+    monkeypatch.chdir(ROOT)
+    assert message in refusal(words, capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (["k8s", "--", "bfs", "/data/web.el", "--source", "@/data/list", "--output", "/data/no/levels.txt"], ""),
+        (["slurm", "--array", "0-3", "--", "bfs", "web.el", "--report", "run.%a.json"], ""),
+        (["slurm", "--gpus", "1", "--", "bfs", "web.el", "--backend", "cuda", "--schedule", "alb"], ""),
+        (["slurm", "--", "their.py:Program", "web.el", "--anything", "3"], "not checked here: no such file their.py"),
+    ],
+    ids=lambda words: "-".join(words) if isinstance(words, list) else None,
+)
+def test_what_another_machine_may_have_is_not_refused(words, note, capsys, in_this_process):
+    message = refusal(words, capsys)
+    assert note in message if note else not message
+
+
+def test_a_python_without_dgraph_checks_the_first_word_alone(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dgraph").mkdir()
+    assert "were not checked here" in refusal(["slurm", "--", "cc", "web.el", "--sorce", "3"], capsys)
 
 
 def test_launch_needs_nothing_but_python():

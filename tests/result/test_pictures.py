@@ -98,10 +98,20 @@ def test_convergence_to_the_last_bit_leaves_out_a_residual_of_zero(ax):
 
 
 def test_degrees(graph, ax):
-    axes, rows = graph.plot(ax=ax), graph.to_arrow()
+    axes, rows = graph.plot("degrees", ax=ax), graph.to_arrow()
     if world().rank == 0:
         ends = np.concatenate([rows[name].to_numpy() for name in ("source", "target")])
         assert drawn(axes.lines[0]) == counts(np.bincount(ends, minlength=graph.n))
+
+
+def test_the_size_decides_where_no_kind_is_named(ax):
+    small, large = (dgraph.Graph.load(f"path:{n}", comm=world()) for n in (200, 201))
+    axes = small.ego(7, radius=3, undirected=True).plot(ax=ax)
+    if world().rank == 0:
+        assert {text.get_text() for text in axes.texts} == {"4", "5", "6", "7", "8", "9", "10"}
+    titles = [part.plot() for part in (small, large)]
+    if world().rank == 0:
+        assert [axes.get_title() for axes in titles] == ["", "degrees"]
 
 
 def test_network_in_colours_of_communities(ax):

@@ -227,9 +227,11 @@ class CheckpointManager:
                 self.record.warn(f"{reason}; the checkpoint before it was taken")
                 self.progress.line(f"{reason}; taking the checkpoint before it")
             self._restore(manifest, arrays)
-            where = self._position(manifest)
-            self.record.choose("resumed", where, f"a checkpoint of {manifest['ranks']} ranks in {place}")
-            self.progress.line(f"going on {where}: a checkpoint of {manifest['ranks']} ranks in {place}")
+            where, ranks = self._position(manifest), manifest["ranks"]
+            source = f"a checkpoint of {ranks} rank{'s'[: ranks != 1]} in {place}"
+            self.record.choose("resumed", where, source)
+            self.record.describe("outcome", resumed_after=_rounds(manifest))
+            self.progress.line(f"going on {where}: {source}")
             return
         raise DataError(
             f"{'; '.join(broken)}; no checkpoint in {self.folder} is whole: remove the folder and start anew"
@@ -264,6 +266,12 @@ class CheckpointManager:
         if one := manifest["current"]:
             return f"after round {one['shared']['round']} of {one['program']}"
         return f"after {manifest['ended'][-1]['program']}" if manifest["ended"] else "at the start"
+
+
+def _rounds(manifest: dict) -> int:
+    """Return the rounds before a checkpoint, of all programs."""
+    running = manifest["current"]["shared"]["round"] if manifest["current"] else 0
+    return sum(one["rounds"] for one in manifest["ended"]) + running
 
 
 def _name(program: Program) -> str:

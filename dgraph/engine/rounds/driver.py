@@ -79,12 +79,16 @@ class RoundDriver(ABC):
 
     Args:
         machine: the backend's machine of the program.
+        arcs: of the whole graph.
         record, progress: receivers of timings and of progress.
         checkpoints: None where the run writes none.
     """
 
-    def __init__(self, machine: Machine, comm: Comm, record, progress, checkpoints: Checkpoints | None = None):
+    def __init__(
+        self, machine: Machine, arcs: int, comm: Comm, record, progress, checkpoints: Checkpoints | None = None
+    ):
         self.machine, self.comm, self.checkpoints = machine, comm, checkpoints
+        self.every_edge = arcs if machine.traced.all else 0
         self.record, self.progress, self.watchdog = record, progress, comm.watchdog
         self.error: BaseException | None = None
         self.requests = 0
@@ -114,6 +118,12 @@ class RoundDriver(ABC):
         if self.checkpoints:
             with self.record("checkpoint"), self.watchdog.paused():
                 self.checkpoints.boundary(self.machine.traced.program, self.machine, self.requests)
+
+    def _visited(self, figures: np.ndarray) -> np.ndarray:
+        """Set the edges of rounds, of which a machine counts none where all of the graph are active."""
+        if self.every_edge:
+            figures[:, 1] = self.every_edge
+        return figures
 
     def _fields(self, rounds: int) -> dict[str, list]:
         """Return further fields of the rounds that just ended; a residual is known of the last one alone."""
@@ -193,9 +203,10 @@ class HostDriven(RoundDriver):
     """
 
     def __init__(
-        self, machine: SharedMachine, sync: Sync, comm: Comm, record, progress, checkpoints: Checkpoints | None = None
-    ):
-        super().__init__(machine, comm, record, progress, checkpoints)
+        self, machine: SharedMachine, sync: Sync, arcs: int, comm: Comm, record, progress,
+        checkpoints: Checkpoints | None = None,
+    ):  # fmt: skip
+        super().__init__(machine, arcs, comm, record, progress, checkpoints)
         self.shared, self.sync = machine, sync
 
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
@@ -233,8 +244,8 @@ class HostDriven(RoundDriver):
             if not machine.done and machine.round < limit:
                 sync.broadcast()
             seconds = (time.perf_counter() - began) / len(figures)
-            record.rounds.extend(figures, seconds, machine.notes(), **self._fields(len(figures)))
-            self.progress.round(machine.round, frontier, edges, direction)
+            record.rounds.extend(self._visited(figures), seconds, machine.notes(), **self._fields(len(figures)))
+            self.progress.round(machine.round, frontier, self.every_edge or edges, direction)
 
     def _opened(self) -> None:
         self.sync.opened = self.shared.dirties
@@ -270,7 +281,7 @@ class OneLaunch(RoundDriver):
     """The backend runs whole rounds, many a call, on one rank; the host looks for signals between the calls."""
 
     def __init__(self, machine: Machine, arcs: int, comm: Comm, record, progress, checkpoints: Checkpoints | None):
-        super().__init__(machine, comm, record, progress, checkpoints)
+        super().__init__(machine, arcs, comm, record, progress, checkpoints)
         first = max(1, min(machine.first_rounds, machine.first_arcs // max(arcs, 1)))
         self.first_batch = first if self.residual is None else 1
 
@@ -293,8 +304,9 @@ class OneLaunch(RoundDriver):
                 run = machine.fused(min(batch, limit - first, checkpoints.until(first) if checkpoints else batch))
             seconds = (time.perf_counter() - began) / run
             batch = 1 if self.residual is not None else max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            record.rounds.extend(machine.figures(first), seconds, machine.notes(), **self._fields(run))
-            self.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
+            record.rounds.extend(self._visited(machine.figures(first)), seconds, machine.notes(), **self._fields(run))
+            edges = self.every_edge or machine.total_edges
+            self.progress.round(machine.round, machine.total_active, edges, machine.direction)
             self.requests = self._request()
             self._boundary()
 
@@ -309,6 +321,6 @@ def driver_of(
     from dgraph.engine.sync import Sync  # not at the top: --help would wait for Numba
 
     assert isinstance(machine, SharedMachine), f"{machine} is for one rank"
-    shared = machine, Sync(machine, local, comm, sync, record), comm, record, progress, checkpoints
+    shared = machine, Sync(machine, local, comm, sync, record), local.arcs, comm, record, progress, checkpoints
     device = machine.device_rounds(shared[1]) if sync != "full" else None
     return HostDriven(*shared) if device is None else DeviceDriven(device, *shared)

@@ -17,13 +17,17 @@ KINDS = ("degrees", "network")
 MOST_VERTICES = 400
 """Largest graph of which the picture "network" shows every vertex."""
 
+SMALL = 200
+"""Largest graph that is drawn as a network where no kind is named."""
+
 
 def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int) -> Any:
     """Draw a picture on ``root``; return its axes there, and None elsewhere; collective.
 
     Args:
         graph: the graph.
-        kind: one of ``KINDS``; None: "network" with a colour, else "degrees".
+        kind: one of ``KINDS``; None: "network" with a colour or for at most ``SMALL`` vertices, else
+            "degrees".
         color: column of the graph whose values colour the vertices.
         ax: matplotlib axes to draw on; None: those of a new figure.
         root: the rank that draws.
@@ -33,8 +37,9 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
     """
     comm = graph.comm
     with comm.together():
-        chosen = ("degrees" if color is None else "network") if kind is None else kind
-        kind = choice("kind", chosen, KINDS, "kind of picture")
+        if kind is None:
+            kind = "network" if color is not None or 0 < graph.n <= SMALL else "degrees"
+        kind = choice("kind", kind, KINDS, "kind of picture")
         if kind == "network" and graph.n > MOST_VERTICES:
             raise UsageError(
                 f"the graph has {graph.n:,} vertices, and a picture shows at most {MOST_VERTICES}; take a part, as by "

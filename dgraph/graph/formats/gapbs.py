@@ -13,7 +13,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
-from dgraph.errors import DataError
+from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import check_range
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.formats.binary import columns_of, share_of_rows, slice_of
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
 HEADER = 17
-WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])
+WEIGHTED = {kind: np.dtype([("v", "<i4"), ("w", kind)]) for kind in ("int32", "float32")}
+SAMPLE = 1024
+"""First weights by which those of a build of GAPBS with float weights are recognised; the file does not say it."""
+FLOATS = np.array([1e-6, 1e9], np.float32).view(np.int32)
+"""Weights between these floats are integers above 897 million, if they are integers."""
 
 
 def read_sg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
@@ -33,8 +37,31 @@ def read_sg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
 
 
 def read_wsg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
-    """Read GAPBS's binary graph with integer weights."""
-    return _read(path, comm, options, WEIGHTED)
+    """Read GAPBS's binary graph with integer weights, or float32 by ``edge_data``.
+
+    Raises:
+        DataError: the first weights look like float32, and ``edge_data`` does not say which they are.
+    """
+    kind = options.edge_data or "int32"
+    with comm.together():
+        if kind not in WEIGHTED:
+            raise UsageError(f"{path}: edge data as {kind} were asked for; of a .wsg they are int32 or float32")
+        if options.edge_data is None and options.weights is None:
+            _refuse_floats(path)
+    return _read(path, comm, options, WEIGHTED[kind])
+
+
+def _refuse_floats(path: str) -> None:
+    """Refuse a file whose first weights are all float32 numbers of ordinary size, from its first bytes."""
+    _, m, n = _header(path, file_size(path), WEIGHTED["int32"].itemsize)
+    first = slice_of(path, WEIGHTED["int32"], min(m, SAMPLE), HEADER + 8 * (n + 1))["w"]
+    bits = first[first != 0]
+    if bits.size and FLOATS[0] <= bits.min() and bits.max() <= FLOATS[1]:
+        floats = bits.view(np.float32)
+        raise DataError(
+            f"{path}: its first weights look like float32 ({floats.min():g} .. {floats.max():g}; as integers they are "
+            f"{bits.min()} .. {bits.max()}), and the file does not say; say --edge-data float32 or int32 (edge_data=)"
+        )
 
 
 def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawRows:

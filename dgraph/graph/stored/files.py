@@ -20,8 +20,9 @@ from dgraph.graph.edge_attributes import Attributes, EdgeAttribute
 from dgraph.graph.local import Csr, LocalGraph, Mirrors
 from partitioning.store import ArrayFile, Store, StoreDraft, StoreError, part_file
 
-OWNERS, IDS = "owners.bin", "ids.bin"
-"""Files with the part of every gid, and with its original id (only if ids are sparse)."""
+OWNERS, IDS, NAMES = "owners.bin", "ids.bin", "names.bin"
+"""Files with the part of every gid, with its original id (only if ids are sparse), and with its name (only if named):
+bytes of one width, padded with zeros, ascending."""
 
 
 @contextmanager

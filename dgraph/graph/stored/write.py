@@ -19,7 +19,8 @@ from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.stored.files import IDS, OWNERS, write_attributes, write_part, writing
+from dgraph.graph.named_ids import NamedIds
+from dgraph.graph.stored.files import IDS, NAMES, OWNERS, write_attributes, write_part, writing
 from partitioning import Placement
 from partitioning.store import StoreDraft, part_file
 
@@ -38,12 +39,9 @@ def write(
         OutputError: the system refused on some rank; the incomplete store is removed.
     """
     per_part = chunks_a_part(chunks, placement.parts)
-    if not isinstance(block.ids, (ConsecutiveIds, SparseIds)):
+    if not isinstance(block.ids, (ConsecutiveIds, SparseIds, NamedIds)):
         raise UsageError(
-            f"{path}: a store holds integer ids, and the vertices of {block.facts.name} have names; keep the table of "
-            "edges instead, or number its vertices"
-            if block.ids.names is not None
-            else f"{path}: a store holds vertices in the order of their ids, and these are by degree; leave order out"
+            f"{path}: a store holds vertices in the order of their ids, and these are by degree; leave order out"
         )
     draft = _begin(path, overwrite, comm)
     try:
@@ -153,6 +151,8 @@ def _shared(draft: StoreDraft, block: EdgeBlock, placement: Placement, comm: Com
         slices[OWNERS] = draft.share(OWNERS, block.first, owners)
         if isinstance(block.ids, SparseIds):
             slices[IDS] = draft.share(IDS, int(block.ids.starts[comm.rank]), block.ids.here)
+        if (names := block.ids.names) is not None:
+            slices[NAMES] = draft.share(NAMES, int(names.starts[comm.rank]), names.here)
     gathered = comm.allgather_json(slices)
     for name in slices:
         arrays[name] = StoreDraft.joined([of_rank[name] for of_rank in gathered])
@@ -171,7 +171,8 @@ def _described(block: EdgeBlock, fingerprint: str, sparse: bool, comm: Comm) -> 
         "name": block.facts.name, "fingerprint": fingerprint,
         "vertices": block.n, "edges": block.m, "arcs": block.arcs, "directed": block.directed,
         "weights": None if block.weights is None else block.weights.dtype.name,
-        "sparse_ids": sparse, "base": block.ids.base if isinstance(block.ids, ConsecutiveIds) else 0,
+        "sparse_ids": sparse, "named": block.ids.names is not None,
+        "base": block.ids.base if isinstance(block.ids, ConsecutiveIds) else 0,
         "hub": int(block.ids.to_original(hub, comm)[0]) if block.n else 0,
         "degree_histogram": histogram[: int(np.flatnonzero(histogram).max(initial=0)) + 1].tolist(),
         "facts": dict(vars(block.facts)),

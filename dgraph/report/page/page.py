@@ -21,7 +21,7 @@ from importlib.resources import files
 from dgraph.report.comparison import columns, compare, differences, phases
 from dgraph.report.fields import RANK, ROUND, SECONDS, TEXT, ReportField, read, shown_in, texts
 from dgraph.report.report_file import replacing
-from dgraph.report.tables import facts, headline
+from dgraph.report.tables import facts, headline, rounds_run
 from dgraph.report.text_lines import printable
 from dgraph.report.time_split import NAMES, PARTS, rounds_time, split
 from dgraph.report.verdict import verdict
@@ -94,7 +94,7 @@ def figures(report: dict) -> dict:
         "command": shlex.join(report["command"]),
         "wall": report["wall_seconds"],
         "rounds_time": slowest,
-        "rounds": outcome.get("rounds", report["rounds"]["count"]),
+        "rounds": rounds_run(report),
         "edges": report["rounds"]["frontier_edges"],
         "imbalance": most * len(compute) / sum(compute) if most else None,
         "compute_share": most / slowest if slowest else None,

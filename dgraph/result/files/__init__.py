@@ -4,6 +4,6 @@
 its own offset of a draft (``shared_file.py``), which is renamed at the end.
 """
 
-from dgraph.result.files.save import WRITERS, check, save
+from dgraph.result.files.save import WRITERS, check, check_suffix, save, save_in_order
 
-__all__ = ["WRITERS", "check", "save"]
+__all__ = ["WRITERS", "check", "check_suffix", "save", "save_in_order"]

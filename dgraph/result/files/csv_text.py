@@ -22,7 +22,7 @@ def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str], separator
     """Return the text of some rows. Floats read back equal; a missing value is an empty field.
 
     Args:
-        columns: integers, floats, or names as bytes, of one length.
+        columns: integers, floats, times, or names as bytes, of one length.
         nullable: columns in which integers and floats may be missing.
         separator: the byte between fields.
     """
@@ -30,7 +30,7 @@ def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str], separator
     used: list[np.ndarray] = []
     for name, values in columns.items():
         text, kept = _cells(values)
-        mask = missing(name, values, nullable)
+        mask = np.isnat(values) if values.dtype.kind in "Mm" else missing(name, values, nullable)
         if mask is not None:
             kept[mask] = False
         cells.append(text)
@@ -48,7 +48,10 @@ def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values as text in a byte matrix (rows, width), and a mask of the used cells."""
     if values.dtype.kind in "iub":
         return digits(values.astype(np.int64))
-    words = _quoted(values) if values.dtype.kind == "S" else np.array(list(map(str, values.tolist())), "S")
+    if values.dtype.kind in "Mm":
+        words = values.astype("S")
+    else:
+        words = _quoted(values) if values.dtype.kind == "S" else np.array(list(map(str, values.tolist())), "S")
     text = np.ascontiguousarray(words).view(np.uint8).reshape(words.size, words.itemsize)
     return text, np.arange(words.itemsize) < np.char.str_len(words)[:, None]
 

@@ -20,18 +20,11 @@ STEP = 1 << 18
 
 def save_sg(file: SharedFile, block: EdgeBlock) -> None:
     """Write GAPBS's binary graph; a directed one with the rows of its reverse."""
-    if block.weights is not None:
-        raise UsageError(".sg has no place for weights: write .wsg, or drop them with --weights unit")
     _save_gapbs(file, block, np.dtype([("v", "<i4")]))
 
 
 def save_wsg(file: SharedFile, block: EdgeBlock) -> None:
     """Write GAPBS's binary graph with 32-bit integer weights, 1 if the graph has none."""
-    if block.weights is not None and block.weights.dtype != np.int32:
-        raise UsageError(
-            f".wsg has 32-bit integer weights, and these are {block.weights.dtype}: write .npz or .wel, or make others "
-            "with --weights LO..HI"
-        )
     _save_gapbs(file, block, np.dtype([("v", "<i4"), ("w", "<i4")]))
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.shared_file import SharedFile
@@ -77,7 +76,6 @@ def count_lines(block: EdgeBlock, once: bool) -> int:
 
 def save_el(file: SharedFile, block: EdgeBlock) -> None:
     """Write GAPBS's ``SOURCE TARGET`` lines, ids from 0; an undirected edge once."""
-    _no_weights(block, ".el", ".wel")
     write_blocks(file, 0, Lines(0, True, False), block)
 
 
@@ -132,11 +130,6 @@ def save_dimacs(file: SharedFile, block: EdgeBlock) -> None:
     head = f"p sp {block.n} {block.arcs}\n".encode()
     file.write(0, [head] if file.comm.rank == 0 else [])
     write_blocks(file, len(head), Lines(1, False, True, b"a "), block)
-
-
-def _no_weights(block: EdgeBlock, here: str, instead: str) -> None:
-    if block.weights is not None:
-        raise UsageError(f"{here} has no place for weights: write {instead}, or drop them with --weights unit")
 
 
 @njit(cache=True)

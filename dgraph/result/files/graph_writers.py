@@ -41,6 +41,8 @@ BY_ORIGINAL = (".csv", ".parquet", ".txt")
 FROM_ONE = (".gr", ".mtx")
 ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
 """Formats that list vertices only as ends of edges."""
+UNWEIGHTED = {".el": ".wel", ".sg": ".wsg"}
+"""Formats without weights, and one that has them."""
 ONE_WAY = (".csv", ".el", ".txt", ".wel")
 """Formats without a direction flag that list an undirected edge once."""
 
@@ -64,15 +66,35 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
     path = Path(path)
     with comm.together():
         writer = writer_for(path, to)
+        refuse_weights(path, None if block.weights is None else block.weights.dtype)
         check_writable(path)
-        if block.ids.names is not None and path.suffix.lower() == ".txt":
-            raise UsageError(f"{path}: vertices have names, which a line of .txt cannot hold; write .csv or .parquet")
+        refuse_names(path, block.ids.names is not None)
     if block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL:
         save_in_order(path, edge_columns(block, comm, None), comm)
     else:
         with shared_file(path, comm) as file:
             writer(file, block)
     return _notes(path, block, comm)
+
+
+def refuse_weights(path: Path, kind: np.dtype | None) -> None:
+    """Raise a UsageError if a format has no place for weights of this type; None: there are none."""
+    suffix = path.suffix.lower()
+    if kind is not None and suffix in UNWEIGHTED:
+        raise UsageError(
+            f"{suffix} has no place for weights: write {UNWEIGHTED[suffix]}, or drop them with --weights unit"
+        )
+    if kind is not None and suffix == ".wsg" and kind != np.int32:
+        raise UsageError(
+            f".wsg has 32-bit integer weights, and these are {kind}: write .npz or .wel, or make others "
+            "with --weights LO..HI"
+        )
+
+
+def refuse_names(path: Path, named: bool) -> None:
+    """Raise a UsageError if a format that stores original ids cannot hold names."""
+    if named and path.suffix.lower() == ".txt":
+        raise UsageError(f"{path}: vertices have names, which a line of .txt cannot hold; write .csv or .parquet")
 
 
 def writer_for(path: Path, to: str | None) -> Writer:

@@ -169,7 +169,9 @@ def save(
     _write(path, rows, comm)
 
 
-def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1) -> None:
+def save_in_order(
+    path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1, nullable: Collection[str] = ()
+) -> None:
     """Write rows that are in order from rank to rank, such as edges by their ends; collective.
 
     Args:
@@ -177,13 +179,14 @@ def save_in_order(path: str | os.PathLike, columns: Columns, comm: Comm, threads
         columns: on each rank arrays of one length; names as bytes. A text file holds them all.
         comm: communicator of the ranks.
         threads: threads of this rank.
+        nullable: as of :func:`save`.
 
     Raises:
         UsageError, OutputError: as :func:`save` does.
     """
     _check_on_root(path, comm)
     mine = len(next(iter(columns.values())))
-    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", (), threads), comm)
+    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", nullable, threads), comm)
 
 
 def save_lines(path: str | os.PathLike, text: Sequence[bytes], comm: Comm) -> None:
@@ -212,11 +215,16 @@ def _write(path: str | os.PathLike, rows: FileRows, comm: Comm) -> None:
 def check(path: str | os.PathLike, suffixes: Collection[str] = WRITERS) -> None:
     """Raise early what :func:`save` would raise: an unknown suffix, or a folder that cannot be written."""
     path = Path(path)
-    if path.suffix not in suffixes and not path.is_dir():
-        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
+    check_suffix(path, suffixes)
     if path.suffix in (".parquet", ".arrow", ".feather"):
         extra("pyarrow", f"a {path.suffix} file")
     check_writable(path)
+
+
+def check_suffix(path: Path, suffixes: Collection[str] = WRITERS) -> None:
+    """Refuse a suffix that names no output format."""
+    if path.suffix not in suffixes and not path.is_dir():
+        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
 
 
 def check_writable(path: Path) -> None:

@@ -167,11 +167,11 @@ class RemoteResult(Result):
         table = self._rows.table(limit=count)
         return {name: self._rows.numpy(name, table.column(name)) for name in table.column_names}
 
-    def top(self, k: int, column: str | None = None) -> dict[str, np.ndarray]:
+    def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:
         """Return the ``k`` rows of largest ``column``, as :meth:`dgraph.Result.top` does."""
         name = self._column(column)
-        if name in self._rows or name != self._column(None) or k < 1:
-            return super().top(k, column)
+        if attributes or name in self._rows or name != self._column(None) or k < 1:
+            return super().top(k, column, attributes)
         table = self._rows.table(columns=f"vertex,{name}", top=k)
         rows = {key: self._rows.numpy(key, table.column(key)) for key in ("vertex", name)}
         return {key: decode_names(values) if values.dtype.kind == "S" else values for key, values in rows.items()}
