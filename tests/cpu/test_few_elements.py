@@ -8,7 +8,7 @@ from children import ROOT
 
 from dgraph._support import compiled
 from dgraph.algorithms.kernels.components import union_find
-from dgraph.engine.rounds import field_figures
+from dgraph.backend.cpu.threads import field_figures
 from dgraph.engine.sync import bitset_kernels as kernels
 from dgraph.graph import rows
 from dgraph.graph.build import clean, fingerprint, local_graph, weights
@@ -69,7 +69,7 @@ def calls(seed, count, kind):
         yield random_graphs._fill_rmat, random_graphs._fill_few_rmat, drawn, (8, 9)
     values = rng.choice([3, 9, 2**31 - 1], count).astype(np.int32)
     end, degrees = np.iinfo(np.int32).max, rng.integers(0, 9, count)
-    yield field_figures._below, field_figures._below_few, (values, end, degrees), ()
+    yield field_figures._below_end, field_figures._below_few, (values, end, degrees), ()
 
 
 def calls_of_components(rng, targets):

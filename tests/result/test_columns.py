@@ -19,7 +19,7 @@ from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import lazy_result
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.field_figures import reached
+from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.result.columns import Columns
 from dgraph.result.result import UNREACHED
 

@@ -31,8 +31,8 @@ AHEAD = 16
 LOWERED, HAS_MIRRORS = np.uint8(1), np.uint8(2)
 """Bits of ``marks``: the root is listed as lowered; the root's tree has mirrors."""
 
-NEXT, LARGEST = 0, 64
-"""Words of ``shared``: counters of dynamic chunks, 8 words apart; the root of the largest component."""
+NEXT, ROOTS, LARGEST = 0, 16, 64
+"""Words of ``shared``: two counters of dynamic chunks, 8 words apart; the number of trees; the root of the largest."""
 
 
 @njit(**INLINE)
@@ -94,6 +94,7 @@ def _few_components(
         while not np.array_equal(above := parent[parent], parent):
             parent[:] = above
     np.minimum.at(lowest, parent[ascending:], original[ascending:])
+    shared[ROOTS] = np.count_nonzero(parent == np.arange(len(parent)))
     return 0
 
 
@@ -119,11 +120,11 @@ def components(
         original: int64, original ids.
         ascending: number of leading vertices whose original ids ascend: a root among them has the smallest of theirs.
         parent: uint32 (size,), output.
-        lowest: int64 (size,), ``original`` at first; valid at roots on return.
+        lowest: int64 (size,), ``original`` at first; valid at roots on return. Not written if all ids ascend.
         unseen: uint32, as long as ``entering``; scratch.
         later: uint32, two a row; scratch.
         probes: uint32 (PROBES,); scratch.
-        shared: counters of all threads, zero.
+        shared: counters of all threads, zero; on return also the number of trees.
         gate: barrier of all threads, zero.
     """
     size = len(parent)
@@ -179,6 +180,10 @@ def components(
     barrier(gate, threads)
     flatten(t, threads, size, parent)
     barrier(gate, threads)
+    roots = 0
+    for v in range(first, last):
+        roots += np.int64(load(parent, v)) == v
+    fetch_add(shared, ROOTS, np.int64(roots))
     for v in range(max(first, ascending), last):
         root = np.int64(load(parent, v))
         if load(original, v) < load(lowest, root):

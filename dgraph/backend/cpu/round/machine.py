@@ -17,6 +17,7 @@ from dgraph.backend.cpu.codegen.expressions import NUMPY
 from dgraph.backend.cpu.codegen.generated_module import module_for
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.work_arrays import Lists, lists_of, results, work_arrays
+from dgraph.backend.cpu.threads.field_figures import TeamFields
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, ThreadTuner
 from dgraph.backend.kernel_register import kernel_of
@@ -246,9 +247,11 @@ class CpuMachine(ProgramMachine):
         """Return the state between two rounds; None inside a level, whose frontier no other machine can repeat."""
         return None if self._kernel and not self.words[slots.WHOLE] else super().snapshot()
 
-    def fields(self) -> dict[str, np.ndarray]:
+    def fields(self) -> TeamFields:
         """Return the masters' values of every field, as views."""
-        return {name: values[: self.local.masters] for name, values in self.state.items()}
+        masters = self.local.masters
+        views = {name: values[:masters] for name, values in self.state.items()}
+        return TeamFields(views, self.local.out_degree[:masters], self.team)
 
     def figures(self, first: int) -> np.ndarray:
         """Return frontier vertices, frontier edges and pulled (0 or 1) of the fused rounds from ``first`` on.

@@ -24,8 +24,9 @@ class Team:
 
     def __init__(self, size: int):
         self.size = size
-        self._go = [threading.Semaphore(0) for _ in range(size)]
-        self._done = threading.Semaphore(0)
+        self._go, self._done = ([threading.Lock() for _ in range(size)] for _ in range(2))
+        for lock in (*self._go, *self._done):  # a released lock is the signal; a semaphore costs several times as much
+            lock.acquire()
         self._job: tuple[Callable, int, tuple] | None = None
         self._error: BaseException | None = None
         for t in range(1, size):
@@ -40,7 +41,7 @@ class Team:
                 function(t, threads, *args)
             except BaseException as error:
                 self._error = error
-            self._done.release()
+            self._done[t].release()
 
     def run(self, function: Callable, threads: int, *args) -> int:
         """Run ``function(t, threads, *args)`` on threads 0 .. threads-1 and return the result of thread 0.
@@ -62,8 +63,8 @@ class Team:
             try:
                 out = function(0, threads, *args)
             finally:  # after an error, too: the other threads still use the arrays
-                for _ in range(1, threads):
-                    self._done.acquire()
+                for t in range(1, threads):
+                    self._done[t].acquire()
         if self._error is not None:
             error, self._error = self._error, None
             raise error
