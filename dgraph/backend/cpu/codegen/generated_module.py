@@ -33,7 +33,8 @@ ATOMICS = "dgraph.backend.cpu.threads.atomics"
 
 SOURCES = (
     "threads/atomics", "threads/unchecked", "round/state", "round/work_arrays", "round/slots", "round/phases",
-    "round/push", "round/rounds", "round/entry", "round/best_fold", "round/row_folds", "codegen/constant_folding",
+    "round/push", "round/follow", "round/rounds", "round/entry", "round/best_fold", "round/row_folds",
+    "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
 
@@ -43,7 +44,7 @@ import numpy as np
 from {source} import (
     INLINE, INNER, OPTIONS, SPLICED, add_float_into, add_into, barrier, bit_count, fetch_add, fetch_min, fetch_umax,
     load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch, replace_if_equal, saturating_add,
-    saturating_subtract, set_mark, store, trailing_zeros,
+    saturating_subtract, set_mark, store, swap, trailing_zeros,
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
@@ -73,6 +74,10 @@ def text_of(
         folded(push, values | {"ALONE": False}),
         folded(push.replace("def push_phase(", "def push_phase_alone("), values | {"ALONE": True}),
     ]
+    if values["FOLLOWS"]:
+        follow = _source("round/follow")
+        alone = follow.replace("def follow_phase(", "def follow_phase_alone(").replace("sort_hits(", "sort_hits_alone(")
+        push_phases += [folded(follow, values | {"ALONE": False}), folded(alone, values | {"ALONE": True})]
     if kernel:
         push_phases = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
@@ -159,6 +164,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     """
     common, reducer = constants(traced), traced.row_reducer
     can_pull = bool(common["CAN_PULL"] and pulls)
+    local_rounds = traced.program.local_rounds and runs_locally(traced)
     return common | {
         "ONCE": traced.first_wins,
         "LEVELLED": traced.levelled,
@@ -171,7 +177,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,
-        "LOCAL_ROUNDS": traced.program.local_rounds and runs_locally(traced),
+        "LOCAL_ROUNDS": local_rounds,
+        "FOLLOWS": bool(local_rounds and common["PRIORITY"] and not (can_pull or kernel)),
     }
 
 

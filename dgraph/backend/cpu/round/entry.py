@@ -23,7 +23,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
     for i in range(CONTROLS):
         c[i] = words[i]
     if PRIORITY and t == 0:
-        W.shared[FAR_COUNT] = words[FAR]
+        W.shared[far_count(c)] = words[FAR]
     G = load_globals(R.integers, R.floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE], c[BUCKET])
     barrier(W.gate, threads)
     if FUSES and phases == FUSED:
