@@ -10,6 +10,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.atomics import (
     INLINE,
+    INNER,
     OPTIONS,
     barrier,
     fetch_add,
@@ -19,6 +20,8 @@ from dgraph.backend.cpu.threads.atomics import (
     replace_if_equal,
     store,
 )
+from dgraph.backend.cpu.threads.launch import join as wait_for
+from dgraph.backend.cpu.threads.launch import publish, release
 
 PROBES = 1024
 """Vertices sampled to find the largest component."""
@@ -79,11 +82,10 @@ def most_frequent(parent, roots):
 
 
 def _few_components(
-    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
-):
+    team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+    gate,
+):  # fmt: skip
     """Join all arcs by NumPy: roots hook to the smallest neighbouring root, then trees are flattened."""
-    if t > 0:
-        return 0
     parent[:] = np.arange(len(parent))
     v, u = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), neighbours
     while v.size:
@@ -98,7 +100,7 @@ def _few_components(
     return 0
 
 
-@njit(few=_few_components, **OPTIONS)
+@njit(**INNER)
 def components(
     t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
 ):
@@ -189,6 +191,30 @@ def components(
         if load(original, v) < load(lowest, root):
             fetch_min(lowest, root, load(original, v))
     barrier(gate, threads)
+    return 0
+
+
+@njit(few=_few_components, **OPTIONS)
+def launch_components(
+    team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+    gate,
+):  # fmt: skip
+    """Run :func:`components` on threads of a team."""
+    if threads > 1:
+        publish(
+            components, team,
+            (
+                threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes,
+                shared, gate,
+            ),
+        )  # fmt: skip
+        release(team, threads)
+    components(
+        0, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+        gate,
+    )  # fmt: skip
+    if threads > 1:
+        wait_for(team, threads)
     return 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -32,8 +33,8 @@ ATOMICS = "dgraph.backend.cpu.threads.atomics"
 """Module with the functions that generated code calls."""
 
 SOURCES = (
-    "threads/atomics", "threads/unchecked", "round/state", "round/work_arrays", "round/slots", "round/phases",
-    "round/push", "round/follow", "round/rounds", "round/entry", "round/best_fold", "round/row_folds",
+    "threads/atomics", "threads/launch", "threads/unchecked", "round/state", "round/work_arrays", "round/slots",
+    "round/phases", "round/push", "round/follow", "round/rounds", "round/entry", "round/best_fold", "round/row_folds",
     "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
@@ -48,6 +49,7 @@ from {source} import (
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
+from dgraph.backend.cpu.threads.launch import join, publish, release
 
 lists = njit(**INLINE)(lists_of)
 
@@ -94,7 +96,7 @@ def text_of(
 def _entries(values: dict[str, Any]) -> list[str]:
     """Return the entry into phases, and that into whole rounds."""
     entry = _source("round/entry")
-    fused = entry.replace("def work(", "def work_fused(")
+    fused = re.sub(r"\b((?:launch_)?work)\b", r"\1_fused", entry)
     return [folded(entry, values | {"FUSES": False}), folded(fused, values | {"FUSES": True})]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS
+from dgraph.backend.cpu.threads.launch import join, publish, release
+from dgraph.backend.cpu.threads.team import Team, team_of
 
 SHARE = 1 << 17
 """Vertices of a thread's share below which one thread is faster than waking another."""
@@ -37,54 +39,42 @@ def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None
         out_degree: int64 (masters,), in the whole graph.
         team: None: one thread.
     """
-    count = _finite if values.dtype.kind == "f" else _below
-    kind = float if values.dtype.kind == "f" else int
-    threads = 1 if team is None else max(1, min(team.size, values.size // SHARE))
-    if team is None or threads == 1:
-        vertices, farthest, arcs = count(values, out_degree)
-        return vertices, kind(farthest), arcs
-    parts: list[tuple] = [()] * threads
-    team.run(_count_share, threads, count, values, out_degree, parts)
-    counts, largest, sums = zip(*parts, strict=True)
-    return sum(counts), kind(max(largest)), sum(sums)
+    real = values.dtype.kind == "f"
+    end = np.inf if real else int(np.iinfo(values.dtype).max)
+    team = team or team_of(1)
+    threads = max(1, min(team.size, values.size // SHARE))
+    counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), np.float64 if real else np.int64)
+    team.launch(launch_count, threads, values, end, out_degree, counts, farthest)
+    return int(counts[:, 0].sum()), farthest[:, 0].max().item(), int(counts[:, 1].sum())
 
 
-def _count_share(t: int, threads: int, count: Callable, values: np.ndarray, out_degree: np.ndarray, parts: list):
-    """Set ``parts[t]`` to the figures of thread t's share of the vertices."""
-    share = slice(values.size * t // threads, values.size * (t + 1) // threads)
-    parts[t] = count(values[share], out_degree[share])
-
-
-def _below(values: np.ndarray, out_degree: np.ndarray) -> tuple[int, int, int]:
-    return _below_end(values, np.iinfo(values.dtype).max, out_degree)
-
-
-def _below_few(values, end, out_degree):
-    here = values != end
-    return (
-        int(np.count_nonzero(here)),
-        int(values.max(initial=0, where=here)),
-        int(out_degree[: values.size][here].sum()),
-    )
-
-
-@njit(cache=True, nogil=True, few=_below_few)
-def _below_end(values, end, out_degree):
-    count, farthest, arcs = 0, 0, 0
-    for v in range(len(values)):  # without branches, so that it becomes vector instructions
-        here = values[v] != end
-        count += here
-        farthest = max(farthest, values[v] if here else 0)
+@njit(**INNER)
+def count(t, threads, values, end, out_degree, counts, farthest):
+    """Set ``counts[t]`` to the number of distances in thread t's share, and the sum of degrees; and ``farthest[t]``."""
+    vertices, most, arcs = 0, farthest[t, 0], 0
+    for v in range(len(values) * t // threads, len(values) * (t + 1) // threads):
+        here = values[v] < end  # without branches, so that it becomes vector instructions
+        vertices += here
+        most = max(most, values[v] if here else 0)
         arcs += out_degree[v] if here else 0
-    return count, farthest, arcs
+    counts[t, 0], counts[t, 1], farthest[t, 0] = vertices, arcs, most
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def _finite(values, out_degree):
-    count, farthest, arcs = 0, 0.0, 0
-    for v in range(len(values)):
-        if np.isfinite(values[v]):
-            count += 1
-            farthest = max(farthest, values[v])
-            arcs += out_degree[v]
-    return count, farthest, arcs
+def _count_few(team, threads, values, end, out_degree, counts, farthest):
+    here = values < end
+    counts[0, 0], counts[0, 1] = np.count_nonzero(here), out_degree[: values.size][here].sum()
+    farthest[0, 0] = values.max(initial=0, where=here)
+    return 0
+
+
+@njit(few=_count_few, **OPTIONS)
+def launch_count(team, threads, values, end, out_degree, counts, farthest):
+    """Run :func:`count` on threads of a team."""
+    if threads > 1:
+        publish(count, team, (threads, values, end, out_degree, counts, farthest))
+        release(team, threads)
+    count(0, threads, values, end, out_degree, counts, farthest)
+    if threads > 1:
+        join(team, threads)
+    return 0
