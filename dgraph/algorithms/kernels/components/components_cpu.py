@@ -22,7 +22,7 @@ from dgraph.backend.interface import SharedMachine
 from dgraph.backend.snapshot import Snapshot, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
-from partitioning.arrays.lazy_numba import FEW, ready
+from partitioning.arrays.lazy_numba import FEW, compiles, ready
 
 FIRST, WIDE = 2, 6
 """Thresholds on scans of all shared vertices.
@@ -177,7 +177,7 @@ class UnionFind(OneRound, SharedMachine):
 
     @property
     def _threads(self) -> int:
-        return self.team.size if self._rows[1].size > kernel.CHUNK else 1
+        return self.team.size if compiles(self._rows[1].size) else 1
 
     def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> int:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
@@ -251,7 +251,7 @@ class ForestLabels(Mapping[str, np.ndarray]):
     ):  # fmt: skip
         self._names, self._roots = [field], roots
         self._forest: tuple | None = (team, threads, parent, lowest)
-        self._labels: np.ndarray | None = None
+        self._labels = np.empty(0, np.int64)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if self._forest is not None:

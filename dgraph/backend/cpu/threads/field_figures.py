@@ -11,7 +11,7 @@ from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS
 from dgraph.backend.cpu.threads.launch import join, publish, release
 from dgraph.backend.cpu.threads.team import Team, team_of
 
-SHARE = 1 << 17
+SHARE = 1 << 18
 """Vertices of a thread's share below which one thread is faster than waking another."""
 
 
