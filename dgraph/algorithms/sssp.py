@@ -170,7 +170,7 @@ class Sssp(Algorithm):
             program = kind(cutoff=float(cutoff), **settings).with_light_edges(float(cutoff))
         program.widens = self.delta is None and self.variant != DATA_DRIVEN
         gathers = previous is None and self._chosen(ctx) == "gather"
-        program.local_rounds = not (gathers or stops) and ctx.local_rounds
+        program.local_rounds = not (gathers or stops) and ctx.runs_ahead
         nearer = self._nearer(ctx)
         for dtype in dtypes_of(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []

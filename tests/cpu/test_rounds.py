@@ -9,6 +9,8 @@ import time
 import numpy as np
 import pytest
 from flat_run import flat_run
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
@@ -18,6 +20,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import Shells
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen.constant_folding import folded
+from dgraph.backend.cpu.round import machine as cpu_machine
 from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
@@ -107,6 +110,29 @@ def test_fused_rounds_equal_the_reference_loop(local, name, direction):
     assert machine.round == rounds
     for key, values in fused.items():
         np.testing.assert_array_equal(machine.state[key], values, err_msg=key)
+
+
+@pytest.mark.parametrize("threads", TEAMS)
+@pytest.mark.parametrize("delta", [3.0, 40.0, 1e9])
+def test_followed_buckets_equal_dijkstra(local, threads, delta, monkeypatch):
+    """Threads of one rank that follow the vertices of a bucket find SciPy's distances, with long and short lists."""
+    monkeypatch.setattr(cpu_machine, "SMALL", 16)  # the team takes small frontiers, too
+    program = Distances(source=5, delta=delta).retype(dist="int32")
+    program.local_rounds = True
+    machine = CpuMachine(trace(program, local.out.weights.dtype), local, TEAMS[threads], "auto")
+    assert machine.module.FOLLOWS
+    machine.start({})
+    machine.apply_totals(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(7)
+    shape = (local.size, local.size)
+    graph = csr_array((local.out.weights, local.out.neighbours, local.out.offsets), shape=shape)
+    expected = dijkstra(graph, indices=5)
+    dist = machine.fields()["dist"].astype(float)
+    np.testing.assert_array_equal(np.where(dist == np.iinfo(np.int32).max, np.inf, dist), expected)
+    assert machine.words[cpu_machine.slots.FAR] == 0
+    assert not machine.arrays.flags.any()
+    assert not machine.arrays.waiting.any()
 
 
 def test_a_team_refuses_more_threads_than_it_has():

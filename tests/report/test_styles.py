@@ -10,9 +10,9 @@ import pytest
 
 import dgraph
 from dgraph.algorithms.distances import widened
+from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.cli import main
 from dgraph.comm import world
-from dgraph.engine.rounds.field_figures import reached
 from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import STYLES

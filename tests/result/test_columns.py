@@ -14,12 +14,12 @@ from emulated_raw import Raw
 from flat_run import flat_run
 
 import dgraph
+from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import lazy_result
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.field_figures import reached
 from dgraph.result.columns import Columns
 from dgraph.result.result import UNREACHED
 

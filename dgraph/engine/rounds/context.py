@@ -380,6 +380,16 @@ class Context:
         return False
 
     @property
+    def runs_ahead(self) -> bool:
+        """True if ranks run local rounds, or the threads of one rank follow vertices inside a bucket; collective.
+
+        For programs with ``priority`` whose values only improve. Rounds are then fewer, and which vertices they hold
+        depends on the threads' timing, so a round limit or checkpoints exclude it.
+        """
+        free = self.direction == self.sync == "auto" and self.max_rounds is None and not self.checkpoints
+        return free and not self.few_rounds if self.comm.size == 1 else self.local_rounds
+
+    @property
     def few_rounds(self) -> bool:
         """True if few rounds over many edges cost less than many over few, as on GPUs; equal on all ranks."""
         return self.backend.few_rounds

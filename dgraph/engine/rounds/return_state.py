@@ -68,7 +68,7 @@ class State:
         """
         figures = self._on_device("reached", name)
         if figures is None:
-            from dgraph.engine.rounds.field_figures import reached  # loads the compiler
+            from dgraph.backend.cpu.threads.field_figures import reached  # loads the compiler
 
             figures = reached(self[name], local.out_degree[: local.masters])
         return figures

@@ -11,7 +11,7 @@ broadcast, so a broadcast that overwrites a mirror with an older label does no h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dgraph.backend.interface import SharedMachine
 from dgraph.backend.snapshot import Snapshot, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
-from partitioning.arrays.lazy_numba import FEW, ready
+from partitioning.arrays.lazy_numba import FEW, compiles, ready
 
 FIRST, WIDE = 2, 6
 """Thresholds on scans of all shared vertices.
@@ -40,6 +40,7 @@ class UnionFind(OneRound, SharedMachine):
 
     Attributes:
         state: the field → int64 (masters + mirrors,).
+        roots: trees of the forest.
     """
 
     direction, dirties, compiled = "push", False, False
@@ -48,9 +49,10 @@ class UnionFind(OneRound, SharedMachine):
         self.traced, self.local, self.team = traced, local, team
         (self.field,) = traced.proposes
         self.state = {self.field: np.empty(local.size, np.int64)}
-        self.compiled = kernel.components in _ready
+        self.compiled = kernel.launch_components in _ready
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
+        self.roots = local.size
         self._joined, self._initial_labels, self._ascending = False, local.original, local.ascending
         self._alone = not (local.own_mirrors or local.peer_mirrors)
         self._masters_read, self._mirrors = local.masters_read, np.arange(local.masters, local.size, dtype=np.uint32)
@@ -74,7 +76,8 @@ class UnionFind(OneRound, SharedMachine):
         if max(rows[1].size, self.local.size) > FEW:
             shared = np.zeros(1, np.int64)
             forest = nothing, ids, nothing, nothing, nothing, shared, shared
-            ready(kernel.components, 0, 1, *rows, self.local.entering, self._label, 0, *forest)
+            words = self._lowest[:0]
+            ready(kernel.launch_components, words, 1, *rows, self.local.entering, self._label, 0, *forest)
             ready(kernel.copy_labels, 0, 1, nothing, ids, ids, 0)
             ready(kernel.mark_roots, nothing, nothing, marks)
             if not self._alone:
@@ -84,14 +87,15 @@ class UnionFind(OneRound, SharedMachine):
                 ready(kernel.lower_masters, nothing, nothing, ids, nothing, ids, marks, nothing)
                 ready(kernel.lower_from_mirrors, nothing, ids, nothing, ids, marks, nothing)
                 ready(kernel.clear_lowered, nothing, marks)
-        _ready.add(kernel.components)
+        _ready.add(kernel.launch_components)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Make every vertex its own component."""
-        self._label[:], self.mirrors_current = self.local.original, True
+        local, self.mirrors_current = self.local, True
         if not self._alone:
-            self._lowest[:] = self.local.original
-        self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
+            self._label[:] = self._lowest[:] = local.original
+        edges = local.arcs if self._alone else int(local.out_degree[: local.masters].sum())
+        self.active, self.edges = local.masters, edges
 
     def edge(self) -> None:
         """Join the local arcs in the first round; then give mirrors their roots' labels for the reduce."""
@@ -110,10 +114,15 @@ class UnionFind(OneRound, SharedMachine):
         self.edge()
         self.vertex()
 
-    def fields(self) -> dict[str, np.ndarray]:
+    def fields(self) -> Mapping[str, np.ndarray]:
         """Return the masters' labels; valid before the end too, if a round limit came first."""
+        if self._alone and self._joined:
+            copied = self.team, self._threads, self._parent, self._lowest
+            return ForestLabels(self.field, self.roots, *copied)
+        if self._alone:
+            return {self.field: self.local.original.copy()}
         masters = self.local.masters
-        if not self._alone and self._joined:
+        if self._joined:
             self.team.run(kernel.copy_labels, self._threads, self._parent, self._lowest, self._label, masters)
         return {self.field: self._label[:masters]}
 
@@ -124,7 +133,7 @@ class UnionFind(OneRound, SharedMachine):
         """
         masters, arcs = self.local.masters, self.local.arcs
         shared = between_rounds(self.traced, self.round, self.local.n, arcs, arcs)
-        return Snapshot(self.fields(), np.ones(masters, np.uint8), np.zeros(masters, np.uint8), shared)
+        return Snapshot(dict(self.fields()), np.ones(masters, np.uint8), np.zeros(masters, np.uint8), shared)
 
     def restore(self, kept: Snapshot) -> None:
         """Resume from labels; the local arcs are joined again. On one rank the one round is repeated."""
@@ -168,26 +177,27 @@ class UnionFind(OneRound, SharedMachine):
 
     @property
     def _threads(self) -> int:
-        return self.team.size if self._rows[1].size > kernel.CHUNK else 1
+        return self.team.size if compiles(self._rows[1].size) else 1
 
-    def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> None:
+    def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> int:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
         unseen, later, probes = (np.empty(n, np.uint32) for n in (len(entering), 2 * len(parent), kernel.PROBES))
-        self.team.run(
-            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
+        self.team.launch(
+            kernel.launch_components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
             unseen, later, probes, shared, gate,
         )  # fmt: skip
+        return int(shared[kernel.ROOTS])
 
     def _first(self) -> None:
         local = self.local
-        lowest = self._label if self._alone else self._lowest
-        if self._initial_labels is self._label:
-            lowest[:] = self._label
-        self._join(
-            self._threads, *self._rows, local.entering, self._initial_labels, self._ascending, self._parent, lowest
-        )
         if self._alone:
-            self.team.run(kernel.copy_labels, self._threads, self._parent, lowest, lowest, local.size)
+            self._lowest = local.original if local.ascending == local.size else local.original.copy()
+        elif self._initial_labels is self._label:
+            self._lowest[:] = self._label
+        self.roots = self._join(
+            self._threads, *self._rows, local.entering, self._initial_labels, self._ascending, self._parent,
+            self._lowest,
+        )  # fmt: skip
         kernel.mark_roots(self._mirrors, self._parent, self._marks)
         self._joined = True
 
@@ -224,6 +234,42 @@ class UnionFind(OneRound, SharedMachine):
         self._roots[: self._since] = lowered
         self._before, self._since = self._since, 0
         return with_mirrors
+
+
+class ForestLabels(Mapping[str, np.ndarray]):
+    """Labels of a graph without mirrors; they are made at first use, since many callers only read their number.
+
+    Args:
+        field: name of the labels.
+        roots: number of trees.
+        team, threads: team that makes the labels, and how many of its threads.
+        parent, lowest: forest, and the smallest id of the tree at each root.
+    """
+
+    def __init__(
+        self, field: str, roots: int, team: Team, threads: int, parent: np.ndarray, lowest: np.ndarray
+    ):  # fmt: skip
+        self._names, self._roots = [field], roots
+        self._forest: tuple | None = (team, threads, parent, lowest)
+        self._labels = np.empty(0, np.int64)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if self._forest is not None:
+            team, threads, parent, lowest = self._forest
+            labels = np.empty_like(lowest)
+            team.run(kernel.copy_labels, threads, parent, lowest, labels, labels.size)
+            self._labels, self._forest = labels, None
+        return {self._names[0]: self._labels}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return 1
+
+    def own(self, name: str) -> int:
+        """Return the number of vertices whose label is their own id: one in each tree."""
+        return self._roots
 
 
 _ready: set = set()

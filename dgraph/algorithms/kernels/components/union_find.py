@@ -10,6 +10,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.atomics import (
     INLINE,
+    INNER,
     OPTIONS,
     barrier,
     fetch_add,
@@ -19,6 +20,8 @@ from dgraph.backend.cpu.threads.atomics import (
     replace_if_equal,
     store,
 )
+from dgraph.backend.cpu.threads.launch import join as wait_for
+from dgraph.backend.cpu.threads.launch import publish, release
 
 PROBES = 1024
 """Vertices sampled to find the largest component."""
@@ -31,8 +34,8 @@ AHEAD = 16
 LOWERED, HAS_MIRRORS = np.uint8(1), np.uint8(2)
 """Bits of ``marks``: the root is listed as lowered; the root's tree has mirrors."""
 
-NEXT, LARGEST = 0, 64
-"""Words of ``shared``: counters of dynamic chunks, 8 words apart; the root of the largest component."""
+NEXT, ROOTS, LARGEST = 0, 16, 64
+"""Words of ``shared``: two counters of dynamic chunks, 8 words apart; the number of trees; the root of the largest."""
 
 
 @njit(**INLINE)
@@ -79,11 +82,10 @@ def most_frequent(parent, roots):
 
 
 def _few_components(
-    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
-):
+    team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+    gate,
+):  # fmt: skip
     """Join all arcs by NumPy: roots hook to the smallest neighbouring root, then trees are flattened."""
-    if t > 0:
-        return 0
     parent[:] = np.arange(len(parent))
     v, u = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), neighbours
     while v.size:
@@ -94,10 +96,11 @@ def _few_components(
         while not np.array_equal(above := parent[parent], parent):
             parent[:] = above
     np.minimum.at(lowest, parent[ascending:], original[ascending:])
+    shared[ROOTS] = np.count_nonzero(parent == np.arange(len(parent)))
     return 0
 
 
-@njit(few=_few_components, **OPTIONS)
+@njit(**INNER)
 def components(
     t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
 ):
@@ -119,11 +122,11 @@ def components(
         original: int64, original ids.
         ascending: number of leading vertices whose original ids ascend: a root among them has the smallest of theirs.
         parent: uint32 (size,), output.
-        lowest: int64 (size,), ``original`` at first; valid at roots on return.
+        lowest: int64 (size,), ``original`` at first; valid at roots on return. Not written if all ids ascend.
         unseen: uint32, as long as ``entering``; scratch.
         later: uint32, two a row; scratch.
         probes: uint32 (PROBES,); scratch.
-        shared: counters of all threads, zero.
+        shared: counters of all threads, zero; on return also the number of trees.
         gate: barrier of all threads, zero.
     """
     size = len(parent)
@@ -179,11 +182,39 @@ def components(
     barrier(gate, threads)
     flatten(t, threads, size, parent)
     barrier(gate, threads)
+    roots = 0
+    for v in range(first, last):
+        roots += np.int64(load(parent, v)) == v
+    fetch_add(shared, ROOTS, np.int64(roots))
     for v in range(max(first, ascending), last):
         root = np.int64(load(parent, v))
         if load(original, v) < load(lowest, root):
             fetch_min(lowest, root, load(original, v))
     barrier(gate, threads)
+    return 0
+
+
+@njit(few=_few_components, **OPTIONS)
+def launch_components(
+    team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+    gate,
+):  # fmt: skip
+    """Run :func:`components` on threads of a team."""
+    if threads > 1:
+        publish(
+            components, team,
+            (
+                threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes,
+                shared, gate,
+            ),
+        )  # fmt: skip
+        release(team, threads)
+    components(
+        0, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+        gate,
+    )  # fmt: skip
+    if threads > 1:
+        wait_for(team, threads)
     return 0
 
 

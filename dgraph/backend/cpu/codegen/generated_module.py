@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -32,8 +33,9 @@ ATOMICS = "dgraph.backend.cpu.threads.atomics"
 """Module with the functions that generated code calls."""
 
 SOURCES = (
-    "threads/atomics", "threads/unchecked", "round/state", "round/work_arrays", "round/slots", "round/phases",
-    "round/push", "round/rounds", "round/entry", "round/best_fold", "round/row_folds", "codegen/constant_folding",
+    "threads/atomics", "threads/launch", "threads/unchecked", "round/state", "round/work_arrays", "round/slots",
+    "round/phases", "round/push", "round/follow", "round/rounds", "round/entry", "round/best_fold", "round/row_folds",
+    "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
 
@@ -43,10 +45,11 @@ import numpy as np
 from {source} import (
     INLINE, INNER, OPTIONS, SPLICED, add_float_into, add_into, barrier, bit_count, fetch_add, fetch_min, fetch_umax,
     load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch, replace_if_equal, saturating_add,
-    saturating_subtract, set_mark, store, trailing_zeros,
+    saturating_subtract, set_mark, store, swap, trailing_zeros,
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
+from dgraph.backend.cpu.threads.launch import join, publish, release
 
 lists = njit(**INLINE)(lists_of)
 
@@ -73,6 +76,10 @@ def text_of(
         folded(push, values | {"ALONE": False}),
         folded(push.replace("def push_phase(", "def push_phase_alone("), values | {"ALONE": True}),
     ]
+    if values["FOLLOWS"]:
+        follow = _source("round/follow")
+        alone = follow.replace("def follow_phase(", "def follow_phase_alone(").replace("sort_hits(", "sort_hits_alone(")
+        push_phases += [folded(follow, values | {"ALONE": False}), folded(alone, values | {"ALONE": True})]
     if kernel:
         push_phases = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
@@ -89,7 +96,7 @@ def text_of(
 def _entries(values: dict[str, Any]) -> list[str]:
     """Return the entry into phases, and that into whole rounds."""
     entry = _source("round/entry")
-    fused = entry.replace("def work(", "def work_fused(")
+    fused = re.sub(r"\b((?:launch_)?work)\b", r"\1_fused", entry)
     return [folded(entry, values | {"FUSES": False}), folded(fused, values | {"FUSES": True})]
 
 
@@ -159,6 +166,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     """
     common, reducer = constants(traced), traced.row_reducer
     can_pull = bool(common["CAN_PULL"] and pulls)
+    local_rounds = traced.program.local_rounds and runs_locally(traced)
     return common | {
         "ONCE": traced.first_wins,
         "LEVELLED": traced.levelled,
@@ -171,7 +179,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,
-        "LOCAL_ROUNDS": traced.program.local_rounds and runs_locally(traced),
+        "LOCAL_ROUNDS": local_rounds,
+        "FOLLOWS": bool(local_rounds and common["PRIORITY"] and not (can_pull or kernel)),
     }
 
 

@@ -1,13 +1,13 @@
 # ruff: noqa: F821
 # mypy: ignore-errors
-"""Entry of a thread into rounds on CPU threads: source at the end of a program's generated file; see ``phases.py``.
+"""Entry of threads into rounds on CPU threads: source at the end of a program's generated file; see ``phases.py``.
 
 A generated file contains it twice. The copy ``FUSES`` serves graphs without mirrors, on which no other phase than START
 runs alone; a run compiles only the one that it calls.
 """
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, words):
     """Run thread t of ``threads``: one phase, or FUSED rounds; return the number of rounds.
 
@@ -23,7 +23,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
     for i in range(CONTROLS):
         c[i] = words[i]
     if PRIORITY and t == 0:
-        W.shared[FAR_COUNT] = words[FAR]
+        W.shared[far_count(c)] = words[FAR]
     G = load_globals(R.integers, R.floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE], c[BUCKET])
     barrier(W.gate, threads)
     if FUSES and phases == FUSED:
@@ -60,4 +60,16 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
         for i in range(CONTROLS):
             words[i] = c[i]
     barrier(W.gate, threads)
+    return rounds
+
+
+@njit(**OPTIONS)
+def launch_work(team, threads, phases, limit, small, push, pull, F, P, results, arrays, words):
+    """Run ``work`` on ``threads`` threads of a team (``launch.py``); return the number of rounds."""
+    if threads > 1:
+        publish(work, team, (threads, phases, limit, small, push, pull, F, P, results, arrays, words))
+        release(team, threads)
+    rounds = work(0, threads, phases, limit, small, push, pull, F, P, results, arrays, words)
+    if threads > 1:
+        join(team, threads)
     return rounds

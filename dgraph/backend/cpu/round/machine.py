@@ -17,8 +17,9 @@ from dgraph.backend.cpu.codegen.expressions import NUMPY
 from dgraph.backend.cpu.codegen.generated_module import module_for
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.work_arrays import Lists, lists_of, results, work_arrays
+from dgraph.backend.cpu.threads.field_figures import TeamFields
 from dgraph.backend.cpu.threads.team import Team
-from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, ThreadTuner
+from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, tuner_of
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.backend.program_machine import ProgramMachine
 from dgraph.backend.snapshot import Snapshot
@@ -61,7 +62,7 @@ class CpuMachine(ProgramMachine):
         self._pushes = forced in ("push", "flip")
         self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
         self.module, self.minima = self._module(traced), len(traced.minima)
-        self._tuner = ThreadTuner()
+        self._tuner = tuner_of(self.module.__name__, team.size)
         first = traced.program.first_hit
         by_id = int(
             traced.finds_smallest and (first or local.by_id)
@@ -135,9 +136,9 @@ class CpuMachine(ProgramMachine):
     def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
         """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
         fused = phases == slots.FUSED or (phases in (0, slots.START) and self.local.masters == self.local.n)
-        work = self.module.work_fused if fused else self.module.work
-        return self.team.run(
-            work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
+        launcher = self.module.launch_work_fused if fused else self.module.launch_work
+        return self.team.launch(
+            launcher, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
             self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
         )  # fmt: skip
 
@@ -246,9 +247,11 @@ class CpuMachine(ProgramMachine):
         """Return the state between two rounds; None inside a level, whose frontier no other machine can repeat."""
         return None if self._kernel and not self.words[slots.WHOLE] else super().snapshot()
 
-    def fields(self) -> dict[str, np.ndarray]:
+    def fields(self) -> TeamFields:
         """Return the masters' values of every field, as views."""
-        return {name: values[: self.local.masters] for name, values in self.state.items()}
+        masters = self.local.masters
+        views = {name: values[:masters] for name, values in self.state.items()}
+        return TeamFields(views, self.local.out_degree[:masters], self.team)
 
     def figures(self, first: int) -> np.ndarray:
         """Return frontier vertices, frontier edges and pulled (0 or 1) of the fused rounds from ``first`` on.

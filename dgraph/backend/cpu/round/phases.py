@@ -330,17 +330,24 @@ def open_bucket(t, threads, opened, F, P, G, W, c):
     """
     queue, far, far_next, waiting = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.waiting
     degree, shared, base, front, rest = F[-1], W.shared, slot(c), buffer_of(W, t, 0), buffer_of(W, t, 1)
-    k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
+    k, r, edges, count, current, low = 0, 0, 0, c[FAR], c[BUCKET], np.int64(0)
+    tail = FAR_COUNT + 8 * (1 - (c[FAR_SWAPPED] & 1)) if FOLLOWS else base + FAR_TAIL
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))
         at = bucket(F, P, G, v)
         if at > opened:
-            r = append(rest, r, v, far_next, shared, base + FAR_TAIL)
+            r = append(rest, r, v, far_next, shared, tail)
+            if FOLLOWS:
+                low = min(low, at - FAR_BASE)
         else:
             store(waiting, v, np.uint8(0))
             if at > current:
+                if FOLLOWS:
+                    store(W.flags, v, np.uint8(1))
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
-    flush(rest, r, far_next, shared, base + FAR_TAIL)
+    flush(rest, r, far_next, shared, tail)
+    if FOLLOWS:
+        fetch_min(shared, base + FAR_MIN, low)
     fetch_add(shared, base + EDGE_SUM, edges)

@@ -204,9 +204,12 @@ def run_lowest(t, threads, F, P, G, W, c):
 
 
 @njit(**INNER)
-def widen(c):
-    """Set the number of buckets to open next: more after small rounds. A width of 0 keeps the caller's Δ."""
-    width, edges, rounds = c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS]
+def widen(c, threads):
+    """Set the number of buckets to open next: more after small rounds. A width of 0 keeps the caller's Δ.
+
+    ``threads`` share the edges of a round.
+    """
+    width, edges, rounds = c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS] * threads
     if width > 0 and edges < FEW_EDGES * rounds:
         c[WIDTH] = min(2 * width, MOST_BUCKETS)
     elif width > 0 and edges > MANY_EDGES * rounds:
@@ -217,18 +220,47 @@ def widen(c):
 @njit(**SPLICED)
 def run_open(t, threads, F, P, G, W, c):
     """Run OPEN: move the vertices of the lowest bucket, or of several, from the waiting list to the frontier."""
-    widen(c)
+    widen(c, threads if FOLLOWS else 1)
     opened = c[LOWEST_BUCKET] + max(c[WIDTH], 1) - 1
     open_bucket(t, threads, opened, F, P, G, W, c)
     barrier(W.gate, threads)
     base = slot(c)
     c[QUEUED] = load_acquire(W.shared, base + FRONT_TAIL)
     c[EDGES] = load_acquire(W.shared, base + EDGE_SUM)
-    c[FAR] = load_acquire(W.shared, base + FAR_TAIL)
     c[BUCKET] = opened
     c[FAR_SWAPPED] ^= 1
+    if FOLLOWS:
+        c[FAR] = load_acquire(W.shared, far_count(c))
+        c[LOWEST_BUCKET] = load_acquire(W.shared, base + FAR_MIN) + FAR_BASE
+    else:
+        c[FAR] = load_acquire(W.shared, base + FAR_TAIL)
+        if t == 0:
+            W.shared[FAR_COUNT] = c[FAR]
+
+
+@njit(**SPLICED)
+def run_follow(t, threads, push, F, P, G, R, W, c):
+    """Run EDGE and VERTEX of programs whose threads follow their own vertices; ``follow.py``."""
+    if c[FAR] == 0:
+        c[LOWEST_BUCKET] = FAR_BASE
     if t == 0:
-        W.shared[FAR_COUNT] = c[FAR]
+        W.shared[2 * FAR_COUNT + 8 - far_count(c)] = 0
+    if threads == 1:
+        follow_phase_alone(t, threads, push, F, P, G, W, c)
+    else:
+        follow_phase(t, threads, push, F, P, G, W, c)
+    barrier(W.gate, threads)
+    base = slot(c)
+    relaxed = load_acquire(W.shared, base + FOLLOWED_EDGES)
+    if t == 0:
+        place = (c[ROUND] % RING) * 3
+        R.ring[place], R.ring[place + 1] = load_acquire(W.shared, base + AWAKE), relaxed
+    c[BUCKET_EDGES] += relaxed - c[EDGES]
+    c[QUEUED] = load_acquire(W.shared, base + TOUCHED_TAIL)
+    c[EDGES] = load_acquire(W.shared, base + EDGE_SUM)
+    c[FAR] = load_acquire(W.shared, far_count(c))
+    c[LOWEST_BUCKET] = min(c[LOWEST_BUCKET], load_acquire(W.shared, base + FAR_MIN) + FAR_BASE)
+    c[SWAPPED] ^= 1
 
 
 @njit(**SPLICED)
@@ -240,19 +272,23 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         if t == 0:
             at = (c[ROUND] % RING) * 3
             R.ring[at], R.ring[at + 1], R.ring[at + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
-        run_edge(t, threads, True, push, pull, F, P, G, W, c)
-        if EDGE_KERNEL and t == 0:
-            R.ring[at] += load_acquire(W.shared, slot(c) + AWAKE)
-            R.ring[at + 1] += load_acquire(W.shared, slot(c) + FOLLOWED_EDGES)
-        run_vertex(t, threads, True, F, P, G, W, c)
+        if FOLLOWS:
+            run_follow(t, threads, push, F, P, G, R, W, c)
+        else:
+            run_edge(t, threads, True, push, pull, F, P, G, W, c)
+            if EDGE_KERNEL and t == 0:
+                R.ring[at] += load_acquire(W.shared, slot(c) + AWAKE)
+                R.ring[at + 1] += load_acquire(W.shared, slot(c) + FOLLOWED_EDGES)
+            run_vertex(t, threads, True, F, P, G, W, c)
         if SUMS:
             G = with_sums(G, W.shared, slot(c) + SUMS_AT)
         if FLOAT_SUMS:
             G = with_floats(G, fold_parts(W.parts, blocks_of(c)))
         c[TICK] += 1
-        if PRIORITY and c[QUEUED] == 0 and c[FAR] > 0:
+        while PRIORITY and c[QUEUED] == 0 and c[FAR] > 0:
             clear_slot(t, threads, W, c)
-            run_lowest(t, threads, F, P, G, W, c)
+            if not FOLLOWS or c[LOWEST_BUCKET] <= c[BUCKET]:
+                run_lowest(t, threads, F, P, G, W, c)
             run_open(t, threads, F, P, G, W, c)
             G = in_bucket(G, c[BUCKET])
             c[TICK] += 1

@@ -25,6 +25,12 @@ def share_of(tick, t):
 
 
 @njit(**INLINE)
+def far_count(c):
+    """Return the index of the length of the waiting list; its two lists count apart where threads follow vertices."""
+    return np.int64(FAR_COUNT + 8 * (c[FAR_SWAPPED] & 1) if FOLLOWS else FAR_COUNT)
+
+
+@njit(**INLINE)
 def buffer_of(W, t, k):
     """Return thread t's buffer ``k``."""
     return offset(W.buffers, (t * BUFFERS + k) * BUFFER)

@@ -28,8 +28,8 @@ FAR_TAIL, FAR_MIN, FAR_NEXT, BITS_TAIL, FOLLOWED_EDGES = range(64, 104, 8)
 SUMS_AT = 128
 SLOT = 256
 FAR_COUNT = 4 * SLOT
-"""Index, behind the slots, of the length of the waiting list during a call."""
-COUNTERS = FAR_COUNT + 8
+"""Index, behind the slots, of the length of the waiting list during a call; ``far_count`` of ``slots.py`` uses two."""
+COUNTERS = FAR_COUNT + 16
 MOST_SUMS = (SLOT - SUMS_AT) // 8
 
 # shares of a queue, one per slot and thread, 8 words apart: the range of the queue that the thread wrote, and the next
@@ -57,6 +57,9 @@ FAR_BASE = 1 << 62
 FEW_EDGES, MANY_EDGES = 1024, 4096
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
 next; above the second, half as many."""
+
+FOLLOWED = 1024
+"""Most vertices of a bucket that a thread keeps to itself; a longer list is shared in the next round [GAPBS]."""
 
 MOST_LOCAL = 128
 """Most rounds of a rank between two exchanges."""

@@ -2,6 +2,8 @@
 
 Compiled code releases the interpreter lock, so Numba's threading layers are not needed
 (``docs/internals/decisions.md``). Waking a thread costs about 25 µs; ``tuner.py`` keeps small rounds on one thread.
+Launchers of compiled functions start threads that wait in compiled code (``launch.py``); :meth:`Team.run` starts any
+function through the interpreter.
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ import threading
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
+
 from dgraph._support import interrupts
+from dgraph.backend.cpu.threads import launch
 from dgraph.backend.cpu.threads.plain_kernels import PlainFirst
 
 
@@ -24,10 +29,13 @@ class Team:
 
     def __init__(self, size: int):
         self.size = size
-        self._go = [threading.Semaphore(0) for _ in range(size)]
-        self._done = threading.Semaphore(0)
+        self._go, self._done = ([threading.Lock() for _ in range(size)] for _ in range(2))
+        for lock in (*self._go, *self._done):  # a released lock is the signal; a semaphore costs several times as much
+            lock.acquire()
         self._job: tuple[Callable, int, tuple] | None = None
         self._error: BaseException | None = None
+        self._words = np.zeros(launch.THREADS + launch.STRIDE * size, np.int64)
+        self._serves = False
         for t in range(1, size):
             threading.Thread(target=self._serve, args=(t,), name=f"dgraph-{t}", daemon=True).start()
 
@@ -40,7 +48,7 @@ class Team:
                 function(t, threads, *args)
             except BaseException as error:
                 self._error = error
-            self._done.release()
+            self._done[t].release()
 
     def run(self, function: Callable, threads: int, *args) -> int:
         """Run ``function(t, threads, *args)`` on threads 0 .. threads-1 and return the result of thread 0.
@@ -49,25 +57,60 @@ class Team:
             ValueError: more threads than the team has.
             BaseException: the error of a thread, after all have ended.
         """
-        if threads > self.size:
-            raise ValueError(
-                f"{threads} threads requested of a team of {self.size}: a barrier would wait forever; request fewer"
-            )
+        self._check(threads)
         if threads == 1 or (isinstance(function, PlainFirst) and function.runs_plain(args)):
             return function(0, 1, *args)
         with interrupts.deferred():  # started threads would wait for thread 0 at the first barrier
-            self._job = (function, threads, args)
-            for t in range(1, threads):
-                self._go[t].release()
+            if self._serves:
+                launch.dismiss(self._words, self.size)
+                self._wait(self.size)
+                self._serves = False
+            self._start(function, threads, args)
             try:
                 out = function(0, threads, *args)
             finally:  # after an error, too: the other threads still use the arrays
-                for _ in range(1, threads):
-                    self._done.acquire()
+                self._wait(threads)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
         return out
+
+    def launch(self, launcher: Callable, threads: int, *args) -> int:
+        """Return ``launcher(words, threads, *args)``, which starts threads of the team as ``launch.py`` says.
+
+        Raises:
+            ValueError: more threads than the team has.
+        """
+        self._check(threads)
+        if threads == 1:
+            return launcher(self._words, 1, *args)
+        with interrupts.deferred():
+            if not self._serves:
+                launch.compile_serve()
+                self._start(_serve, self.size, (self._words,))
+                self._serves = True
+            return launcher(self._words, threads, *args)
+
+    def _check(self, threads: int) -> None:
+        if threads > self.size:
+            raise ValueError(
+                f"{threads} threads requested of a team of {self.size}: a barrier would wait forever; request fewer"
+            )
+
+    def _start(self, function: Callable, threads: int, args: tuple) -> None:
+        """Give threads 1 .. threads-1 a job."""
+        self._job = (function, threads, args)
+        for t in range(1, threads):
+            self._go[t].release()
+
+    def _wait(self, threads: int) -> None:
+        """Wait until the jobs of threads 1 .. threads-1 have ended."""
+        for t in range(1, threads):
+            self._done[t].acquire()
+
+
+def _serve(t: int, threads: int, words: np.ndarray) -> None:
+    launch.serve(words, t)
 
 
 @cache

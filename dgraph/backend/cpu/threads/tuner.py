@@ -6,6 +6,8 @@ waits for it at every barrier, and one thread is several times faster. Only timi
 
 from __future__ import annotations
 
+from functools import cache
+
 SMALL = 1024
 """Frontier vertices and edges below which one thread is faster than waking the others."""
 
@@ -57,3 +59,9 @@ class ThreadTuner:
         """
         key, cost = (size.bit_length(), team), seconds / max(work, 1)
         self._cost[key] = (self._cost.get(key, cost) + cost) / 2
+
+
+@cache
+def tuner_of(program: str, threads: int) -> ThreadTuner:
+    """Return the tuner of a program and a team's size, which a process keeps: later runs need not measure again."""
+    return ThreadTuner()

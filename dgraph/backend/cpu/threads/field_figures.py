@@ -1,0 +1,80 @@
+"""Figures of a field on the host, in one pass over a rank's masters, by all threads of a team if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS
+from dgraph.backend.cpu.threads.launch import join, publish, release
+from dgraph.backend.cpu.threads.team import Team, team_of
+
+SHARE = 1 << 18
+"""Vertices of a thread's share below which one thread is faster than waking another."""
+
+
+class TeamFields(dict[str, np.ndarray]):
+    """Masters' values of every field; the team computes figures of them.
+
+    Args:
+        out_degree: of the masters, int64.
+    """
+
+    def __init__(self, fields: Mapping[str, np.ndarray], out_degree: np.ndarray, team: Team):
+        super().__init__(fields)
+        self._out_degree, self._team = out_degree, team
+
+    def reached(self, name: str) -> tuple[int, float, int]:
+        """Return the figures of distances; see :func:`reached`."""
+        return reached(self[name], self._out_degree, self._team)
+
+
+def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None) -> tuple[int, float, int]:
+    """Return the number of distances, the largest one (0 if there are none), and the sum of those vertices' degrees.
+
+    Args:
+        values: shape (masters,); the dtype's largest value, or infinity, marks a vertex without a path.
+        out_degree: int64 (masters,), in the whole graph.
+        team: None: one thread.
+    """
+    real = values.dtype.kind == "f"
+    end = np.inf if real else int(np.iinfo(values.dtype).max)
+    team = team or team_of(1)
+    threads = max(1, min(team.size, values.size // SHARE))
+    counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), np.float64 if real else np.int64)
+    team.launch(launch_count, threads, values, end, out_degree, counts, farthest)
+    return int(counts[:, 0].sum()), farthest[:, 0].max().item(), int(counts[:, 1].sum())
+
+
+@njit(**INNER)
+def count(t, threads, values, end, out_degree, counts, farthest):
+    """Set ``counts[t]`` to the number of distances in thread t's share, and the sum of degrees; and ``farthest[t]``."""
+    vertices, most, arcs = 0, farthest[t, 0], 0
+    for v in range(len(values) * t // threads, len(values) * (t + 1) // threads):
+        here = values[v] < end  # without branches, so that it becomes vector instructions
+        vertices += here
+        most = max(most, values[v] if here else 0)
+        arcs += out_degree[v] if here else 0
+    counts[t, 0], counts[t, 1], farthest[t, 0] = vertices, arcs, most
+    return 0
+
+
+def _count_few(team, threads, values, end, out_degree, counts, farthest):
+    here = values < end
+    counts[0, 0], counts[0, 1] = np.count_nonzero(here), out_degree[: values.size][here].sum()
+    farthest[0, 0] = values.max(initial=0, where=here)
+    return 0
+
+
+@njit(few=_count_few, **OPTIONS)
+def launch_count(team, threads, values, end, out_degree, counts, farthest):
+    """Run :func:`count` on threads of a team."""
+    if threads > 1:
+        publish(count, team, (threads, values, end, out_degree, counts, farthest))
+        release(team, threads)
+    count(0, threads, values, end, out_degree, counts, farthest)
+    if threads > 1:
+        join(team, threads)
+    return 0

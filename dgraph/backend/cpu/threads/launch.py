@@ -1,0 +1,158 @@
+"""Launch: start a compiled SPMD function on the waiting threads of a team, and join them, without the interpreter.
+
+Python threads that wake each other one by one through the interpreter lock take 25 µs each. Here a thread waits inside
+:func:`serve`: it polls its state, then sleeps on a semaphore. A function's launcher packs its arguments once
+(:func:`publish`), sets the states (:func:`release`), takes part as thread 0, and polls the states (:func:`join`).
+"""
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import (
+    INNER,
+    OPTIONS,
+    SPINS,
+    compare_and_swap,
+    load_acquire,
+    offset,
+    sched_yield,
+    swap,
+    usleep,
+)
+from partitioning.arrays.lazy_numba import LazyModule, external, intrinsic
+
+ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.cgutils"))
+
+FUNCTION, ARGUMENTS, THREADS = 0, 1, 8
+"""Words of a team (int64): addresses of a function and of its arguments; from THREADS on, STRIDE words a thread."""
+
+STRIDE, STATE, SEMAPHORE = 16, 0, 8
+"""Words of a thread: its state, and its semaphore on another cache line."""
+
+WAITS, RUNS, LEAVES, SLEEPS = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+"""States: the thread polls; is to run, or runs; is to return to Python; sleeps, or is about to."""
+
+YIELDS = 2000
+"""Times that a waiting thread yields its core before it sleeps: about a millisecond, as OpenMP's do."""
+
+
+@external
+def sem_wait(types):
+    """Wait until a semaphore is above 0, and subtract 1."""
+    return types.int32(types.CPointer(types.int64))
+
+
+@external
+def sem_post(types):
+    """Add 1 to a semaphore; one of its waiting threads goes on."""
+    return types.int32(types.CPointer(types.int64))
+
+
+def _entry(context):
+    """Return the LLVM type of a started function: Numba's calling convention, arguments' address and thread."""
+    return context.call_conv.get_function_type(types.int64, (types.voidptr, types.int64))
+
+
+@intrinsic
+def publish(typing, function, team, arguments):
+    """Store in the team's words the addresses of ``arguments`` and of a call of ``function(t, *arguments)``.
+
+    They are valid until the caller returns.
+    """
+    called = function.get_call_type(typing, (types.int64, *arguments.types), {})
+
+    def generate(context, builder, signature, args):
+        packed = cgutils.alloca_once_value(builder, args[2])
+        outer = ir.Function(builder.module, _entry(context), f"{builder.function.name}.thread")
+        outer.linkage = "internal"
+        inside = ir.IRBuilder(outer.append_basic_block())
+        values = cgutils.unpack_tuple(inside, inside.load(inside.bitcast(outer.args[2], packed.type)))
+        context.get_function(signature.args[0], called)(inside, [outer.args[3], *values])
+        inside.ret(ir.IntType(32)(0))
+        words, word = context.make_array(signature.args[1])(context, builder, args[1]).data, ir.IntType(64)
+        for place, address in ((FUNCTION, outer), (ARGUMENTS, packed)):
+            builder.store(builder.ptrtoint(address, word), builder.gep(words, [word(place)]))
+        return context.get_dummy_value()
+
+    return types.void(function, team, arguments), generate
+
+
+@intrinsic
+def call_published(typing, team, t):
+    """Call the published function as thread ``t``."""
+
+    def generate(context, builder, signature, args):
+        words, word = context.make_array(signature.args[0])(context, builder, args[0]).data, ir.IntType(64)
+        entry = _entry(context)
+        function, packed = (builder.load(builder.gep(words, [word(place)])) for place in (FUNCTION, ARGUMENTS))
+        returned, error = (cgutils.alloca_once(builder, kind.pointee) for kind in entry.args[:2])
+        arguments = returned, error, builder.inttoptr(packed, entry.args[2]), args[1]
+        builder.call(builder.inttoptr(function, entry.as_pointer()), arguments)
+        return context.get_dummy_value()
+
+    return types.void(team, t), generate
+
+
+@njit(**INNER)
+def set_state(team, t, state):
+    """Set the state of a waiting thread, and wake it if it sleeps."""
+    place = THREADS + STRIDE * t
+    if swap(team, place + STATE, state) == SLEEPS:
+        sem_post(offset(team, place + SEMAPHORE))
+
+
+@njit(**INNER)
+def release(team, threads):
+    """Start the published function on threads 1 .. threads-1."""
+    for t in range(1, threads):
+        set_state(team, t, RUNS)
+
+
+@njit(**INNER)
+def join(team, threads):
+    """Wait until the function has ended on threads 1 .. threads-1."""
+    for t in range(1, threads):
+        polls = 0
+        while load_acquire(team, THREADS + STRIDE * t + STATE) == RUNS:
+            polls += 1
+            if polls > SPINS + YIELDS:
+                usleep(np.uint32(20))
+            elif polls > SPINS:
+                sched_yield()
+
+
+@njit(**OPTIONS)
+def serve(team, t):
+    """Run published functions as thread ``t`` until the state is LEAVES."""
+    place = THREADS + STRIDE * t
+    while True:
+        polls = 0
+        state = load_acquire(team, place + STATE)
+        while state in (WAITS, SLEEPS):
+            polls += 1
+            if polls > SPINS + YIELDS:
+                if state == SLEEPS or compare_and_swap(team, place + STATE, WAITS, SLEEPS):
+                    sem_wait(offset(team, place + SEMAPHORE))
+            elif polls > SPINS:
+                sched_yield()
+            state = load_acquire(team, place + STATE)
+        if state == RUNS:
+            call_published(team, t)
+        swap(team, place + STATE, WAITS)
+        if state == LEAVES:
+            return
+
+
+@njit(**OPTIONS)
+def dismiss(team, threads):
+    """Let all threads return to Python."""
+    for t in range(1, threads):
+        set_state(team, t, LEAVES)
+
+
+def compile_serve() -> None:
+    """Compile what waiting threads and their dismissal call, or load it from the cache folder."""
+    team = np.zeros(THREADS + STRIDE, np.int64)
+    team[THREADS + STATE] = LEAVES
+    serve(team, 0)
+    dismiss(team, 0)
