@@ -68,7 +68,7 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str) -> Answer:
     starts = _starts(ctx, sources)
     most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
     program = NearestDistances(delta=default_delta(ctx, mean))
-    program.widens, program.local_rounds = True, ctx.runs_ahead
+    program.widens, program.local_rounds, program.follows = True, ctx.local_rounds, ctx.follows_buckets
     nearer = nearer_program(ctx)
     for dtype in dtypes_of(ctx, most):
         state = ctx.run(program.retype(dist=dtype), {"start": starts})
