@@ -170,7 +170,8 @@ class Sssp(Algorithm):
             program = kind(cutoff=float(cutoff), **settings).with_light_edges(float(cutoff))
         program.widens = self.delta is None and self.variant != DATA_DRIVEN
         gathers = previous is None and self._chosen(ctx) == "gather"
-        program.local_rounds = not (gathers or stops) and ctx.runs_ahead
+        ahead = not (gathers or stops)
+        program.local_rounds, program.follows = ahead and ctx.local_rounds, ahead and ctx.follows_buckets
         nearer = self._nearer(ctx)
         for dtype in dtypes_of(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []

@@ -253,6 +253,8 @@ class Program:
             the in-degree and ``in_degree`` the out-degree.
         local_rounds: True if ranks may run several rounds between exchanges, provided that late proposals can only
             improve values; may be set on an instance.
+        follows: True if each thread of a lone CPU rank may follow vertices inside a bucket of ``priority``, under the
+            same condition; may be set on an instance.
         widens: True if several buckets of ``priority`` may be opened at once while rounds are small; may be set on an
             instance.
         residual: name of the global that says after a round how far the program is from its tolerance;
@@ -285,6 +287,7 @@ class Program:
     heaviest: ClassVar[float | None] = None
     exclusive: ClassVar[str | None] = None
     local_rounds = False
+    follows = False
     widens = True
     residual: ClassVar[str | None] = None
     residual_from: ClassVar[int] = 1

@@ -118,7 +118,7 @@ def test_followed_buckets_equal_dijkstra(local, threads, delta, monkeypatch):
     """Threads of one rank that follow the vertices of a bucket find SciPy's distances, with long and short lists."""
     monkeypatch.setattr(cpu_machine, "SMALL", 16)  # the team takes small frontiers, too
     program = Distances(source=5, delta=delta).retype(dist="int32")
-    program.local_rounds = True
+    program.follows = True
     machine = CpuMachine(trace(program, local.out.weights.dtype), local, TEAMS[threads], "auto")
     assert machine.module.FOLLOWS
     machine.start({})

@@ -70,7 +70,7 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: flo
     program: Program = NearestDistances(delta=default_delta(ctx, mean))
     if cutoff is not None:
         program = NearestLimitedDistances(delta=default_delta(ctx, mean), cutoff=cutoff).with_light_edges(cutoff)
-    program.widens, program.local_rounds = True, ctx.runs_ahead
+    program.widens, program.local_rounds, program.follows = True, ctx.local_rounds, ctx.follows_buckets
     nearer = nearer_program(ctx)
     for dtype in dtypes_of(ctx, most):
         state = ctx.run(program.retype(dist=dtype), {"start": starts})

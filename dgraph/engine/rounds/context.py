@@ -380,14 +380,14 @@ class Context:
         return False
 
     @property
-    def runs_ahead(self) -> bool:
-        """True if ranks run local rounds, or the threads of one rank follow vertices inside a bucket; collective.
+    def follows_buckets(self) -> bool:
+        """True if threads follow vertices inside a bucket, in programs whose values only improve: on one CPU rank.
 
-        For programs with ``priority`` whose values only improve. Rounds are then fewer, and which vertices they hold
-        depends on the threads' timing, so a round limit or checkpoints exclude it.
+        Rounds are then fewer, and which vertices they hold depends on the threads' timing, so a round limit,
+        checkpoints and a forced direction exclude it.
         """
         free = self.direction == self.sync == "auto" and self.max_rounds is None and not self.checkpoints
-        return free and not self.few_rounds if self.comm.size == 1 else self.local_rounds
+        return self.comm.size == 1 and free and not self.few_rounds
 
     @property
     def few_rounds(self) -> bool:

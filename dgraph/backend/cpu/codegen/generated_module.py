@@ -166,7 +166,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     """
     common, reducer = constants(traced), traced.row_reducer
     can_pull = bool(common["CAN_PULL"] and pulls)
-    local_rounds = traced.program.local_rounds and runs_locally(traced)
+    ahead = runs_locally(traced)
     return common | {
         "ONCE": traced.first_wins,
         "LEVELLED": traced.levelled,
@@ -179,8 +179,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,
-        "LOCAL_ROUNDS": local_rounds,
-        "FOLLOWS": bool(local_rounds and common["PRIORITY"] and not (can_pull or kernel)),
+        "LOCAL_ROUNDS": traced.program.local_rounds and ahead,
+        "FOLLOWS": bool(traced.program.follows and ahead and common["PRIORITY"] and not (can_pull or kernel)),
     }
 
 
