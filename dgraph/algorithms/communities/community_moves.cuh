@@ -1,5 +1,26 @@
 // Local moves, the refinement, and serial moves; ``moves.py``, ``refinement.py`` and ``serial_moves.py`` say what they do.
 
+#define NO_SLACK -1e300 // the vertex must be evaluated
+#define ROUNDING 1e-12
+
+DEVICE double as_double(const Score& score) { return (double)score.high * 18446744073709551616.0 + (double)score.low; }
+DEVICE double absolute_of(double x) { return x < 0 ? -x : x; }
+
+// True if bounds show that v, of community ``own``, gains by no move.
+DEVICE bool stays(u32 v, u32 own, i64 cost) {
+    const double slack = FRESH(env.slack + v);
+    if (slack <= NO_SLACK) return false;
+    const double weight = (double)env.scale * (double)FRESH(env.crossed + v);
+    const double drift = (double)FRESH(env.drift) + (double)FRESH(env.drift + 1);
+    const double change = (double)cost * ((double)FRESH(env.mass_of + own) + drift);
+    return weight + change + ROUNDING * (absolute_of(weight) + change) < slack;
+}
+
+// Note for u, whose label is ``own``, that a neighbour has moved.
+DEVICE void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
+    atomicAdd((u64*)env.crossed + u, taken == own ? 0 - x : old == own ? 2 * x : x);
+}
+
 // Move of v to a neighbouring community; in sub-round ``group`` of a round, or alone (-1).
 struct Moving {
     int group;
@@ -10,9 +31,12 @@ struct Moving {
     __device__ Moving of_lane(u32 lane) const {
         return {group, finds, shuffle(v, lane), shuffle(own, lane), shuffle(own_size, lane), shuffle(cost, lane)};
     }
+    // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
         v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
-        return true;
+        if (!stays(v, own, cost)) return true;
+        env.active[v] = 0;
+        return false;
     }
     __device__ u32 label(u32 u) const { return env.labels[u]; }
     __device__ void visit(u32 c, u64 sum, Score& best) const {
@@ -30,21 +54,11 @@ struct Moving {
         if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
         env.active[v] = finds && chosen != own;
         if (!finds) env.proposed[v] = chosen;
-        else if (chosen != own) env.limits[v] = 0, atomicAdd(env.results + MOVES, (u64)1);
-        else {
-            u64 most = drift_to(stays, {0, 0, own});
-            if (own_size == 1) most = (u64)1 << 62;
-            if (other.label != NONE) most = smaller(most, drift_to(stays, other));
-            env.limits[v] = (u64)env.drift + most;
-        }
-    }
-    // Masses that may go to another community, or from its own one, before a gain is as high as the one of staying. The
-    // quotient is rounded down by more than the error of its factors.
-    __device__ u64 drift_to(const Score& stays, const Score& other) const {
-        const double high = (double)(stays.high - other.high - (stays.low < other.low));
-        const double low = (double)(stays.low - other.low), most = 4611686018427387904.0;
-        const double drift = (high * 18446744073709551616.0 + low) / (double)(cost ? cost : 1) * (1 - 1e-9);
-        return cost && drift < most ? (u64)drift : (u64)most;
+        else if (chosen != own) atomicAdd(env.results + MOVES, (u64)1);
+        const double gained = as_double(stays), rival = other.label == NONE ? 0 : larger(as_double(other), 0.0);
+        const double price = (double)cost * ((double)FRESH(env.mass_of + own) + (double)FRESH(env.drift));
+        const double error = ROUNDING * (absolute_of(gained) + rival + price);
+        env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK, env.crossed[v] = 0;
     }
 };
 
@@ -59,6 +73,10 @@ DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
     }
     if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return;
     const u32 count = (u32)__popc(lanes);
+    if (leave) {
+        const u64 outflow = atomicAdd((u64*)env.outflow + community, mass) + mass;
+        if (outflow > FRESH(env.drift + 1)) atomicMax(env.drift + 1, outflow);
+    }
     atomicAdd((u64*)env.mass_of + community, leave ? 0 - mass : mass);
     atomicAdd(env.sizes + community, leave ? 0 - count : count);
     atomicXor(env.sole + community, sole);
@@ -72,7 +90,6 @@ DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool tota
         const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
         const bool moves = taken != old;
         if (moves) labels[v] = taken;
-        if (moves && totals && env.dirty) env.dirty[v] = 1;
         if (!totals || !ballot(moves)) continue;
         add_members(moves, v, old, true);
         add_members(moves, v, taken, false);
@@ -89,6 +106,12 @@ DEVICE void add_squares() {
         const u64 sum = warp_sum(limbs[i]);
         if (lane_id() == 0 && sum) atomicAdd(env.results + SQUARES + i, sum);
     }
+}
+
+// Begin another round of outflows. By all blocks.
+DEVICE void end_outflow() {
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) env.outflow[c] = 0;
+    if (thread_rank() == 0) env.drift[0] += FRESH(env.drift + 1), env.drift[1] = 0;
 }
 
 // Arcs of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
@@ -129,7 +152,7 @@ KERNEL_OF(4) move_round(i64) {
             const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
             change += (after == taken ? x : 0) - (before == old ? x : 0);
             if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;
-            if (env.dirty && !FRESH(env.dirty + u)) env.dirty[u] = 1;
+            cross(u, after, old, taken, weight(e));
         };
         walk_packed(room.lists, group, crossed);
         walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
@@ -149,8 +172,24 @@ KERNEL_OF(4) move_round(i64) {
     change = warp_sum(change);
     if (lane_id() == 0 && change) atomicAdd(env.results + INNER, (u64)change);
     add_squares();
+    end_outflow();
     tally_rows_of(room, env.next_salt, false);
 }
+
+// Labels return to ``proposed``.
+KERNEL return_labels(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool begins) {
+        const u32 old = env.labels[v], taken = env.proposed[v];
+        if (old == taken) return;
+        for (i64 e = first + lane_id(); e < last; e += 32) cross(env.targets[e], env.proposed[env.targets[e]], old, taken, weight(e));
+        if (!begins || lane_id() != 0) return;
+        env.slack[v] = NO_SLACK;
+        atomicMax(env.drift + 1, atomicAdd((u64*)env.outflow + old, (u64)env.mass[v]) + (u64)env.mass[v]);
+    });
+}
+KERNEL end_round(i64) { end_outflow(); }
 
 KERNEL begin_moves(i64 all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
@@ -183,20 +222,13 @@ KERNEL add_quality(i64 whole) {
     if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
 }
 
-// The largest change of a community's mass.
-KERNEL find_drift(i64) {
-    u64 most = 0;
-    for (u64 c = thread_rank(); c < (u64)env.n; c += threads())
-        most = larger(most, (u64)absolute(env.mass_of[c] - env.masses_before[c]));
-    most = warp_most(most);
-    if (lane_id() == 0 && most) atomicMax(env.results + DRIFT, most);
-}
-
-// Mark vertices that may gain since the last search. The gain of one changes with its neighbours, or with the masses of two
-// communities, by at most twice the drift of all searches since its own, times its price.
+// Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        env.active[v] = env.dirty[v] || env.limits[v] <= (u64)env.drift, env.dirty[v] = 0;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 own = env.labels[v];
+        const bool alone = env.offsets[v + 1] == env.offsets[v] && env.sizes[own] == 1;
+        env.active[v] = !alone && !stays((u32)v, own, env.price * env.mass[v]), env.proposed[v] = own;
+    }
 }
 
 // Of the active vertices, leave those active that gain by a move, and count them. Cooperative.
@@ -245,6 +277,11 @@ KERNEL sweep(i64) {
             add_members(moves, m.v, taken, false);
             if (moves) env.labels[m.v] = taken;
         }
+        __syncthreads();
+        const u32 taken = FRESH(env.labels + m.v);
+        if (taken == m.own) continue;
+        for (i64 e = first + threadIdx.x; e < last; e += BLOCK)
+            cross(env.targets[e], FRESH(env.labels + env.targets[e]), m.own, taken, weight(e));
         __syncthreads();
     }
 }

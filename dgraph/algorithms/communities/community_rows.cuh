@@ -46,14 +46,14 @@ struct Env {
     u32* out_targets;
     weight_t* out_weights;
     i64 *lengths, *out_offsets;
-    u8* dirty; // searches for vertices that gain: a neighbour moved since the last one
-    u64* limits; // drift of masses up to which a vertex does not gain
-    i64* masses_before;
+    double* slack; // bounds of moves, as in ``community_totals.py``
+    i64 *crossed, *outflow;
+    u64* drift;
     u32 *flags, *swept; // marks of labels; prefix sums of marks, or vertices that move in turn
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;
-    i64 n, scale, price, salt, next_salt, factor, swept_count, drift;
+    i64 n, scale, price, salt, next_salt, factor, swept_count;
 };
 CONSTANT Env env;
 
@@ -62,7 +62,6 @@ CONSTANT Env env;
 #define SQUARES 1
 #define MOVES 5
 #define LOOPS 6
-#define DRIFT 7
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt) { return (int)(mixed((i64)v, salt) & (GROUPS - 1)); }

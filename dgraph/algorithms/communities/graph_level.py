@@ -53,6 +53,10 @@ class GraphLevel:
         """Return the threads that pay."""
         return team.size if len(self.targets) + self.n > SMALL else 1
 
+    def pays(self, rows: int) -> bool:
+        """Return True if so many rows are work for more than one thread."""
+        return rows * (len(self.targets) + self.n) > SMALL * self.n
+
     def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
         """Return the exact quality of labels."""
         threads = self.threads(team)
