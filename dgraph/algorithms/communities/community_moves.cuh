@@ -6,12 +6,11 @@
 DEVICE double as_double(const Score& score) { return (double)score.high * 18446744073709551616.0 + (double)score.low; }
 DEVICE double absolute_of(double x) { return x < 0 ? -x : x; }
 
-// True if bounds show that v, of community ``own``, gains by no move.
-DEVICE bool stays(u32 v, u32 own, i64 cost) {
+// True if bounds show that v, of community ``own``, gains by no move. ``drift``: of all rounds, with this one.
+DEVICE bool stays(u32 v, u32 own, i64 cost, double drift) {
     const double slack = FRESH(env.slack + v);
     if (slack <= NO_SLACK) return false;
     const double weight = (double)env.scale * (double)FRESH(env.crossed + v);
-    const double drift = (double)FRESH(env.drift) + (double)FRESH(env.drift + 1);
     const double change = (double)cost * ((double)FRESH(env.mass_of + own) + drift);
     return weight + change + ROUNDING * (absolute_of(weight) + change) < slack;
 }
@@ -25,16 +24,18 @@ DEVICE void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
 struct Moving {
     int group;
     bool finds; // only flag v if it gains
+    double drift, earlier; // of all rounds, and of those before
     u32 v, own, own_size;
     i64 cost;
     static constexpr bool packed = true;
     __device__ Moving of_lane(u32 lane) const {
-        return {group, finds, shuffle(v, lane), shuffle(own, lane), shuffle(own_size, lane), shuffle(cost, lane)};
+        const u32 row = shuffle(v, lane), label = shuffle(own, lane), size = shuffle(own_size, lane);
+        return {group, finds, drift, earlier, row, label, size, shuffle(cost, lane)};
     }
     // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
         v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
-        if (!stays(v, own, cost)) return true;
+        if (!stays(v, own, cost, drift)) return true;
         env.active[v] = 0;
         return false;
     }
@@ -56,14 +57,23 @@ struct Moving {
         if (!finds) env.proposed[v] = chosen;
         else if (chosen != own) atomicAdd(env.results + MOVES, (u64)1);
         const double gained = as_double(stays), rival = other.label == NONE ? 0 : larger(as_double(other), 0.0);
-        const double price = (double)cost * ((double)FRESH(env.mass_of + own) + (double)FRESH(env.drift));
+        const double price = (double)cost * ((double)FRESH(env.mass_of + own) + earlier);
         const double error = ROUNDING * (absolute_of(gained) + rival + price);
         env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK, env.crossed[v] = 0;
     }
 };
 
-// Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps.
-DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
+// Maker of moves, once the drift of this round is read: by one thread of a block, as all others would wait for one address.
+DEVICE Moving moving_of(Room& room, int group, bool finds) {
+    __syncthreads();
+    if (threadIdx.x == 0) room.drift = (double)FRESH(env.drift + 1), room.earlier = (double)FRESH(env.drift);
+    __syncthreads();
+    return {group, finds, room.earlier + room.drift, room.earlier};
+}
+
+// Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
+// mass that has left this lane's community, if the lane adds it.
+DEVICE u64 add_members(bool mine, u32 v, u32 community, bool leave) {
     const u32 same = alike(mine ? community : NONE), lanes = mine ? same : 0;
     const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
     u32 sole = 0;
@@ -71,29 +81,29 @@ DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
         const u32 other = shuffle(v, left ? __ffs(left) - 1 : lane_id());
         if (left) sole ^= other;
     }
-    if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return;
+    if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return 0;
     const u32 count = (u32)__popc(lanes);
-    if (leave) {
-        const u64 outflow = atomicAdd((u64*)env.outflow + community, mass) + mass;
-        if (outflow > FRESH(env.drift + 1)) atomicMax(env.drift + 1, outflow);
-    }
     atomicAdd((u64*)env.mass_of + community, leave ? 0 - mass : mass);
     atomicAdd(env.sizes + community, leave ? 0 - count : count);
     atomicXor(env.sole + community, sole);
+    return leave ? atomicAdd((u64*)env.outflow + community, mass) + mass : 0;
 }
 
 // Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
 DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
     const u64 end = lists.start[group * CLASSES + CLASSES];
+    u64 most = 0;
     for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
         const u32 v = i < end ? FRESH(env.listed + i) : 0;
         const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
         const bool moves = taken != old;
         if (moves) labels[v] = taken;
         if (!totals || !ballot(moves)) continue;
-        add_members(moves, v, old, true);
+        most = larger(most, add_members(moves, v, old, true));
         add_members(moves, v, taken, false);
     }
+    most = warp_most(most);
+    if (lane_id() == 0 && most) atomicMax(env.drift + 1, most);
 }
 
 DEVICE void add_squares() {
@@ -143,7 +153,7 @@ KERNEL_OF(4) move_round(i64) {
     i64 change = 0;
     for (int group = 0; group < GROUPS; group++) {
         if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
-        const Moving moving = {group, false};
+        const Moving moving = moving_of(room, group, false);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
@@ -224,10 +234,11 @@ KERNEL add_quality(i64 whole) {
 
 // Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {
+    const double drift = (double)env.drift[0] + (double)env.drift[1];
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const u32 own = env.labels[v];
         const bool alone = env.offsets[v + 1] == env.offsets[v] && env.sizes[own] == 1;
-        env.active[v] = !alone && !stays((u32)v, own, env.price * env.mass[v]), env.proposed[v] = own;
+        env.active[v] = !alone && !stays((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
     }
 }
 
@@ -238,8 +249,8 @@ KERNEL_OF(4) find_gaining(i64) {
     load_lists(room);
     list_rows_of(room, env.salt, false);
     grid_barrier(env.gate, due);
+    const Moving finding = moving_of(room, -1, true);
     for (int group = 0; group < GROUPS; group++) {
-        const Moving finding = {-1, true};
         fold_rows(finding, room, group, due);
         if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
     }
@@ -249,7 +260,7 @@ KERNEL_OF(4) find_gaining(i64) {
 KERNEL sweep(i64) {
     SHARED(Room, room);
     for (i64 i = 0; i < env.swept_count; i++) {
-        Moving m = {-1, false};
+        Moving m = moving_of(room, -1, false);
         m.open(env.swept[i]);
         const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
         if (last - first <= BLOCK_MOST) fold_by_block(m, room);
@@ -273,7 +284,8 @@ KERNEL sweep(i64) {
         if (warp_in_block() == 0) { // one lane moves it
             const u32 taken = FRESH(env.proposed + m.v);
             const bool moves = lane_id() == 0 && taken != m.own;
-            add_members(moves, m.v, m.own, true);
+            const u64 outflow = add_members(moves, m.v, m.own, true);
+            if (outflow) atomicMax(env.drift + 1, outflow);
             add_members(moves, m.v, taken, false);
             if (moves) env.labels[m.v] = taken;
         }

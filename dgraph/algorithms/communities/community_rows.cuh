@@ -92,6 +92,7 @@ struct Room {
     u64 base[GROUPS * CLASSES];
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
+    double drift, earlier;
 };
 
 DEVICE void load_lists(Room& room) {
