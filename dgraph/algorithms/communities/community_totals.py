@@ -78,13 +78,15 @@ def _add_xor(labels, sole):
 
 @njit(**INLINE)
 def gather(v, offsets, targets, weights, labels, sums, touched):
-    """Add up the weights from v to each label; return the number of ``touched`` labels. ``sums`` must be 0."""
+    """Add up the weights from v to each label; return the number of ``touched`` labels. ``sums`` must be 0.
+
+    ``touched`` has an entry more than there are labels.
+    """
     count = 0
     for i in range(offsets[v], offsets[v + 1]):
         c = labels[targets[i]]
-        if sums[c] == 0:
-            touched[count] = c
-            count += 1
+        touched[count] = c
+        count += sums[c] == 0  # no branch, which would be mispredicted often
         sums[c] += weights[i]
     return count
 

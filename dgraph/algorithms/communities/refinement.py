@@ -46,7 +46,7 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     team.run(
         _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
         units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes,
-        inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32),
+        inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
     )  # fmt: skip
     return parts
 
