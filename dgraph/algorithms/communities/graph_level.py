@@ -18,6 +18,9 @@ CHUNK = 256
 SMALL = 1 << 15
 """Arcs and vertices up to which one thread works."""
 
+SMALL_ROUND = 1 << 17
+"""The same for a round, whose sub-rounds have barriers."""
+
 
 @dataclass(frozen=True)
 class GraphLevel:
@@ -53,9 +56,9 @@ class GraphLevel:
         """Return the threads that pay."""
         return team.size if len(self.targets) + self.n > SMALL else 1
 
-    def pays(self, rows: int) -> bool:
-        """Return True if so many rows are work for more than one thread."""
-        return rows * (len(self.targets) + self.n) > SMALL * self.n
+    def round_threads(self, rows: int, team: Team) -> int:
+        """Return the threads that pay in a round of so many rows."""
+        return team.size if rows * (len(self.targets) + self.n) > SMALL_ROUND * self.n else 1
 
     def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
         """Return the exact quality of labels."""

@@ -46,7 +46,7 @@ def move(
         team: threads.
     """
     level, labels = partition.level, partition.labels
-    n, most_threads = level.n, level.threads(team)
+    n, most_threads = level.n, level.round_threads(level.n, team)
     best = quality = 0
     kept, proposed = labels.copy(), labels.copy()
     sums, touched = np.zeros((most_threads, n), np.int64), np.empty((most_threads, n + 1), np.int32)
@@ -56,7 +56,7 @@ def move(
         by_group(active, salt, starts, order)
         if not starts[-1] or not go_on(int(starts[-1])):
             break
-        threads = most_threads if level.pays(int(starts[-1])) else 1
+        threads = level.round_threads(int(starts[-1]), team)
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
             _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,

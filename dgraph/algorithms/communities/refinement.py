@@ -37,7 +37,7 @@ def noise() -> np.ndarray:
 def refine(partition: Partition, units: Units, theta: float, salt: int, team: Team) -> np.ndarray:
     """Return the part of each vertex, int32 (n,), named by one of its vertices."""
     level = partition.level
-    threads, n = level.threads(team), level.n
+    threads, n = level.round_threads(level.n, team), level.n
     parts, sizes = np.arange(n, dtype=np.int32), np.ones(n, np.int64)
     inside, change = np.empty(n, np.int64), np.zeros(n, np.int64)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
@@ -136,10 +136,10 @@ def _choose(
     for i in range(offsets[v], offsets[v + 1]):
         u = targets[i]
         if labels[u] == labels[v]:
-            if sums[parts[u]] == 0:
-                touched[count] = parts[u]
-                count += 1
-            sums[parts[u]] += weights[i]
+            part = parts[u]
+            touched[count] = part
+            count += sums[part] == 0
+            sums[part] += weights[i]
     chosen, best = np.int32(v), gain(0, 0, 0, 0)
     best_score = _noise(v, v, salt, draws)
     for k in range(count):
