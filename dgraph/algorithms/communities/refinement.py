@@ -141,21 +141,26 @@ def _choose(
             count += sums[part] == 0
             sums[part] += weights[i]
     chosen, best = np.int32(v), gain(0, 0, 0, 0)
-    best_score = _noise(v, v, salt, draws)
+    best_score, most_noise = _noise(v, v, salt, draws), draws[len(draws) - 1]
     for k in range(count):
         part = touched[k]
         exact = gain(scale, sums[part], cost, mass_in[part])
         sums[part] = 0
-        if exact[0] < 0 or (sizes[part] == 1 and group_of(part, salt) == group):
+        if exact[0] < 0:
+            continue
+        score = as_float(exact) * factor
+        if factor > 0:
+            if score + most_noise < best_score:
+                continue
+        elif exceeds(best, exact) or (exact == best and part > chosen):
+            continue
+        if sizes[part] == 1 and group_of(part, salt) == group:
             continue
         if gain(scale, inside[part], price * mass_in[part], whole - mass_in[part])[0] < 0:
             continue
-        if factor > 0:
-            score = as_float(exact) * factor + _noise(v, part, salt, draws)
-            if score > best_score or (score == best_score and part < chosen):
-                chosen, best_score = part, score
-        elif exceeds(exact, best) or (exact == best and part < chosen):
-            chosen, best = part, exact
+        score += _noise(v, part, salt, draws) if factor > 0 else 0.0
+        if factor == 0 or score > best_score or (score == best_score and part < chosen):
+            chosen, best, best_score = part, exact, score
     return chosen
 
 
