@@ -49,7 +49,7 @@ struct Env {
     double* slack; // bounds of moves, as in ``community_totals.py``
     i64 *crossed, *outflow;
     u64* drift;
-    u32 *flags, *swept; // marks of labels; prefix sums of marks, or vertices that move in turn
+    u32 *flags, *swept; // marks of labels, and their prefix sums
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;
@@ -93,6 +93,7 @@ struct Room {
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
     double drift, earlier;
+    u32 least;
 };
 
 DEVICE void load_lists(Room& room) {
@@ -252,11 +253,11 @@ DEVICE u64 sum_over(u64 x, u32 lanes) {
 }
 
 // Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
-// Lanes of a row lie side by side, and the first of them ends it.
-template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end) {
-    for (u64 i = begin + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
+// Lanes of a row lie side by side, and the first of them ends it. ``each``: rows of a warp, at most 32.
+template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
+    for (u64 i = begin + each * warp_rank() + lane_id(); i - lane_id() < end; i += each * warps()) {
         M row = maker;
-        const bool opened = i < end && row.open(FRESH(env.listed + i));
+        const bool opened = i < end && lane_id() < each && row.open(FRESH(env.listed + i));
         const i64 start = opened ? env.offsets[row.v] : 0;
         const u32 count = opened ? (u32)(env.offsets[row.v + 1] - start) : 0, through = sum_up_to_lane(count);
         if (opened && !count) row.close(0, no_score());

@@ -239,22 +239,21 @@ class GpuEngine:
 
     def gaining(self, partition: GpuPartition) -> Any:
         """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
-        xp, n, factors = self.xp, partition.level.n, {"scale": self.units.scale, "price": self.units.price}
+        xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
-        self._launch("mark_candidates", arrays, **factors)
+        self._launch("mark_candidates", arrays, scale=scale, price=price)
         counts = self._tallied(arrays, False, 0)
         if not counts[:CHUNKS].any():
             return None
         lists = self._listing(counts, {})
         self._clear()
-        self._launch("find_gaining", arrays | lists, cooperative=True, **factors)
+        self._launch("find_gaining", arrays | lists, cooperative=True, scale=scale, price=price)
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
         """Move vertices that gain, in turn."""
         swept = self.xp.flatnonzero(active).astype(np.uint32)
-        arrays = partition.arrays | {"swept": swept, "proposed": self.xp.empty(partition.level.n, np.uint32)}
-        arrays["active"] = active
+        arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
         self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
         self._launch("end_round", arrays)
 
