@@ -214,9 +214,11 @@ WHAT = {
         lambda asked: labels.measure(_named(asked.graphs, labels.GRAPHS), asked.repeat, asked.results),
     ),
     "communities": (
-        "quality and time of leiden and louvain on two CPU threads, against igraph",
-        "graphs repeat",
-        lambda asked: communities.measure(_named(asked.graphs, communities.GRAPHS), asked.repeat, asked.results),
+        "quality and time of leiden and louvain on two CPU threads, against igraph, NetworKit and leidenalg",
+        "graphs scale repeat",
+        lambda asked: communities.measure(
+            _named(asked.graphs, communities.GRAPHS), asked.scale, asked.repeat, asked.results
+        ),
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
@@ -335,6 +337,9 @@ OWN: dict[tuple[str, str], dict] = {
     ("service", "rows"): {"help": f"some of {', '.join(service.PARTS)}"},
     ("service", "graphs"): {"help": "one NAME:SIZE"},
     ("structure", "rows"): {"help": f"with --backend cuda: some of {', '.join(structure_gpu.ROWS)}"},
+    ("communities", "scale"): {
+        "type": str, "choices": tuple(communities.SIZES), "default": "small", "help": "default small",
+    },
     ("papers", "scale"): {"type": str, "choices": ("small", "full"), "default": "small", "help": "default small"},
     ("papers", "backend"): {
         "choices": (*papers.BACKENDS, "none"), "default": None,

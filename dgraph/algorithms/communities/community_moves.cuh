@@ -1,18 +1,43 @@
 // Local moves, the refinement, and serial moves; ``moves.py``, ``refinement.py`` and ``serial_moves.py`` say what they do.
 
+#define NO_SLACK -1e300 // the vertex must be evaluated
+#define ROUNDING 1e-12
+
+DEVICE double as_double(const Score& score) { return (double)score.high * 18446744073709551616.0 + (double)score.low; }
+DEVICE double absolute_of(double x) { return x < 0 ? -x : x; }
+
+// True if bounds show that v, of community ``own``, gains by no move. ``drift``: of all rounds, with this one.
+DEVICE bool stays(u32 v, u32 own, i64 cost, double drift) {
+    const double slack = FRESH(env.slack + v);
+    if (slack <= NO_SLACK) return false;
+    const double weight = (double)env.scale * (double)FRESH(env.crossed + v);
+    const double change = (double)cost * ((double)FRESH(env.mass_of + own) + drift);
+    return weight + change + ROUNDING * (absolute_of(weight) + change) < slack;
+}
+
+// Note for u, whose label is ``own``, that a neighbour has moved.
+DEVICE void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
+    atomicAdd((u64*)env.crossed + u, taken == own ? 0 - x : old == own ? 2 * x : x);
+}
+
 // Move of v to a neighbouring community; in sub-round ``group`` of a round, or alone (-1).
 struct Moving {
     int group;
     bool finds; // only flag v if it gains
+    double drift, earlier; // of all rounds, and of those before
     u32 v, own, own_size;
     i64 cost;
     static constexpr bool packed = true;
     __device__ Moving of_lane(u32 lane) const {
-        return {group, finds, shuffle(v, lane), shuffle(own, lane), shuffle(own_size, lane), shuffle(cost, lane)};
+        const u32 row = shuffle(v, lane), label = shuffle(own, lane), size = shuffle(own_size, lane);
+        return {group, finds, drift, earlier, row, label, size, shuffle(cost, lane)};
     }
+    // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
         v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
-        return true;
+        if (!stays(v, own, cost, drift)) return true;
+        env.active[v] = 0;
+        return false;
     }
     __device__ u32 label(u32 u) const { return env.labels[u]; }
     __device__ void visit(u32 c, u64 sum, Score& best) const {
@@ -30,26 +55,25 @@ struct Moving {
         if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
         env.active[v] = finds && chosen != own;
         if (!finds) env.proposed[v] = chosen;
-        else if (chosen != own) env.limits[v] = 0, atomicAdd(env.results + MOVES, (u64)1);
-        else {
-            u64 most = drift_to(stays, {0, 0, own});
-            if (own_size == 1) most = (u64)1 << 62;
-            if (other.label != NONE) most = smaller(most, drift_to(stays, other));
-            env.limits[v] = (u64)env.drift + most;
-        }
-    }
-    // Masses that may go to another community, or from its own one, before a gain is as high as the one of staying. The
-    // quotient is rounded down by more than the error of its factors.
-    __device__ u64 drift_to(const Score& stays, const Score& other) const {
-        const double high = (double)(stays.high - other.high - (stays.low < other.low));
-        const double low = (double)(stays.low - other.low), most = 4611686018427387904.0;
-        const double drift = (high * 18446744073709551616.0 + low) / (double)(cost ? cost : 1) * (1 - 1e-9);
-        return cost && drift < most ? (u64)drift : (u64)most;
+        else if (chosen != own) atomicAdd(env.results + MOVES, (u64)1);
+        const double gained = as_double(stays), rival = other.label == NONE ? 0 : larger(as_double(other), 0.0);
+        const double price = (double)cost * ((double)FRESH(env.mass_of + own) + earlier);
+        const double error = ROUNDING * (absolute_of(gained) + rival + price);
+        env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK, env.crossed[v] = 0;
     }
 };
 
-// Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps.
-DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
+// Maker of moves, once the drift of this round is read: by one thread of a block, as all others would wait for one address.
+DEVICE Moving moving_of(Room& room, int group, bool finds) {
+    __syncthreads();
+    if (threadIdx.x == 0) room.drift = (double)FRESH(env.drift + 1), room.earlier = (double)FRESH(env.drift);
+    __syncthreads();
+    return {group, finds, room.earlier + room.drift, room.earlier};
+}
+
+// Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
+// mass that has left this lane's community, if the lane adds it.
+DEVICE u64 add_members(bool mine, u32 v, u32 community, bool leave) {
     const u32 same = alike(mine ? community : NONE), lanes = mine ? same : 0;
     const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
     u32 sole = 0;
@@ -57,26 +81,29 @@ DEVICE void add_members(bool mine, u32 v, u32 community, bool leave) {
         const u32 other = shuffle(v, left ? __ffs(left) - 1 : lane_id());
         if (left) sole ^= other;
     }
-    if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return;
+    if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return 0;
     const u32 count = (u32)__popc(lanes);
     atomicAdd((u64*)env.mass_of + community, leave ? 0 - mass : mass);
     atomicAdd(env.sizes + community, leave ? 0 - count : count);
     atomicXor(env.sole + community, sole);
+    return leave ? atomicAdd((u64*)env.outflow + community, mass) + mass : 0;
 }
 
 // Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
 DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
     const u64 end = lists.start[group * CLASSES + CLASSES];
+    u64 most = 0;
     for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
         const u32 v = i < end ? FRESH(env.listed + i) : 0;
         const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
         const bool moves = taken != old;
         if (moves) labels[v] = taken;
-        if (moves && totals && env.dirty) env.dirty[v] = 1;
         if (!totals || !ballot(moves)) continue;
-        add_members(moves, v, old, true);
+        most = larger(most, add_members(moves, v, old, true));
         add_members(moves, v, taken, false);
     }
+    most = warp_most(most);
+    if (lane_id() == 0 && most) atomicMax(env.drift + 1, most);
 }
 
 DEVICE void add_squares() {
@@ -89,6 +116,12 @@ DEVICE void add_squares() {
         const u64 sum = warp_sum(limbs[i]);
         if (lane_id() == 0 && sum) atomicAdd(env.results + SQUARES + i, sum);
     }
+}
+
+// Begin another round of outflows. By all blocks.
+DEVICE void end_outflow() {
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) env.outflow[c] = 0;
+    if (thread_rank() == 0) env.drift[0] += FRESH(env.drift + 1), env.drift[1] = 0;
 }
 
 // Arcs of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
@@ -120,7 +153,7 @@ KERNEL_OF(4) move_round(i64) {
     i64 change = 0;
     for (int group = 0; group < GROUPS; group++) {
         if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
-        const Moving moving = {group, false};
+        const Moving moving = moving_of(room, group, false);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
@@ -129,7 +162,7 @@ KERNEL_OF(4) move_round(i64) {
             const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
             change += (after == taken ? x : 0) - (before == old ? x : 0);
             if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;
-            if (env.dirty && !FRESH(env.dirty + u)) env.dirty[u] = 1;
+            cross(u, after, old, taken, weight(e));
         };
         walk_packed(room.lists, group, crossed);
         walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
@@ -149,8 +182,24 @@ KERNEL_OF(4) move_round(i64) {
     change = warp_sum(change);
     if (lane_id() == 0 && change) atomicAdd(env.results + INNER, (u64)change);
     add_squares();
+    end_outflow();
     tally_rows_of(room, env.next_salt, false);
 }
+
+// Labels return to ``proposed``.
+KERNEL return_labels(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool begins) {
+        const u32 old = env.labels[v], taken = env.proposed[v];
+        if (old == taken) return;
+        for (i64 e = first + lane_id(); e < last; e += 32) cross(env.targets[e], env.proposed[env.targets[e]], old, taken, weight(e));
+        if (!begins || lane_id() != 0) return;
+        env.slack[v] = NO_SLACK;
+        atomicMax(env.drift + 1, atomicAdd((u64*)env.outflow + old, (u64)env.mass[v]) + (u64)env.mass[v]);
+    });
+}
+KERNEL end_round(i64) { end_outflow(); }
 
 KERNEL begin_moves(i64 all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
@@ -183,20 +232,14 @@ KERNEL add_quality(i64 whole) {
     if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
 }
 
-// The largest change of a community's mass.
-KERNEL find_drift(i64) {
-    u64 most = 0;
-    for (u64 c = thread_rank(); c < (u64)env.n; c += threads())
-        most = larger(most, (u64)absolute(env.mass_of[c] - env.masses_before[c]));
-    most = warp_most(most);
-    if (lane_id() == 0 && most) atomicMax(env.results + DRIFT, most);
-}
-
-// Mark vertices that may gain since the last search. The gain of one changes with its neighbours, or with the masses of two
-// communities, by at most twice the drift of all searches since its own, times its price.
+// Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        env.active[v] = env.dirty[v] || env.limits[v] <= (u64)env.drift, env.dirty[v] = 0;
+    const double drift = (double)env.drift[0] + (double)env.drift[1];
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 own = env.labels[v];
+        const bool alone = env.offsets[v + 1] == env.offsets[v] && env.sizes[own] == 1;
+        env.active[v] = !alone && !stays((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
+    }
 }
 
 // Of the active vertices, leave those active that gain by a move, and count them. Cooperative.
@@ -206,46 +249,83 @@ KERNEL_OF(4) find_gaining(i64) {
     load_lists(room);
     list_rows_of(room, env.salt, false);
     grid_barrier(env.gate, due);
+    const Moving finding = moving_of(room, -1, true);
     for (int group = 0; group < GROUPS; group++) {
-        const Moving finding = {-1, true};
         fold_rows(finding, room, group, due);
         if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
     }
 }
 
-// Move the vertices of a list in turn. One block.
+// The first of some threads of a block, ``none`` if there is none.
+DEVICE u32 first_thread(Room& room, bool wanted, u32 none) {
+    if (threadIdx.x == 0) room.least = none;
+    __syncthreads();
+    if (wanted) atomicMin(&room.least, (u32)threadIdx.x);
+    __syncthreads();
+    const u32 first = room.least;
+    __syncthreads();
+    return first;
+}
+
+// Choose for a row of more than SHORT arcs. One block.
+DEVICE void choose_by_block(Moving& m, Room& room) {
+    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
+    if (last - first <= BLOCK_MOST) return fold_by_block(m, room);
+    const u64 slots = slots_of(last - first); // in a table in global memory
+    for (u64 s = threadIdx.x; s < slots; s += BLOCK) env.keys[s] = NONE, env.sums[s] = 0;
+    __syncthreads();
+    u64 own = add_arcs(m, env.keys, env.sums, slots, first, last, threadIdx.x, BLOCK);
+    __syncthreads();
+    Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
+    block_best(room, best, own);
+    if (threadIdx.x == 0) m.close(own, best);
+}
+
+// Move v to its proposal. One block.
+DEVICE void move_alone(u32 v) {
+    const u32 own = FRESH(env.labels + v);
+    __syncthreads();
+    if (threadIdx.x == 0 && FRESH(env.proposed + v) == NONE) {
+        u32 empty = v;
+        while (FRESH(env.sizes + empty)) empty = empty + 1 < (u32)env.n ? empty + 1 : 0;
+        env.proposed[v] = empty;
+    }
+    __syncthreads();
+    const u32 taken = FRESH(env.proposed + v);
+    if (warp_in_block() == 0) {
+        const u64 outflow = add_members(lane_id() == 0, v, own, true);
+        add_members(lane_id() == 0, v, taken, false);
+        if (outflow) atomicMax(env.drift + 1, outflow);
+        if (lane_id() == 0) env.labels[v] = taken;
+    }
+    for (i64 e = env.offsets[v] + threadIdx.x; e < env.offsets[v + 1]; e += BLOCK)
+        cross(env.targets[e], FRESH(env.labels + env.targets[e]), own, taken, weight(e));
+    __syncthreads();
+}
+
+// Move the listed vertices in turn. One block: it chooses for the next few short rows at once, moves the first vertex that
+// gains, and chooses again for those after it. ``proposed`` has the labels before.
 KERNEL sweep(i64) {
     SHARED(Room, room);
-    for (i64 i = 0; i < env.swept_count; i++) {
-        Moving m = {-1, false};
-        m.open(env.swept[i]);
-        const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-        if (last - first <= BLOCK_MOST) fold_by_block(m, room);
-        else { // in a table in global memory
-            const u64 slots = slots_of(last - first);
-            for (u64 s = threadIdx.x; s < slots; s += BLOCK) env.keys[s] = NONE, env.sums[s] = 0;
-            __syncthreads();
-            u64 own = add_arcs(m, env.keys, env.sums, slots, first, last, threadIdx.x, BLOCK);
-            __syncthreads();
-            Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
-            block_best(room, best, own);
-            if (threadIdx.x == 0) m.close(own, best);
-        }
-        if (threadIdx.x == 0) {
-            u32 taken = FRESH(env.proposed + m.v);
-            if (taken == NONE)
-                for (taken = m.v; FRESH(env.sizes + taken);) taken = taken + 1 < (u32)env.n ? taken + 1 : 0;
-            env.proposed[m.v] = taken;
+    const u32 least_rows = BLOCK / 32;
+    u32 rows = least_rows;
+    for (i64 i = 0; i < env.swept_count;) {
+        Moving m = moving_of(room, -1, false);
+        const u32 most = (u32)smaller((i64)rows, env.swept_count - i);
+        const u32 mine = threadIdx.x < most ? env.listed[i + threadIdx.x] : 0;
+        const bool is_long = threadIdx.x < most && env.offsets[mine + 1] - env.offsets[mine] > SHORT;
+        u32 count = first_thread(room, is_long, most);
+        if (count) fold_packed(m, i, i + count, (count + least_rows - 1) / least_rows);
+        else {
+            count = 1;
+            if (m.open(env.listed[i])) choose_by_block(m, room);
         }
         __syncthreads();
-        if (warp_in_block() == 0) { // one lane moves it
-            const u32 taken = FRESH(env.proposed + m.v);
-            const bool moves = lane_id() == 0 && taken != m.own;
-            add_members(moves, m.v, m.own, true);
-            add_members(moves, m.v, taken, false);
-            if (moves) env.labels[m.v] = taken;
-        }
-        __syncthreads();
+        const bool moves = threadIdx.x < count && FRESH(env.proposed + mine) != FRESH(env.labels + mine);
+        const u32 first = first_thread(room, moves, count);
+        if (first < count) move_alone(env.listed[i + first]);
+        i += first < count ? first + 1 : count;
+        rows = smaller(larger(2 * (first + 1), least_rows), (u32)BLOCK);
     }
 }
 

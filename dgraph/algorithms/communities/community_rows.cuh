@@ -46,14 +46,14 @@ struct Env {
     u32* out_targets;
     weight_t* out_weights;
     i64 *lengths, *out_offsets;
-    u8* dirty; // searches for vertices that gain: a neighbour moved since the last one
-    u64* limits; // drift of masses up to which a vertex does not gain
-    i64* masses_before;
-    u32 *flags, *swept; // marks of labels; prefix sums of marks, or vertices that move in turn
+    double* slack; // bounds of moves, as in ``community_totals.py``
+    i64 *crossed, *outflow;
+    u64* drift;
+    u32 *flags, *swept; // marks of labels, and their prefix sums
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;
-    i64 n, scale, price, salt, next_salt, factor, swept_count, drift;
+    i64 n, scale, price, salt, next_salt, factor, swept_count;
 };
 CONSTANT Env env;
 
@@ -62,7 +62,6 @@ CONSTANT Env env;
 #define SQUARES 1
 #define MOVES 5
 #define LOOPS 6
-#define DRIFT 7
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt) { return (int)(mixed((i64)v, salt) & (GROUPS - 1)); }
@@ -93,6 +92,8 @@ struct Room {
     u64 base[GROUPS * CLASSES];
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
+    double drift, earlier;
+    u32 least;
 };
 
 DEVICE void load_lists(Room& room) {
@@ -252,11 +253,11 @@ DEVICE u64 sum_over(u64 x, u32 lanes) {
 }
 
 // Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
-// Lanes of a row lie side by side, and the first of them ends it.
-template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end) {
-    for (u64 i = begin + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
+// Lanes of a row lie side by side, and the first of them ends it. ``each``: rows of a warp, at most 32.
+template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
+    for (u64 i = begin + each * warp_rank() + lane_id(); i - lane_id() < end; i += each * warps()) {
         M row = maker;
-        const bool opened = i < end && row.open(FRESH(env.listed + i));
+        const bool opened = i < end && lane_id() < each && row.open(FRESH(env.listed + i));
         const i64 start = opened ? env.offsets[row.v] : 0;
         const u32 count = opened ? (u32)(env.offsets[row.v + 1] - start) : 0, through = sum_up_to_lane(count);
         if (opened && !count) row.close(0, no_score());

@@ -100,8 +100,11 @@ class CommunitySearch(HostSolver):
         np.add.at(loops, source[loop], 2 * weights[loop])
         used = ~loop & (weights > 0)
         offsets = starts_of(np.bincount(source[used], minlength=rows.n))
-        degrees = loops.copy()
-        np.add.at(degrees, source[used], weights[used])
+        if rows.costs is None:
+            degrees = loops + np.diff(offsets)
+        else:
+            degrees = loops.copy()
+            np.add.at(degrees, source[used], weights[used])
         ones = np.ones(rows.n, np.int64)
         units = Units.of(settings.cpm, settings.resolution, int(degrees.sum()), shift, rows.n)
         mass = ones if settings.cpm else degrees

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.exact_gains import exceeds, gain
+from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, mixed
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 
 GROUPS = 16
@@ -15,6 +15,9 @@ GROUPS = 16
 
 ALONE = -1
 """Target of a vertex that moves alone, and leaves its community for an empty one."""
+
+ROUNDING = 1e-12
+"""Bound of the relative error of a few sums and products in float64."""
 
 
 class Partition:
@@ -29,23 +32,41 @@ class Partition:
         sizes: vertices of the level in it.
         counts: vertices of the graph in it.
         sole: XOR of its vertices: the only one, if its size is 1.
+        slack: of each vertex, the gain by which staying exceeded every move when it was last evaluated, plus the price
+            of its community's mass then and of ``drift``, float64 (n,); -inf: it must be evaluated.
+        crossed: weight that its neighbours have moved towards other communities since then, int64 (n,).
+        outflow: mass that left each community in this round, int64 (n,).
+        drift: sum of the largest outflow of each round before, and the largest one of this round, float64 (2,).
     """
 
     def __init__(self, level: GraphLevel, labels: np.ndarray):
-        self.level = level
-        self.restore(labels)
-
-    def restore(self, labels: np.ndarray) -> None:
-        """Take labels, and add up their totals."""
-        level, self.labels = self.level, labels
+        n = level.n
+        self.level, self.labels = level, labels
         self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
-        self.sizes, self.sole = sums_by(labels, np.ones(level.n, np.int64)), np.zeros(level.n, np.int32)
+        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
         _add_xor(labels, self.sole)
+        self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
+        self.outflow, self.drift = np.zeros(n, np.int64), np.zeros(2)
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
         """Arrays that kernels change."""
         return self.labels, self.mass, self.sizes, self.counts, self.sole
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, ...]:
+        """Arrays by which kernels know vertices that gain by no move."""
+        return self.slack, self.crossed, self.outflow, self.drift
+
+    def end_round(self) -> None:
+        """Begin another round of outflows."""
+        self.drift[:] = self.drift.sum(), 0
+        self.outflow.fill(0)
+
+    def take(self, labels: np.ndarray) -> None:
+        """Take labels, of which few are other ones."""
+        _take(labels, self.level.rows, self.totals, self.bounds)
+        self.end_round()
 
 
 @plain_first
@@ -57,20 +78,50 @@ def _add_xor(labels, sole):
 
 @njit(**INLINE)
 def gather(v, offsets, targets, weights, labels, sums, touched):
-    """Add up the weights from v to each label; return the number of ``touched`` labels. ``sums`` must be 0."""
+    """Add up the weights from v to each label; return the number of ``touched`` labels. ``sums`` must be 0.
+
+    ``touched`` has an entry more than there are labels.
+    """
     count = 0
     for i in range(offsets[v], offsets[v + 1]):
         c = labels[targets[i]]
-        if sums[c] == 0:
-            touched[count] = c
-            count += 1
+        touched[count] = c
+        count += sums[c] == 0  # no branch, which would be mispredicted often
         sums[c] += weights[i]
     return count
 
 
 @njit(**INLINE)
-def apply_move(v, old, new, mass, counts, mass_of, sizes, counts_of, sole):
+def stays(v, scale, price, mass, labels, mass_of, bounds):
+    """Return True if bounds show that v gains by no move: the row need not be read.
+
+    A gain changes with the weights to two communities and with their masses. The mass of v's own community is exact,
+    others have lost at most the drift.
+    """
+    slack, crossed, _, drift = bounds
+    if slack[v] == -np.inf:
+        return False
+    weight, cost = float(scale) * float(crossed[v]), float(price) * float(mass[v])
+    change = cost * (float(mass_of[labels[v]]) + drift[0] + drift[1])
+    return weight + change + ROUNDING * (abs(weight) + change) < slack[v]
+
+
+@njit(**INLINE)
+def cross(u, own, old, new, weight, crossed, alone):
+    """Note for u, whose label is ``own``, that a neighbour has moved."""
+    if new == own:
+        add_into(crossed, u, -weight, alone)
+    else:
+        add_into(crossed, u, 2 * weight if old == own else weight, alone)
+
+
+@njit(**INLINE)
+def apply_move(v, old, new, mass, counts, totals, bounds):
     """Move the totals of v from one community to another."""
+    _, mass_of, sizes, counts_of, sole = totals
+    _, _, outflow, drift = bounds
+    outflow[old] += mass[v]
+    drift[1] = max(drift[1], float(outflow[old]))
     mass_of[old] -= mass[v]
     mass_of[new] += mass[v]
     counts_of[old] -= counts[v]
@@ -79,6 +130,26 @@ def apply_move(v, old, new, mass, counts, mass_of, sizes, counts_of, sole):
     sizes[new] += 1
     sole[old] ^= v
     sole[new] ^= v
+
+
+@njit(**INLINE)
+def shift(v, new, rows, totals, bounds):
+    """Move v to another community, alone."""
+    offsets, targets, weights, mass, counts = rows
+    labels, crossed, old = totals[0], bounds[1], totals[0][v]
+    apply_move(v, old, new, mass, counts, totals, bounds)
+    labels[v] = new
+    for i in range(offsets[v], offsets[v + 1]):
+        cross(targets[i], labels[targets[i]], old, new, weights[i], crossed, True)
+
+
+@plain_first
+@njit(**OPTIONS)
+def _take(wanted, rows, totals, bounds):
+    for v in range(len(wanted)):
+        if wanted[v] != totals[0][v]:
+            shift(v, wanted[v], rows, totals, bounds)
+            bounds[0][v] = -np.inf
 
 
 @njit(**INLINE)
@@ -97,8 +168,10 @@ def is_better(exact, best, label, chosen, own):
 
 
 @njit(**INLINE)
-def best_move(v, scale, price, most, rows, totals, sums, touched, salt, group):
-    """Return the label that v should have, ``ALONE`` for any empty one; ``sums`` is 0 again afterwards.
+def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group):
+    """Return the label that v should have, ``ALONE`` for any empty one, and set its bounds.
+
+    ``sums`` is 0 again afterwards.
 
     Args:
         v: vertex.
@@ -107,6 +180,7 @@ def best_move(v, scale, price, most, rows, totals, sums, touched, salt, group):
         most: largest number of the graph's vertices in a community.
         rows: arrays of the level.
         totals: arrays of the partition.
+        bounds: arrays of the partition.
         sums: of this thread.
         touched: labels, of this thread.
         salt: seed of the round.
@@ -115,23 +189,32 @@ def best_move(v, scale, price, most, rows, totals, sums, touched, salt, group):
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
+    slack, crossed, _, drift = bounds
     touched_labels = gather(v, offsets, targets, weights, labels, sums, touched)
     own = labels[v]
-    cost, chosen = price * mass[v], own
-    best = gain(scale, sums[own], cost, mass_of[own] - mass[v])
+    cost, chosen, kept = price * mass[v], own, mass_of[own]
+    best, rival = gain(scale, sums[own], cost, kept - mass[v]), gain(0, 0, 0, 0)
     for k in range(touched_labels):
         c = touched[k]
         exact = gain(scale, sums[c], cost, mass_of[c])
         sums[c] = 0
-        if c == own or not is_better(exact, best, c, chosen, own) or counts_of[c] + counts[v] > most:
+        if c == own:
             continue
-        swaps = group >= 0 and c > own and sizes[own] == 1 and sizes[c] == 1
-        if swaps and group_of(sole[c], salt) == group:
-            continue
-        best, chosen = exact, c
+        if (
+            is_better(exact, best, c, chosen, own)
+            and counts_of[c] + counts[v] <= most
+            and not (group >= 0 and c > own and sizes[own] == 1 and sizes[c] == 1 and group_of(sole[c], salt) == group)
+        ):
+            exact, best, chosen, kept = best, exact, c, mass_of[c] + mass[v]
+        if exceeds(exact, rival):
+            rival = exact
     sums[own] = 0
+    first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + drift[0])
+    slack[v] = first - second + price_then - ROUNDING * (abs(first) + second + price_then)
+    crossed[v] = 0
     if sizes[own] == 1 or best[0] >= 0:
         return chosen
+    slack[v] = -np.inf
     if group < 0:
         return np.int32(ALONE)
     return np.int32(v) if sizes[v] == 0 else own

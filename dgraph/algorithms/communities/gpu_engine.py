@@ -28,8 +28,11 @@ CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * GROUPS, 5 * GROUPS, 6 * GROUPS
 USED, RESULTS = COUNTS, 2 * COUNTS
 """First words of the cursors and of the results that follow a tally in an array of counters."""
 
-INNER, SQUARES, MOVES, LOOPS, DRIFT, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8, 9))
+INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8, 9))
 """Words of the results; SQUARES has four limbs of 32 bits."""
+
+NO_SLACK = -1e300
+"""Slack of a vertex that must be evaluated."""
 
 FEW = 1 << 15
 """Active vertices below which a multiprocessor has one block, as grid barriers then take less time."""
@@ -39,8 +42,8 @@ MEMBERS = (
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "dirty", "limits", "masses_before", "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt",
-    "next_salt", "factor", "swept_count", "drift",
+    "slack", "crossed", "outflow", "drift", "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt",
+    "next_salt", "factor", "swept_count",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -73,19 +76,16 @@ class GpuPartition:
     """Labels of a level with the totals of communities, as :class:`Partition`.
 
     Attributes:
-        search: arrays of the last search for vertices that gain; none: all are candidates of the next one.
-        drift: twice the sum of the largest changes of a mass from one search to the next.
+        bounds: arrays by which kernels know vertices that gain by no move.
     """
 
-    def __init__(self, level: GpuLevel, labels: Any, totals: dict[str, Any]):
-        self.level, self.labels, self.totals = level, labels, totals
-        self.search: dict[str, Any] = {}
-        self.drift = 0
+    def __init__(self, level: GpuLevel, labels: Any, totals: dict[str, Any], bounds: dict[str, Any]):
+        self.level, self.labels, self.totals, self.bounds = level, labels, totals, bounds
 
     @property
     def arrays(self) -> dict[str, Any]:
         """Arrays of kernels."""
-        return self.level.rows | {"labels": self.labels} | self.totals | self.search
+        return self.level.rows | {"labels": self.labels} | self.totals | self.bounds
 
 
 class GpuEngine:
@@ -170,10 +170,16 @@ class GpuEngine:
     def partition(self, level: GpuLevel, labels: Any) -> GpuPartition:
         """Return labels with their totals."""
         xp, n = self.xp, level.n
+        bounds = {"slack": xp.full(n, NO_SLACK), "crossed": xp.zeros(n, np.int64), "outflow": xp.zeros(n, np.int64)}
+        bounds["drift"] = xp.zeros(2, np.uint64)
+        return GpuPartition(level, labels, self._totals(level, labels), bounds)
+
+    def _totals(self, level: GpuLevel, labels: Any) -> dict[str, Any]:
+        """Return the totals of communities."""
+        xp, n = self.xp, level.n
         totals = {"mass_of": xp.zeros(n, np.int64), "sizes": xp.zeros(n, np.uint32), "sole": xp.zeros(n, np.uint32)}
-        partition = GpuPartition(level, labels, totals)
-        self._launch("add_totals", partition.arrays)
-        return partition
+        self._launch("add_totals", level.rows | {"labels": labels} | totals)
+        return totals
 
     def quality(self, partition: GpuPartition) -> int:
         """Return the exact quality."""
@@ -225,42 +231,31 @@ class GpuEngine:
                 break
             salt = salts()
         if quality < best:
-            partition.labels, partition.totals = kept, self.partition(partition.level, kept).totals
+            arrays = partition.arrays | self.lists_of(partition.level) | {"proposed": kept}
+            self._launch("return_labels", arrays)
+            self._launch("end_round", arrays)
+            partition.labels, partition.totals = kept, self._totals(partition.level, kept)
         return best - start
 
     def gaining(self, partition: GpuPartition) -> Any:
-        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does.
-
-        A search after the first one looks at vertices whose neighbours moved, and at those to which the masses of
-        communities have changed by enough; it finds what a search of all would.
-        """
-        xp, n = self.xp, partition.level.n
+        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
+        xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
-        if partition.search:
-            self._clear()
-            self._launch("find_drift", arrays)
-            partition.drift += 2 * int(self._counted()[DRIFT])
-            self._launch("mark_candidates", arrays, drift=partition.drift)
-        else:
-            self._launch("begin_moves", arrays, 1)
-            partition.search = {"dirty": xp.zeros(n, np.uint8), "limits": xp.zeros(n, np.uint64)}
-        partition.search["masses_before"] = partition.totals["mass_of"].copy()
-        arrays |= partition.search
-        lists = self._listing(self._tallied(arrays, False, 0), {})
+        self._launch("mark_candidates", arrays, scale=scale, price=price)
+        counts = self._tallied(arrays, False, 0)
+        if not counts[:CHUNKS].any():
+            return None
+        lists = self._listing(counts, {})
         self._clear()
-        self._launch(
-            "find_gaining", arrays | lists, cooperative=True, scale=self.units.scale, price=self.units.price,
-            drift=partition.drift,
-        )  # fmt: skip
+        self._launch("find_gaining", arrays | lists, cooperative=True, scale=scale, price=price)
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
         """Move vertices that gain, in turn."""
         swept = self.xp.flatnonzero(active).astype(np.uint32)
-        partition.search = {}
-        arrays = partition.arrays | {"swept": swept, "proposed": self.xp.empty(partition.level.n, np.uint32)}
-        arrays["active"] = active
+        arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
         self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
+        self._launch("end_round", arrays)
 
     def refine(self, partition: GpuPartition, salt: int) -> Any:
         """Return the part of each vertex; see ``refinement.py``."""

@@ -18,6 +18,9 @@ CHUNK = 256
 SMALL = 1 << 15
 """Arcs and vertices up to which one thread works."""
 
+SMALL_ROUND = 1 << 17
+"""The same for a round, whose sub-rounds have barriers."""
+
 
 @dataclass(frozen=True)
 class GraphLevel:
@@ -53,6 +56,10 @@ class GraphLevel:
         """Return the threads that pay."""
         return team.size if len(self.targets) + self.n > SMALL else 1
 
+    def round_threads(self, rows: int, team: Team) -> int:
+        """Return the threads that pay in a round of so many rows."""
+        return team.size if rows * (len(self.targets) + self.n) > SMALL_ROUND * self.n else 1
+
     def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
         """Return the exact quality of labels."""
         threads = self.threads(team)
@@ -77,7 +84,7 @@ class GraphLevel:
         targets, weights = np.empty(len(self.targets), np.int32), np.empty(len(self.targets), np.int64)
         lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
         threads = self.threads(team)
-        sums, touched = np.zeros((threads, count), np.int64), np.empty((threads, count), np.int32)
+        sums, touched = np.zeros((threads, count), np.int64), np.empty((threads, count + 1), np.int32)
         team.run(
             _fold, threads, np.zeros(1, np.int64), starts, order, firsts, *self.rows[:3], groups, targets, weights,
             lengths, inside, sums, touched,
@@ -108,23 +115,22 @@ def _fold(
             return
         for group in range(first, min(first + CHUNK, len(lengths))):
             count = 0
-            inside[group] = 0
             for k in range(starts[group], starts[group + 1]):
                 v = order[k]
                 for i in range(offsets[v], offsets[v + 1]):
                     other = groups[targets[i]]
-                    if other == group:
-                        inside[group] += weights[i]
-                        continue
-                    if sums[other] == 0:
-                        touched[count] = other
-                        count += 1
+                    touched[count] = other
+                    count += sums[other] == 0
                     sums[other] += weights[i]
+            inside[group] = sums[group]
+            place = firsts[group]
             for k in range(count):
-                out_targets[firsts[group] + k] = touched[k]
-                out_weights[firsts[group] + k] = sums[touched[k]]
-                sums[touched[k]] = 0
-            lengths[group] = count
+                other = touched[k]
+                out_targets[place] = other
+                out_weights[place] = sums[other]
+                sums[other] = 0
+                place += other != group
+            lengths[group] = place - firsts[group]
 
 
 @plain_first

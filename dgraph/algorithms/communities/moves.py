@@ -1,7 +1,8 @@
 """Local moves: vertices take the community of the highest gain, in sub-rounds of vertices that a hash draws.
 
 All vertices of a sub-round read one state, and their moves are applied together: the labels depend on neither threads
-nor the order of the edges. Sums are integers. A vertex looks again once a neighbour in another community has moved.
+nor the order of the edges. Sums are integers. A vertex looks again once a neighbour in another community has moved, and
+reads its row unless bounds show that it stays (:func:`stays`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_totals import GROUPS, Partition, apply_move, best_move, by_group
+from dgraph.algorithms.communities.community_totals import (
+    GROUPS,
+    Partition,
+    apply_move,
+    best_move,
+    by_group,
+    cross,
+    stays,
+)
+from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.graph_level import CHUNK
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
@@ -35,42 +45,54 @@ def move(
         active: 1 for vertices that look first, uint8 (n,); changed.
         team: threads.
     """
-    level = partition.level
-    threads, n = level.threads(team), level.n
-    start = best = quality = level.quality(partition.labels, units, team)
-    kept, proposed = partition.labels.copy(), partition.labels.copy()
-    sums, touched = np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
+    level, labels = partition.level, partition.labels
+    n, most_threads = level.n, level.round_threads(level.n, team)
+    best = quality = 0
+    kept, proposed = labels.copy(), labels.copy()
+    sums, touched = np.zeros((most_threads, n), np.int64), np.empty((most_threads, n + 1), np.int32)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
         salt = salts()
         by_group(active, salt, starts, order)
         if not starts[-1] or not go_on(int(starts[-1])):
             break
+        threads = level.round_threads(int(starts[-1]), team)
+        inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
             _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
-            units.price, most, level.rows, partition.totals, proposed, active, salt, sums, touched,
+            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, sums, touched,
+            inner, squares,
         )  # fmt: skip
-        quality = level.quality(partition.labels, units, team)
+        partition.end_round()
+        masses = (int(squares[2]) << 64) + (int(squares[1]) << 32) + int(squares[0])
+        quality += units.scale * int(inner.sum()) - 2 * units.price * masses
         gained = quality - best
         if gained > 0:
             best = quality
-            kept[:] = partition.labels
+            kept[:] = labels
         if gained <= least:
             break
     if quality < best:
-        partition.restore(kept)
-    return best - start
+        partition.take(kept)
+    return best
 
 
 @plain_first
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, proposed, active, salt, all_sums,
-    all_touched,
+    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, all_sums,
+    all_touched, inner, squares,
 ):  # fmt: skip
-    """Run the sub-rounds of a round: choose, apply totals on thread 0, activate neighbours, take labels."""
-    offsets, targets, _, mass, counts = rows
-    labels, mass_of, sizes, counts_of, sole = totals
+    """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
+
+    Between the last two steps and those of the next sub-round, ``proposed`` has the old labels of the vertices that
+    moved, which are then the first of their sub-round in ``order``. ``inner`` gets the change of the weight within
+    communities, ``squares`` half of the one of the sum of squares of masses, in limbs of 32, 32 and 64 bits.
+    """
+    offsets, targets, weights, mass, counts = rows
+    labels, mass_of, counts_of = totals[0], totals[1], totals[3]
+    slack, crossed = bounds[0], bounds[1]
+    change = 0
     for group in range(GROUPS):
         low, high = starts[group], starts[group + 1]
         if low == high:
@@ -82,9 +104,13 @@ def _round(
             for k in range(first, min(first + CHUNK, high)):
                 v = order[k]
                 active[v] = 0
-                proposed[v] = best_move(v, scale, price, most, rows, totals, all_sums[t], all_touched[t], salt, group)
+                if not stays(v, scale, price, mass, labels, mass_of, bounds):
+                    proposed[v] = best_move(
+                        v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group
+                    )
         barrier(gate, threads)
         if t == 0:
+            moved = low
             for k in range(low, high):
                 v = order[k]
                 old, new = labels[v], proposed[v]
@@ -93,24 +119,46 @@ def _round(
                 if counts_of[new] + counts[v] > most:
                     proposed[v] = old
                     active[v] = 1
+                    slack[v] = -np.inf
                     continue
-                apply_move(v, old, new, mass, counts, mass_of, sizes, counts_of, sole)
+                _add_squares(squares, mass[v], mass_of[new] - mass_of[old] + mass[v])
+                apply_move(v, old, new, mass, counts, totals, bounds)
+                labels[v] = new
+                proposed[v] = old
+                order[moved] = v
+                moved += 1
+            taken[3 * group + 2] = moved
         barrier(gate, threads)
+        high = taken[3 * group + 2]
         while True:
             first = low + fetch_add(taken, 3 * group + 1, CHUNK)
             if first >= high:
                 break
             for k in range(first, min(first + CHUNK, high)):
                 v = order[k]
-                if proposed[v] != labels[v]:
-                    for i in range(offsets[v], offsets[v + 1]):
-                        if proposed[targets[i]] != proposed[v]:
-                            active[targets[i]] = 1
+                old, new = proposed[v], labels[v]
+                for i in range(offsets[v], offsets[v + 1]):
+                    u = targets[i]
+                    before, after = proposed[u], labels[u]
+                    weight = weights[i] if before != after else 2 * weights[i]
+                    cross(u, after, old, new, weights[i], crossed, threads == 1)
+                    if after == new:
+                        change += weight
+                    else:
+                        active[u] = 1
+                    if before == old:
+                        change -= weight
         barrier(gate, threads)
-        while True:
-            first = low + fetch_add(taken, 3 * group + 2, CHUNK)
-            if first >= high:
-                break
-            for k in range(first, min(first + CHUNK, high)):
-                labels[order[k]] = proposed[order[k]]
-        barrier(gate, threads)
+        if t == 0:
+            for k in range(low, high):
+                proposed[order[k]] = labels[order[k]]
+    inner[t][0] = change
+
+
+@njit(**INLINE)
+def _add_squares(squares, mass, difference):
+    """Add a product to a sum of limbs."""
+    upper, lower = gain(mass, difference, 0, 0)
+    squares[0] += np.int64(lower & np.uint64(0xFFFFFFFF))
+    squares[1] += np.int64(lower >> np.uint64(32))
+    squares[2] += upper

@@ -37,7 +37,7 @@ def noise() -> np.ndarray:
 def refine(partition: Partition, units: Units, theta: float, salt: int, team: Team) -> np.ndarray:
     """Return the part of each vertex, int32 (n,), named by one of its vertices."""
     level = partition.level
-    threads, n = level.threads(team), level.n
+    threads, n = level.round_threads(level.n, team), level.n
     parts, sizes = np.arange(n, dtype=np.int32), np.ones(n, np.int64)
     inside, change = np.empty(n, np.int64), np.zeros(n, np.int64)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
@@ -46,7 +46,7 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     team.run(
         _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
         units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes,
-        inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32),
+        inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
     )  # fmt: skip
     return parts
 
@@ -136,26 +136,31 @@ def _choose(
     for i in range(offsets[v], offsets[v + 1]):
         u = targets[i]
         if labels[u] == labels[v]:
-            if sums[parts[u]] == 0:
-                touched[count] = parts[u]
-                count += 1
-            sums[parts[u]] += weights[i]
+            part = parts[u]
+            touched[count] = part
+            count += sums[part] == 0
+            sums[part] += weights[i]
     chosen, best = np.int32(v), gain(0, 0, 0, 0)
-    best_score = _noise(v, v, salt, draws)
+    best_score, most_noise = _noise(v, v, salt, draws), draws[len(draws) - 1]
     for k in range(count):
         part = touched[k]
         exact = gain(scale, sums[part], cost, mass_in[part])
         sums[part] = 0
-        if exact[0] < 0 or (sizes[part] == 1 and group_of(part, salt) == group):
+        if exact[0] < 0:
+            continue
+        score = as_float(exact) * factor
+        if factor > 0:
+            if score + most_noise < best_score:
+                continue
+        elif exceeds(best, exact) or (exact == best and part > chosen):
+            continue
+        if sizes[part] == 1 and group_of(part, salt) == group:
             continue
         if gain(scale, inside[part], price * mass_in[part], whole - mass_in[part])[0] < 0:
             continue
-        if factor > 0:
-            score = as_float(exact) * factor + _noise(v, part, salt, draws)
-            if score > best_score or (score == best_score and part < chosen):
-                chosen, best_score = part, score
-        elif exceeds(exact, best) or (exact == best and part < chosen):
-            chosen, best = part, exact
+        score += _noise(v, part, salt, draws) if factor > 0 else 0.0
+        if factor == 0 or score > best_score or (score == best_score and part < chosen):
+            chosen, best, best_score = part, exact, score
     return chosen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_totals import ALONE, Partition, apply_move, best_move, empty_label
+from dgraph.algorithms.communities.community_totals import ALONE, Partition, best_move, empty_label, shift, stays
 from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
@@ -17,10 +17,10 @@ def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.nda
     """Return 1 for vertices that gain by a move, uint8 (n,)."""
     level = partition.level
     threads, n = level.threads(team), level.n
-    flags, sums, touched = np.zeros(n, np.uint8), np.zeros((threads, n), np.int64), np.empty((threads, n), np.int32)
+    flags, sums, touched = np.zeros(n, np.uint8), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32)
     team.run(
-        _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals, flags,
-        sums, touched,
+        _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals,
+        partition.bounds, flags, sums, touched,
     )  # fmt: skip
     return flags
 
@@ -28,37 +28,39 @@ def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.nda
 def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -> None:
     """Move vertices in turn, int32 ascending; the first gains, and so the quality rises."""
     level = partition.level
-    sums, touched = np.zeros(level.n, np.int64), np.empty(level.n, np.int32)
-    _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, sums, touched)
+    sums, touched = np.zeros(level.n, np.int64), np.empty(level.n + 1, np.int32)
+    _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, partition.bounds, sums, touched)
+    partition.end_round()
 
 
 @plain_first
 @njit(**OPTIONS)
-def _find(t, threads, taken, scale, price, most, rows, totals, flags, all_sums, all_touched):
+def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""
-    n = len(flags)
+    n, mass, labels, mass_of = len(flags), rows[3], totals[0], totals[1]
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= n:
             return
         for v in range(first, min(first + CHUNK, n)):
-            best = best_move(v, scale, price, most, rows, totals, all_sums[t], all_touched[t], 0, -1)
-            flags[v] = 1 if best != totals[0][v] else 0  # plain Python stores no bool of NumPy
+            if stays(v, scale, price, mass, labels, mass_of, bounds):
+                continue
+            best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1)
+            if best != labels[v]:
+                flags[v] = 1
+                bounds[0][v] = -np.inf
 
 
 @plain_first
 @njit(**OPTIONS)
-def _sweep(vertices, scale, price, most, rows, totals, sums, touched):
-    _, _, _, mass, counts = rows
-    labels, mass_of, sizes, counts_of, sole = totals
+def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
+    labels, sizes = totals[0], totals[2]
     for v in vertices:
-        old, new = labels[v], best_move(v, scale, price, most, rows, totals, sums, touched, 0, -1)
-        if new == old:
-            continue
+        new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1)
         if new == ALONE:
             new = np.int32(empty_label(v, sizes))
-        apply_move(v, old, new, mass, counts, mass_of, sizes, counts_of, sole)
-        labels[v] = new
+        if new != labels[v]:
+            shift(v, new, rows, totals, bounds)
 
 
 @plain_first
