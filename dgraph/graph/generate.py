@@ -191,11 +191,11 @@ def drawn(recipe: Recipe, first: int, last: int, threads: int) -> Edges:
     if last - first <= PIECE:
         return recipe.edges(first, last)
     head = recipe.edges(first, first + PIECE)  # compiles, and shows the dtypes
-    columns = [None if column is None else np.empty(last - first, column.dtype) for column in head]
+    columns = [np.empty(last - first, column.dtype) for column in head if column is not None]
 
     def place(piece: Edges, start: int) -> int:
-        for column, values in zip(columns, piece, strict=True):
-            if column is not None and values is not None:
+        for column, values in zip(columns, piece, strict=False):
+            if values is not None:
                 column[start : start + values.size] = values
         return piece[0].size
 
@@ -203,18 +203,16 @@ def drawn(recipe: Recipe, first: int, last: int, threads: int) -> Edges:
         return place(recipe.edges(first + start, min(first + start + PIECE, last)), start)
 
     sizes = [place(head, 0), *in_order(make, range(PIECE, last - first, PIECE), threads)]
-    end = sum(sizes)
-    if end < last - first:  # some items have no edge
+    if sum(sizes) < last - first:  # some items have no edge
         for column in columns:
-            if column is not None:
-                _close_gaps(column, sizes)
-                column.resize(end, refcheck=False)
-    return columns[0], columns[1], columns[2]
+            _close_gaps(column, sizes)
+    return columns[0], columns[1], columns[2] if len(columns) > 2 else None
 
 
 def _close_gaps(column: np.ndarray, sizes: list[int]) -> None:
-    """Move the values at the beginning of each piece up to those of the piece before."""
+    """Move the values at the beginning of each piece up to those of the piece before, and cut the column there."""
     end = 0
     for number, size in enumerate(sizes):
         column[end : end + size] = column[number * PIECE : number * PIECE + size]
         end += size
+    column.resize(end, refcheck=False)

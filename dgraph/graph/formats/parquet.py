@@ -22,7 +22,7 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import is_text, named_edges
+from dgraph.graph.formats.table_names import is_text, name_batch, named_edges
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
@@ -150,13 +150,15 @@ class _Part:
             text = is_text(values.type) and "view" not in str(values.type)
             self.batches[first] = values.dictionary_encode() if text else values
             return
+        if hasattr(values, "dictionary") and values.dictionary.null_count:
+            values = values.dictionary_decode()
         if values.null_count:
             row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
                 f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in"
             )
         if self.kind == "name":
-            self.batches[first] = values.cast("large_string").cast("large_binary")
+            self.batches[first] = name_batch(values)
             return
         if self.kind == "weight" and str(values.type).startswith("decimal"):
             values = values.cast("float64")
