@@ -123,7 +123,7 @@ WHAT = {
         lambda asked: pipeline.measure(_named(asked.rows, pipeline.ROWS), asked.quick, asked.results),
     ),
     "load": (
-        "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
+        "readers of a generated edge list against pyarrow, polars, pandas, DuckDB, NetworKit and igraph",
         "megabytes repeat",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
     ),

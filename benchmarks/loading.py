@@ -1,4 +1,4 @@
-"""A generated edge list to CSR in memory: dgraph against pandas and pyarrow with SciPy, NetworKit, igraph.
+"""A generated edge list to CSR in memory: dgraph against table readers with SciPy, NetworKit and igraph.
 
 Every reader is a process of its own, warmed up, on a file in the page cache. The time is that of the reader's call, up
 to the finished CSR; the memory is the peak beyond the libraries'.
@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import record
 from dgraph.tools.benchmarking import edge_lists
 
-LIBRARIES = ("pandas", "pyarrow", "scipy", "networkit", "igraph")
+LIBRARIES = ("pandas", "pyarrow", "polars", "duckdb", "scipy", "networkit", "igraph")
 STEP = 1 << 20
 """Edges generated at a time."""
 
@@ -45,34 +45,6 @@ READERS = {
     "dgraph .parquet, 1 core": (1, ".parquet", DGRAPH),
     "dgraph .parquet, every core": (0, ".parquet", DGRAPH),
     "dgraph .wsg, 1 core": (1, ".wsg", DGRAPH),
-    "pyarrow + scipy": (
-        0,
-        ".el",
-        """
-from pyarrow import csv
-import numpy as np, scipy.sparse
-def warm(small): load(small)
-def load(file):
-    names = csv.ReadOptions(column_names=["u", "v"])
-    table = csv.read_csv(file, read_options=names, parse_options=csv.ParseOptions(delimiter=" "))
-    u, v = (column.to_numpy() for column in table.columns)
-    n = int(max(u.max(), v.max())) + 1
-    return scipy.sparse.coo_array((np.ones(u.size, bool), (u, v)), (n, n)).tocsr().nnz
-""",
-    ),
-    "pandas + scipy": (
-        0,
-        ".el",
-        """
-import pandas, numpy as np, scipy.sparse
-def warm(small): load(small)
-def load(file):
-    table = pandas.read_csv(file, sep=" ", header=None, names=["u", "v"], engine="c")
-    u, v = table.u.to_numpy(), table.v.to_numpy()
-    n = int(max(u.max(), v.max())) + 1
-    return scipy.sparse.coo_array((np.ones(u.size, bool), (u, v)), (n, n)).tocsr().nnz
-""",
-    ),
     "networkit": (
         0,
         ".el",
@@ -93,14 +65,73 @@ def load(file): return igraph.Graph.Read_Edgelist(file, directed=True).ecount()
 """,
     ),
 }
-"""Ranks (0: no MPI, every core), suffix of the file, and the reader's code."""
+"""Ranks (1: pinned to one core; 0: no MPI, every core), suffix of the file, and the reader's code."""
+
+SCIPY = """
+import numpy as np, scipy.sparse
+def warm(small): load(small)
+def load(file):
+    u, v = columns(file)
+    n = int(max(u.max(), v.max())) + 1
+    return scipy.sparse.coo_array((np.ones(u.size, bool), (u, v)), (n, n)).tocsr().nnz
+"""
+COLUMNS = {
+    ("pyarrow", ".el"): """
+from pyarrow import csv
+def columns(file):
+    names = csv.ReadOptions(column_names=["u", "v"])
+    table = csv.read_csv(file, read_options=names, parse_options=csv.ParseOptions(delimiter=" "))
+    return [column.to_numpy() for column in table.columns]
+""",
+    ("pyarrow", ".parquet"): """
+from pyarrow import parquet
+def columns(file): return [column.to_numpy() for column in parquet.read_table(file).columns]
+""",
+    ("polars", ".el"): """
+import polars
+def columns(file):
+    schema = {"u": polars.Int64, "v": polars.Int64}
+    return [column.to_numpy() for column in polars.read_csv(file, separator=" ", has_header=False, schema=schema)]
+""",
+    ("polars", ".parquet"): """
+import polars
+def columns(file): return [column.to_numpy() for column in polars.read_parquet(file)]
+""",
+    ("pandas", ".el"): """
+import pandas
+def columns(file):
+    table = pandas.read_csv(file, sep=" ", header=None, names=["u", "v"], engine="c")
+    return table.u.to_numpy(), table.v.to_numpy()
+""",
+    ("pandas", ".parquet"): """
+import pandas
+def columns(file):
+    table = pandas.read_parquet(file)
+    return table.source.to_numpy(), table.target.to_numpy()
+""",
+    ("duckdb", ".el"): """
+import duckdb
+def columns(file):
+    lines = "read_csv(?, delim=' ', header=false, auto_detect=false, columns={'u': 'BIGINT', 'v': 'BIGINT'})"
+    return duckdb.execute(f"select u, v from {lines}", [file]).fetchnumpy().values()
+""",
+    ("duckdb", ".parquet"): """
+import duckdb
+def columns(file): return duckdb.execute("select source, target from read_parquet(?)", [file]).fetchnumpy().values()
+""",
+}
+READERS |= {
+    f"{library} + scipy {suffix}, {'1 core' if cores else 'every core'}": (cores, suffix, code + SCIPY)
+    for (library, suffix), code in COLUMNS.items()
+    for cores in (1, 0)
+}
 
 TIMED = """
 import json, os, resource, sys, time
+if {pinned}: os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])  # before libraries start threads
 {reader}
 def held():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-if {pinned}: os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])
 warm(sys.argv[2])
 before, began, busy = held(), time.perf_counter(), time.process_time()
 edges = load(sys.argv[1])

@@ -1,20 +1,27 @@
 """Generated graphs: ``NAME:SIZE[,option…]``, such as ``rmat:20,edge_factor=8,symmetric``.
 
-Edge e is a pure function of e and the seed, and each rank makes a contiguous slice of the edges. Any number of ranks
-therefore makes the same graph. :func:`generate` is the entry; ``generators/spec.py`` parses the spec.
+Edge e is a pure function of e and the seed, and each rank makes a contiguous slice of the edges, its threads pieces of
+it. Any number of ranks and threads therefore makes the same graph. :func:`generate` is the entry;
+``generators/spec.py`` parses the spec.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
+from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.generators import classic, lattice, random_graphs, roadnet
 from dgraph.graph.generators.counter import MAX_ITEMS
-from dgraph.graph.generators.recipe import Recipe
+from dgraph.graph.generators.recipe import Edges, Recipe
 from dgraph.graph.generators.spec import COUNT, MAX_SCALE, SCALE, SIDES, Generator, Option, parse
 
+PIECE = 1 << 17
+"""Items whose edges a thread makes at a time: they fit the cache of a core until they are copied."""
 DEFAULT = "rmat:16"
 """Graph of a command line without a graph."""
 
@@ -166,9 +173,10 @@ def generate(spec: str, comm: Comm) -> RawEdges:
     """
     recipe, name = recipe_of(spec)
     first, last = (recipe.items * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+    threads = rank_threads(comm)
     with comm.together():
         try:
-            src, dst, weights = recipe.edges(first, last)
+            src, dst, weights = drawn(recipe, first, last, threads)
         except MemoryError:
             raise UsageError(
                 f"{spec}: {last - first} of its {recipe.items} edges fall to a rank, more than memory holds; "
@@ -176,3 +184,35 @@ def generate(spec: str, comm: Comm) -> RawEdges:
             ) from None
     facts = LoadFacts(name=name, notes=[f"generated {recipe.note}"])
     return RawEdges(src, dst, weights, recipe.directed, recipe.n, parallel=recipe.parallel, facts=facts)
+
+
+def drawn(recipe: Recipe, first: int, last: int, threads: int) -> Edges:
+    """Return ``recipe.edges(first, last)``, made piece by piece by several threads."""
+    if last - first <= PIECE:
+        return recipe.edges(first, last)
+    head = recipe.edges(first, first + PIECE)  # compiles, and shows the dtypes
+    columns = [np.empty(last - first, column.dtype) for column in head if column is not None]
+
+    def place(piece: Edges, start: int) -> int:
+        for column, values in zip(columns, piece, strict=False):
+            if values is not None:
+                column[start : start + values.size] = values
+        return piece[0].size
+
+    def make(start: int) -> int:
+        return place(recipe.edges(first + start, min(first + start + PIECE, last)), start)
+
+    sizes = [place(head, 0), *in_order(make, range(PIECE, last - first, PIECE), threads)]
+    if sum(sizes) < last - first:  # some items have no edge
+        for column in columns:
+            _close_gaps(column, sizes)
+    return columns[0], columns[1], columns[2] if len(columns) > 2 else None
+
+
+def _close_gaps(column: np.ndarray, sizes: list[int]) -> None:
+    """Move the values at the beginning of each piece up to those of the piece before, and cut the column there."""
+    end = 0
+    for number, size in enumerate(sizes):
+        column[end : end + size] = column[number * PIECE : number * PIECE + size]
+        end += size
+    column.resize(end, refcheck=False)

@@ -11,7 +11,7 @@ from numba import njit
 
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
-from dgraph.graph.generate import GENERATORS, generate
+from dgraph.graph.generate import GENERATORS, drawn, generate
 from dgraph.graph.generators import classic, counter, lattice, random_graphs
 from dgraph.graph.generators.spec import parse
 
@@ -47,7 +47,11 @@ class Rank(SerialComm):
     """Communicator stub: rank ``rank`` of ``size``, for work that does not communicate."""
 
     def __init__(self, rank, size):
+        super().__init__()
         self.rank, self.size = rank, size
+
+    def allgather_cached(self, name, make):
+        return [make()] * self.size
 
     def agree(self, error):
         if error is not None:
@@ -104,6 +108,18 @@ def test_any_cut_makes_the_whole(spec, data):
     slices = [recipe.edges(a, b) for a, b in pairwise(bounds)]
     for parts, expected in zip(zip(*slices, strict=True), recipe.edges(0, recipe.items), strict=True):
         assert expected is None or np.array_equal(np.concatenate(parts), expected)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_make_the_whole(spec, threads, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.generate.PIECE", 7)
+    recipe = recipe_of(spec)
+    for first in (0, recipe.items // 3):
+        for column, expected in zip(
+            drawn(recipe, first, recipe.items, threads), recipe.edges(first, recipe.items), strict=True
+        ):
+            assert expected is None if column is None else np.array_equal(column, expected)
 
 
 @pytest.mark.mpi

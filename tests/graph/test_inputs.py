@@ -17,6 +17,7 @@ from simulated import on_ranks
 import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
+from dgraph.graph import word_order
 from dgraph.graph.build.array_input import as_ids
 from dgraph.graph.inputs import word_codes
 from dgraph.graph.stored_graph import Graph
@@ -259,12 +260,53 @@ def test_names_that_share_a_hash(monkeypatch):
 
 def test_many_names_in_partitions(monkeypatch):
     """Names of one to 40 bytes with long common beginnings, in more partitions than one."""
-    monkeypatch.setattr(word_codes, "ROWS", 16)
+    monkeypatch.setattr(word_order, "ROWS", 16)
+    monkeypatch.setattr(word_order, "compiles", lambda size: True)
     random = np.random.default_rng(5)
     ends = [["x" * random.integers(0, 33) + str(number) for number in random.integers(0, 200, 999)] for _ in range(2)]
     graph = Graph.from_edges(*ends, keep_parallel=True, keep_loops=True, comm=SerialComm())
     assert Counter(arcs(graph)) == Counter((u, v, 1) for u, v in zip(*ends, strict=True))
     assert listed(graph)[1] == sorted({*ends[0], *ends[1]})
+
+
+def test_a_dictionary_of_many_chunks_is_numbered_once(monkeypatch):
+    """Chunks of an Arrow table share a dictionary, of which some words do not occur."""
+    words, hashed, real = pyarrow.array(["c", "unused", "a", "b"]), [], word_codes._hash
+    chunks = [pyarrow.DictionaryArray.from_arrays(pyarrow.array(rows), words) for rows in ([0, 2], [3], [2, 0])]
+    ends = pyarrow.chunked_array(chunks)
+    monkeypatch.setattr(word_codes, "_hash", lambda *args: hashed.append(args[0].size - 1) or real(*args))
+    graph = Graph.from_arrow(pyarrow.table({"source": ends, "target": ends[::-1]}), keep_loops=True, comm=SerialComm())
+    assert Counter(arcs(graph)) == Counter([("c", "c", 1), ("a", "a", 1), ("b", "b", 1)])
+    assert sum(hashed) <= 2 * len(words)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 3000])
+def test_distinct_words_are_those_of_numpy(size, compiled, monkeypatch):
+    """Words of one to 30 bytes, some with a common beginning, bytes above 127 among them."""
+    monkeypatch.setattr(word_order, "compiles", lambda size: compiled)
+    random = np.random.default_rng(3)
+    words = np.array([b"http://" + random.bytes(length) for length in random.integers(0, 3, size)], "S30")
+    words[1::3] = [random.bytes(length) for length in random.integers(1, 30, words[1::3].size)]
+    for part in (words, np.repeat(words[:1], size)):
+        distinct, places = word_order.distinct_words(part)
+        expected = np.unique(part, return_inverse=True)
+        assert np.array_equal(distinct, expected[0])
+        assert np.array_equal(places, expected[1])
+
+
+def test_words_that_share_a_hash_stay_apart(monkeypatch):
+    words = np.array([b"a", b"b", b"a", b"c"])
+    monkeypatch.setattr(word_order, "ODD", np.uint64(0))
+    real, calls = word_order.coded_hashes, []
+
+    def coded(hashes):
+        calls.append(hashes)
+        return real(hashes if len(calls) < 2 else words.astype("S8").view(np.uint64))
+
+    monkeypatch.setattr(word_order, "coded_hashes", coded)
+    distinct, places = word_order.distinct_words(words)
+    assert (distinct.tolist(), places.tolist(), len(calls)) == ([b"a", b"b", b"c"], [0, 1, 0, 2], 2)
 
 
 def test_further_vertices():

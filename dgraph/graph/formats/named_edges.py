@@ -135,8 +135,8 @@ class _FirstLine:
             DataError: it is neither edge nor header, or it may be both.
         """
         where = f"{self.path}:{self.head.number}"
-        lines = comm.total(sum(len(ends) for ends in others.ends) + others.dropped)
-        met = comm.allreduce(np.array([others.holds(end) for end in self.ends], np.int64), "max").any()
+        lines = comm.total(others.ends.size // 2 + others.dropped)
+        met = comm.allreduce(np.array([end in others.ends for end in self.ends], np.int64), "max").any()
         if self.named and met:
             raise DataError(
                 f"{where}: got {self.head.line[:60]!r}, which reads like names of columns, but vertices of other lines "
@@ -161,7 +161,7 @@ class _FirstLine:
 
 def _distinct(reader: NameReader, comm: Comm) -> int:
     """Return the number of distinct names in the edges read on all ranks; collective."""
-    names, _ = number_names(np.unique(np.concatenate([np.empty(0, "S1"), *reader.words])), comm)
+    names, _ = number_names(reader.ends.distinct(), comm)
     return int(names.starts[-1])
 
 

@@ -15,6 +15,7 @@ from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
+from dgraph.graph.word_order import WordPool
 
 WIDEST = 255
 """Bytes in a name at most."""
@@ -41,7 +42,7 @@ class NameForm:
 
 
 class NameReader:
-    """Reader of lines that stores the ends of every edge as indices into the distinct words.
+    """Reader of lines that stores the ends of every edge as codes of the distinct words.
 
     Args:
         places: positions, from 0, of source, target and, if there is one, weight.
@@ -58,9 +59,7 @@ class NameReader:
         self.classes = scan.byte_classes(form.comments, separator)
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.words: list[np.ndarray] = []
-        self.ends: list[np.ndarray] = []
-        self.distinct = 0
+        self.ends = WordPool()
         self.weights = GrowingColumn(WEIGHTS)
 
     def take(self, text: np.ndarray) -> None:
@@ -101,10 +100,7 @@ class NameReader:
         marks = doubled[: 2 * edges].reshape(-1, 2)[kept].reshape(-1)
         if marks.any():
             flat[marks] = np.char.replace(flat[marks], b'""', b'"')
-        words, which = np.unique(flat, return_inverse=True)
-        self.words.append(words)
-        self.ends.append((which + self.distinct).astype(np.int64).reshape(-1, 2))
-        self.distinct += words.size
+        self.ends.add(flat)
         if self.places[2] >= 0:
             self.weights.extend((integers if whole else reals)[kept], 1.5)
 
@@ -124,16 +120,10 @@ class NameReader:
         self.hidden.add(self.fresh.count, before + self.fresh.line, self.fresh.text)
         self.fresh = HiddenLines()
 
-    def holds(self, word: bytes) -> bool:
-        """Return True if an end of some edge is this word."""
-        return any(bool((words == word).any()) for words in self.words)
-
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
-        words, places = np.unique(np.concatenate([np.empty(0, "S1"), *self.words]), return_inverse=True)
-        ends = np.concatenate([np.empty((0, 2), np.int64), *self.ends])
-        self.words, self.ends = [], []
-        ends = places[ends]
+        words, places = self.ends.table()
+        ends = places.reshape(-1, 2)
         level = comm.largest(self.weights.level)
         weights = self.weights.finish(level) if self.places[2] >= 0 else None
         return ends[:, 0], ends[:, 1], weights, words

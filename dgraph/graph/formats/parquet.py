@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from threading import local
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,15 +22,15 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import is_text, named_edges
+from dgraph.graph.formats.table_names import is_text, name_batch, named_edges
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-ROWS = 1 << 18
-"""Rows read at a time."""
+ROWS = 1 << 16
+"""Rows read at a time: their columns fit the cache of a core until they are stored."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -63,35 +63,31 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             rules = kept_rules(options.keep)
             named_kept(rules, names, path)
             kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
-            columns = [_Part(path, name, kind) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
+            parts = [_Part(path, name, kind, lo, hi) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
 
-            def converted(group: Callable[[], Iterator[tuple[int, list]]]) -> list[list]:
-                return [
-                    [column.converted(values, first) for column, values in zip(columns, batch, strict=True)]
-                    for first, batch in group()
-                ]
+            def store(group: Callable[[], Iterator[tuple[int, list]]]) -> int:
+                count = 0
+                for first, batch in group():
+                    for part, values in zip(parts, batch, strict=True):
+                        part.store(values, first)
+                    count += len(batch[0])
+                return count
 
-            row = file_size(path) / max(rows, 1)
+            row, stored = file_size(path) / max(rows, 1), 0
             reading = Reading(round(row * (hi - lo)))
-            for group in in_order(converted, groups([column.name for column in columns], lo, hi), threads):
-                for batch in group:
-                    for column, values in zip(columns, batch, strict=True):
-                        column.pieces.append(values)
-                reading.reach(round(row * sum(map(len, columns[0].pieces))))
-            if any(sum(map(len, column.pieces)) != hi - lo for column in columns):
-                raise DataError(
-                    f"{path}: its metadata say {rows} rows, but it has others; was it cut short? write it again"
-                )
+            for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
+                stored += count
+                reading.reach(round(row * stored))
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
-    columns, kept = columns[: len(chosen)], columns[len(chosen) :]
-    weights = columns[2].whole(threads, comm) if len(columns) > 2 else None
+    columns, kept = parts[: len(chosen)], parts[len(chosen) :]
+    weights = columns[2].whole(comm) if len(columns) > 2 else None
     if text:
-        raw = named_edges(path, (columns[0].pieces, columns[1].pieces), weights, comm)
+        raw = named_edges(path, (columns[0].pieces(), columns[1].pieces()), weights, comm)
     else:
-        src, dst = (column.whole(threads, comm) for column in columns[:2])
+        src, dst = (column.whole(comm) for column in columns[:2])
         ids = np.dtype(np.int64 if comm.largest(max(src.itemsize, dst.itemsize)) == 8 else np.uint32)
-        raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights)
+        raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights, disposable=True)
     if noted in (b"0", b"1"):
         set_direction(raw, path, noted == b"1", f"the table says dgraph.directed = {int(noted)}")
     else:
@@ -132,24 +128,38 @@ def _columns(path: str, names: list[str], columns: str | None) -> list[str]:
 
 
 class _Part:
-    """This rank's rows of one column."""
+    """This rank's rows ``lo .. hi - 1`` of one column. Threads store batches of them in any order.
 
-    def __init__(self, path: str, name: str, kind: str):
-        self.path, self.name, self.kind = path, name, kind
-        self.pieces: list[Any] = []
+    Ids and weights are stored where they belong in one array, of the dtype of the first batch; batches of wider dtypes
+    wait until all are there.
 
-    def converted(self, values: Any, first: int) -> Any:
-        """Return a batch of values, of which the first is that of row ``first``, as ids, weights or words."""
+    Attributes:
+        batches: row → values of kept columns and names, and ids and weights wider than the array.
+    """
+
+    def __init__(self, path: str, name: str, kind: str, lo: int, hi: int):
+        self.path, self.name, self.kind, self.lo, self.size = path, name, kind, lo, hi - lo
+        self.batches: dict[int, Any] = {}
+        self._array: np.ndarray | None = None
+        self._lock = Lock()
+
+    def store(self, values: Any, first: int) -> None:
+        """Store a batch of values, of which the first is that of row ``first``, as ids, weights or words."""
         what = f"{self.path}: {self.name}"
         if self.kind == "kept":
-            return values.dictionary_encode() if is_text(values.type) and "view" not in str(values.type) else values
+            text = is_text(values.type) and "view" not in str(values.type)
+            self.batches[first] = values.dictionary_encode() if text else values
+            return
+        if hasattr(values, "dictionary") and values.dictionary.null_count:
+            values = values.dictionary_decode()
         if values.null_count:
             row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
                 f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in"
             )
         if self.kind == "name":
-            return values.cast("large_string").cast("large_binary")
+            self.batches[first] = name_batch(values)
+            return
         if self.kind == "weight" and str(values.type).startswith("decimal"):
             values = values.cast("float64")
         array = values.to_numpy(zero_copy_only=False)
@@ -159,36 +169,51 @@ class _Part:
                     f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
                     "both as names (--ids string, ids='string')"
                 )
-            ids = as_ids(array, what, first)
-            narrow = ids.dtype == np.int64 and int(ids.max(initial=0)) <= NARROW_ID
-            return ids.astype(np.uint32) if narrow else ids
+            if array.dtype == np.int64 and int(array.view(np.uint64).max(initial=0)) <= NARROW_ID:
+                self._put(array, first, IDS[0])  # a negative id is beyond it, too
+            else:
+                self._put(ids := as_ids(array, what, first), first, ids.dtype)
+            return
         if array.dtype.kind not in "biuf":
             raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
-        return as_weights(array, what, first)
+        self._put(weights := as_weights(array, what, first), first, weights.dtype)
+
+    def _put(self, values: np.ndarray, first: int, kind: np.dtype) -> None:
+        """Store values that the dtype ``kind`` holds."""
+        with self._lock:
+            if self._array is None:
+                self._array = np.empty(self.size, kind)
+        if self._kinds.index(kind) > self._kinds.index(self._array.dtype):
+            self.batches[first] = values
+        else:
+            self._array[first - self.lo : first - self.lo + values.size] = values
+
+    @property
+    def _kinds(self) -> tuple[np.dtype, ...]:
+        return IDS if self.kind == "id" else WEIGHTS
+
+    def pieces(self) -> list[Any]:
+        """Return the batches in the order of their rows, and forget them."""
+        batches, self.batches = self.batches, {}
+        return [batches[first] for first in sorted(batches)]
 
     def kept(self, kind: Any) -> Any:
         """Return all values for :func:`attributes_of`."""
         import pyarrow
 
-        pieces, self.pieces = self.pieces, []
+        pieces = self.pieces()
         kind = pieces[0].type if pieces else kind
         return of_arrow(pyarrow.chunked_array(pieces, kind), f"{self.path}: {self.name}")
 
-    def whole(self, threads: int, comm: Comm) -> np.ndarray:
+    def whole(self, comm: Comm) -> np.ndarray:
         """Return all values in one dtype on all ranks; collective."""
-        kinds = IDS if self.kind == "id" else WEIGHTS
-        level = comm.largest(max((kinds.index(piece.dtype) for piece in self.pieces), default=0))
-        pieces, self.pieces = self.pieces, []
-        ends = np.cumsum([piece.size for piece in pieces])
-        joined = np.empty(int(ends[-1]) if pieces else 0, kinds[level])
-
-        def copy(index: int) -> None:
-            piece, pieces[index] = pieces[index], None  # a piece is freed once it is copied
-            joined[ends[index] - piece.size : ends[index]] = piece
-
-        for _ in in_order(copy, range(len(pieces)), threads):
-            pass
-        return joined
+        array = np.empty(0, self._kinds[0]) if self._array is None else self._array
+        level = max(map(self._kinds.index, [array.dtype, *(batch.dtype for batch in self.batches.values())]))
+        array = array.astype(self._kinds[comm.largest(level)], copy=False)
+        for first, values in self.batches.items():
+            array[first - self.lo : first - self.lo + values.size] = values
+        self._array, self.batches = None, {}
+        return array
 
 
 class _PerThread:
@@ -214,9 +239,14 @@ def _parquet(path: str, threads: int) -> Iterator[tuple]:
         inside = threads > len(sizes)  # pyarrow's threads read the columns of one group
 
         def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
+            end = begin + sizes[group]
             for batch in file().iter_batches(ROWS, [group], columns=names, use_threads=inside):
                 yield _part(batch, begin, lo, hi, names)
                 begin += len(batch)
+            if begin != end:
+                raise DataError(
+                    f"{path}: its metadata say {sum(sizes)} rows, but it has others; was it cut short? write it again"
+                )
 
         yield schema, sum(sizes), partial(_groups, sizes, batches)
 

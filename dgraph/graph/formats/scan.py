@@ -96,7 +96,13 @@ def all_whole(text: np.ndarray, spans: np.ndarray) -> bool:
     return all(word.isdigit() and len(word.lstrip(b"0")) < 20 and int(word[-19:]) <= LARGEST for word in unsigned)
 
 
-@njit(cache=True)
+def _copy_few_tokens(text, spans, out):
+    places = spans[:, :1] + np.arange(out.shape[1])
+    within = places < spans[:, 1:]
+    out[within] = text[places[within]]
+
+
+@njit(cache=True, nogil=True, few=_copy_few_tokens)
 def _copy_tokens(text, spans, out):
     for i in range(spans.shape[0]):
         for j in range(spans[i, 0], spans[i, 1]):

@@ -1,4 +1,4 @@
-"""Names of vertices in table files: pyarrow finds a rank's distinct names, ``names.py`` numbers those of all ranks."""
+"""Names of vertices in table files: threads copy a rank's words, ``names.py`` numbers those of all ranks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.named_lines import WIDEST
+from dgraph.graph.formats.scan import tokens
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
+from dgraph.graph.word_order import WordPool
 
 
 def is_text(kind: Any) -> bool:
@@ -22,34 +24,45 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
+def name_batch(values: Any) -> np.ndarray | None:
+    """Return a batch of names, or of integers as names, as bytes (dtype S); None if one cannot be a name."""
+    texts = values.cast("large_string")
+    if not len(texts):
+        return np.empty(0, "S1")
+    _, places, letters = texts.buffers()
+    offsets = np.frombuffer(places, np.int64, len(texts) + 1, 8 * texts.offset)
+    lengths = np.diff(offsets)
+    if lengths.min() == 0 or lengths.max() > WIDEST:
+        return None
+    data = np.frombuffer(letters, np.uint8)
+    if not data[offsets[0] : offsets[-1]].all():
+        return None
+    return tokens(data, np.stack([offsets[:-1], offsets[1:]], axis=1))
+
+
 def named_edges(path: str, ends: tuple[list, list], weights: np.ndarray | None, comm: Comm) -> RawEdges:
     """Return the edges between named vertices; collective.
 
     Args:
         path: for messages.
-        ends: this rank's sources and targets: Arrow arrays of type ``large_binary``, without nulls.
+        ends: this rank's sources and targets, as of :func:`name_batch`; emptied.
         weights: shape (edges here,), or None on all ranks.
         comm: communicator of the ranks.
 
     Raises:
         DataError: a name that is empty, has more than 255 bytes or holds a zero byte.
     """
-    import pyarrow
-    from pyarrow import compute
-
+    pool = WordPool()
     with comm.together():
-        coded = pyarrow.chunked_array([*ends[0], *ends[1]], pyarrow.large_binary()).combine_chunks().dictionary_encode()
-        listed = coded.dictionary.to_numpy(zero_copy_only=False)
-        lengths = compute.binary_length(coded.dictionary).to_numpy(zero_copy_only=False)
-        words = listed.astype(f"S{max(int(lengths.max(initial=1)), 1)}") if (lengths <= WIDEST).all() else None
-        if words is None or (lengths == 0).any() or b"\0" in b"".join(listed):
+        if any(words is None for batches in ends for words in batches):
             raise DataError(
                 f"{path}: a name of a vertex is empty, has more than {WIDEST} bytes or holds a zero byte; correct it"
             )
-        order = np.argsort(words, kind="stable")
-    table, numbers = number_names(words[order], comm)
-    number = np.empty(order.size, np.int64)
-    number[order] = numbers
-    every = number[coded.indices.to_numpy(zero_copy_only=False)]
-    edges = sum(map(len, ends[0]))
+        edges = sum(map(len, ends[0]))
+        for batches in ends:
+            while batches:
+                pool.add(batches.pop(0))
+        words, places = pool.table()
+    table, numbers = number_names(words, comm)
+    every = numbers[places]
     return RawEdges(every[:edges], every[edges:], weights, n=int(table.starts[-1]), ids=NamedIds(table))

@@ -83,7 +83,7 @@ def smallworld(n: int, *, k: int, p: float, seed: int) -> Recipe:
     return Recipe(n, n * k // 2, False, edges, note, formula=Formula("smallworld", (n, k // 2, int(start)), (p,)))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_complete(n, u, v, src, dst):
     for i in range(src.size):
         src[i], dst[i] = u, v
@@ -93,7 +93,7 @@ def _fill_complete(n, u, v, src, dst):
             v = u + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_smallworld(first, n, side, p, start, src, dst):
     for i in range(src.size):
         u, near = divmod(first + i, side)

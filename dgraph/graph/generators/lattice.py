@@ -56,7 +56,7 @@ def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
     return Recipe(whole.n, whole.items, False, edges, note, formula=formula, span=columns)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_grid(first, rows, columns, across, src, dst):
     row, position = divmod(first, across + columns)
     for i in range(src.size):
@@ -71,7 +71,7 @@ def _fill_grid(first, rows, columns, across, src, dst):
             row, position = row + 1, 0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weights):
     kept = 0
     for i in range(src.size):

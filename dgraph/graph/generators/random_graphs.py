@@ -131,7 +131,7 @@ def _fill_few_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
     src[:], dst[:] = (plain(scramble)(x, scale, ids) if permute else x for x in (u, v))
 
 
-@njit(cache=True, few=_fill_few_rmat)
+@njit(cache=True, nogil=True, few=_fill_few_rmat)
 def _fill_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
     for i in range(src.size):
         u, v = np.uint64(0), np.uint64(0)
@@ -146,14 +146,14 @@ def _fill_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
         src[i], dst[i] = u, v
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_uniform(first, mask, start, src, dst):
     for i in range(src.size):
         src[i] = draw(start, first + i, 0) & mask
         dst[i] = draw(start, first + i, 1) & mask
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_noisy(first, scale, a, b, c, noise, start, shaken, permute, ids, src, dst):
     d = 1.0 - a - b - c
     sixteenth = 2.0 * noise / 65535.0
@@ -175,7 +175,7 @@ def _fill_noisy(first, scale, a, b, c, noise, start, shaken, permute, ids, src, 
         src[i], dst[i] = u, v
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_bipartite(first, left, right, start, src, dst):
     for i in range(src.size):
         src[i] = draw(start, first + i, 0) % left

@@ -34,7 +34,7 @@ def roadnet(size: tuple[int, int], *, extra: float, seed: int) -> Recipe:
     return Recipe(rows * columns, 3 * rows * columns, False, edges, note, formula=formula, span=columns + 1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill(first, last, columns, extra, joins, jitter, src, dst, weights):
     kept = 0
     for item in range(first, last):

@@ -1,13 +1,13 @@
 """Number the names in columns of strings: equal names get equal codes, ascending by their UTF-8 bytes.
 
-:func:`code_words` hashes every name to 64 bits, splits the rows by their hashes so that each table fits a cache
-(radix-partitioned hash join, Manegold et al., 2002), and sorts the distinct names only. Each row is then compared with
-the name of its code, byte by byte; if two names share a hash, another hash is tried.
+:func:`code_words` hashes every name to 64 bits, numbers the hashes (``word_order.py``), and sorts the distinct names
+only. Each row is then compared with the name of its code, byte by byte; if two names share a hash, another hash is
+tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +18,12 @@ from dgraph.graph.formats.parse_digits import word_at
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.inputs.vertex_columns import VertexColumn
 from dgraph.graph.names import ENCODING
+from dgraph.graph.word_order import coded_hashes, word_order
 
 WIDEST = 255
 """Bytes in a name at most."""
 MOST_BYTES = 1 << 31
 """Bytes of names that pyarrow's type ``string`` can hold."""
-ROWS = 1 << 12
-"""Rows of a partition, about: their table fits the second-level cache."""
-PARTITIONS = 1 << 12
-"""Partitions at most: each is written as a stream of its own."""
 
 
 class Texts(NamedTuple):
@@ -47,9 +44,14 @@ def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.nd
         DataError: a name that is empty, has more than :data:`WIDEST` bytes or holds a zero byte, with its row.
     """
     pieces = [piece for column in columns for piece in column.words or ()]
-    texts = [_texts(piece.values) for piece in pieces]
-    codes, words, lengths = _distinct(texts)
-    codes = [own if piece.indices is None else own[piece.indices] for piece, own in zip(pieces, codes, strict=True)]
+    keys = [_key(piece.values) for piece in pieces]
+    listed = {key: piece.values for key, piece in zip(keys, pieces, strict=True)}  # chunks may share a dictionary
+    codes, words, lengths = _distinct([_texts(values) for values in listed.values()])
+    by_key = dict(zip(listed, codes, strict=True))
+    codes = [
+        by_key[key] if piece.indices is None else by_key[key][piece.indices]
+        for key, piece in zip(keys, pieces, strict=True)
+    ]
     spread, taken = [], 0
     for column in columns:
         parts = codes[taken : taken + len(column.words or ())]
@@ -62,11 +64,18 @@ def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.nd
             used[own] = True
     _refuse_wrong(columns, spread, words, lengths, used)
     kept = np.flatnonzero(used)
-    order = kept[_order(words[kept])]
+    order = kept[word_order(words[kept])]
     places = np.zeros(words.size, np.uint32 if words.size < 1 << 32 else np.int64)
     places[order] = np.arange(order.size, dtype=places.dtype)
     longest = int(lengths[order].max(initial=1))
     return [places[own] for own in spread], words[order].astype(f"S{longest}")
+
+
+def _key(values: Any) -> Hashable:
+    """Return a key that is equal for the same values in memory."""
+    if isinstance(values, np.ndarray):
+        return id(values)
+    return values.offset, len(values), *(buffer and buffer.address for buffer in values.buffers())
 
 
 def _texts(values: Any) -> Texts:
@@ -95,13 +104,12 @@ def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndar
     """Return the codes of every text's names; and the distinct names in the order of their codes, and their lengths."""
     cuts = np.concatenate([[0], np.cumsum([text.offsets.size - 1 for text in texts])]).astype(np.int64)
     rows = int(cuts[-1])
-    bits = min(max(rows // ROWS, 1).bit_length() - 1, PARTITIONS.bit_length() - 1)
     seed = 0
     while True:
         hashes = np.empty(rows, np.uint64)
         for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
             _hash(text.offsets, text.data, np.uint64(seed), hashes[low:high])
-        codes, firsts = _coded(hashes, bits, np.uint32 if rows < 1 << 32 else np.int64)
+        codes, firsts = coded_hashes(hashes)
         del hashes
         lengths = np.empty(firsts.size, np.int64)
         for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
@@ -123,25 +131,6 @@ def _lengths(text: Texts, rows: np.ndarray) -> np.ndarray:
     return text.offsets[rows + 1].astype(np.int64) - text.offsets[rows]
 
 
-def _coded(hashes: np.ndarray, bits: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return a code for every hash, equal for equal ones, and the row in which each code occurs first."""
-    shift = np.uint64(64 - bits)
-    starts = np.zeros((1 << bits) + 1, np.int64)
-    if bits:
-        _count(hashes, shift, starts)
-        np.cumsum(starts, out=starts)
-        grouped, rows = np.empty_like(hashes), np.empty(hashes.size, dtype)
-        _scatter(hashes, shift, starts[:-1].copy(), grouped, rows)
-    else:
-        starts[1] = hashes.size
-        grouped, rows = hashes, np.arange(hashes.size, dtype=dtype)
-    longest = int(np.diff(starts).max())
-    size = 1 << max(1, 2 * longest - 1).bit_length()
-    codes, firsts = np.empty(hashes.size, dtype), np.empty(hashes.size, np.int64)
-    count = _number(grouped, rows, starts, np.empty(size, np.uint64), np.zeros(size, np.int64), codes, firsts)
-    return codes, firsts[:count].copy()
-
-
 def _refuse_wrong(
     columns: Sequence[VertexColumn], codes: list[np.ndarray], words: np.ndarray, lengths: np.ndarray, used: np.ndarray
 ) -> None:
@@ -156,22 +145,6 @@ def _refuse_wrong(
     length, text = lengths[own[row]], words[own[row]][:40].decode(errors="replace")
     reason = "is empty" if length == 0 else "holds a zero byte" if length <= WIDEST else f"has {length} bytes"
     raise DataError(f"{column.name}[{row}] {reason} ({text!r}); a name has 1 to {WIDEST} bytes, none zero; correct it")
-
-
-def _order(words: np.ndarray) -> np.ndarray:
-    """Return the order of distinct names by their bytes, eight at a time, ties by the next eight."""
-    columns = words.view(">u8").reshape(words.size, words.itemsize // 8).T
-    keys = [column.astype(np.uint64) for column in columns if words.size and (column != column[0]).any()]
-    if not keys:
-        return np.arange(words.size)
-    order = np.argsort(keys[0])
-    if len(keys) > 1:
-        first = keys[0][order]
-        same = first[1:] == first[:-1]
-        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-        rows = order[tied]
-        order[tied] = rows[np.lexsort([key[rows] for key in keys[::-1]])]
-    return order
 
 
 @njit(inline="always")
@@ -196,48 +169,6 @@ def _hash(offsets, data, seed, out):
             value = mix(value + _word(data, position, end))
             position += 8
         out[i] = value
-
-
-@njit(cache=True)
-def _count(hashes, shift, starts):
-    for i in range(hashes.size):
-        starts[np.int64(hashes[i] >> shift) + 1] += 1
-
-
-@njit(cache=True)
-def _scatter(hashes, shift, cursor, grouped, rows):
-    for i in range(hashes.size):
-        part = np.int64(hashes[i] >> shift)
-        position = cursor[part]
-        cursor[part] = position + 1
-        grouped[position], rows[position] = hashes[i], i
-
-
-@njit(cache=True)
-def _number(grouped, rows, starts, keys, values, codes, firsts):
-    """Assign codes to the distinct hashes, one partition at a time, and return the number of codes.
-
-    The table of a partition has open addresses; ``values`` holds one more than a code in a used slot, and 0 in others.
-    """
-    count = 0
-    for part in range(starts.size - 1):
-        low, high = starts[part], starts[part + 1]
-        size = 2
-        while size < 2 * (high - low):
-            size *= 2
-        mask = np.uint64(size - 1)
-        values[:size] = 0
-        for i in range(low, high):
-            key = grouped[i]
-            slot = np.int64(key & mask)
-            while values[slot] != 0 and keys[slot] != key:
-                slot = (slot + 1) & (size - 1)
-            if values[slot] == 0:
-                firsts[count] = rows[i]
-                count += 1
-                keys[slot], values[slot] = key, count
-            codes[rows[i]] = values[slot] - 1
-    return count
 
 
 @njit(cache=True)

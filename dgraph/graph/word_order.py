@@ -1,0 +1,184 @@
+"""Order words by their bytes and find the distinct ones, by integers: eight bytes are one.
+
+Words are hashed to 64 bits, their rows split by the hashes so that each table fits a cache (radix-partitioned hash
+join, Manegold et al., 2002), and only the distinct words are sorted: NumPy sorts integers with vector instructions, and
+compares words byte by byte. If two words share a hash, another one is tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from partitioning.arrays.lazy_numba import compiles
+
+ROWS = 1 << 12
+"""Rows of a partition, about: their table fits the second-level cache."""
+PARTITIONS = 1 << 12
+"""Partitions at most: each is written as a stream of its own."""
+ODD = np.uint64(0x9E3779B97F4A7C15)
+"""Odd factor of the hash."""
+
+
+WAITING = 1 << 19
+"""Words that wait in a :class:`WordPool` until the distinct ones among them are found."""
+
+
+class WordPool:
+    """Words that are added piece by piece, of which only the distinct ones are held, and a code for each."""
+
+    def __init__(self) -> None:
+        self.waiting: list[np.ndarray] = []
+        self.words: list[np.ndarray] = []
+        self.codes: list[np.ndarray] = []
+        self.size = self._distinct = 0
+
+    def add(self, words: np.ndarray) -> None:
+        """Add words (dtype S)."""
+        self.waiting.append(words)
+        self.size += words.size
+        if sum(piece.size for piece in self.waiting) >= WAITING:
+            self._code_waiting()
+
+    def __contains__(self, word: bytes) -> bool:
+        return any(bool((words == word).any()) for words in [*self.words, *self.waiting])
+
+    def distinct(self) -> np.ndarray:
+        """Return the distinct words, ascending."""
+        self._code_waiting()
+        return distinct_words(np.concatenate([np.empty(0, "S1"), *self.words]))[0]
+
+    def table(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct words, ascending, and the position of each of the added words among them; empty it."""
+        self._code_waiting()
+        words, places = distinct_words(np.concatenate([np.empty(0, "S1"), *self.words]))
+        codes = np.concatenate([np.empty(0, np.int64), *self.codes])
+        self.words, self.codes = [], []
+        return words, places[codes]
+
+    def _code_waiting(self) -> None:
+        if self.waiting:
+            words, codes = coded_words(np.concatenate(self.waiting))
+            self.waiting = []
+            self.words.append(words)
+            self.codes.append(codes.astype(np.int64) + self._distinct)
+            self._distinct += words.size
+
+
+def word_order(words: np.ndarray) -> np.ndarray:
+    """Return the positions of words (dtype S) in ascending order of their bytes; equal words in any order."""
+    if not words.size:
+        return np.arange(0)
+    wide = _padded(words)
+    letters = wide.view(np.uint8).reshape(words.size, wide.itemsize)
+    varying = letters[:, (letters != letters[0]).any(axis=0)]  # bytes that all words share do not count
+    packed = np.zeros((words.size, -(-varying.shape[1] // 8) * 8), np.uint8)
+    packed[:, : varying.shape[1]] = varying
+    keys = [column.astype(np.uint64) for column in packed.view(">u8").T]
+    if not keys:
+        return np.arange(words.size)
+    order = np.argsort(keys[0])
+    if len(keys) > 1:
+        ordered = keys[0][order]
+        same = ordered[1:] == ordered[:-1]
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        rows = order[tied]
+        order[tied] = rows[np.lexsort([key[rows] for key in keys[::-1]])]
+    return order
+
+
+def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct words (dtype S), ascending, and for each of the words its position among them, int64."""
+    unordered, codes = coded_words(words)
+    order = word_order(unordered)
+    places = np.empty(order.size, np.int64)
+    places[order] = np.arange(order.size)
+    return unordered[order], places[codes]
+
+
+def coded_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct words (dtype S) in any order, and for each of the words its position among them."""
+    wide = _padded(words)
+    columns = wide.view(np.uint64).reshape(words.size, wide.itemsize // 8).T
+    factor = ODD
+    while True:
+        hashes = np.zeros(words.size, np.uint64)
+        for column in columns:
+            hashes ^= column
+            hashes *= factor
+            hashes ^= hashes >> np.uint64(32)
+        hashes *= factor  # the high bits choose the partition
+        codes, firsts = coded_hashes(hashes)
+        if all(np.array_equal(column, column[firsts][codes]) for column in columns):
+            return words[firsts], codes
+        factor += ODD + ODD
+
+
+def _padded(words: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(words.astype(f"S{-(-max(words.itemsize, 1) // 8) * 8}", copy=False))
+
+
+def coded_hashes(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a code for every hash, equal for equal ones (uint32 or int64), and a row in which each code occurs."""
+    if not compiles(hashes.size):
+        _, firsts, codes = np.unique(hashes, return_index=True, return_inverse=True)
+        return codes.astype(np.uint32), firsts
+    dtype = np.uint32 if hashes.size < 1 << 32 else np.int64
+    bits = min(max(hashes.size // ROWS, 1).bit_length() - 1, PARTITIONS.bit_length() - 1)
+    shift = np.uint64(64 - bits)
+    starts = np.zeros((1 << bits) + 1, np.int64)
+    if bits:
+        _count(hashes, shift, starts)
+        np.cumsum(starts, out=starts)
+        grouped, rows = np.empty_like(hashes), np.empty(hashes.size, dtype)
+        _scatter(hashes, shift, starts[:-1].copy(), grouped, rows)
+    else:
+        starts[1] = hashes.size
+        grouped, rows = hashes, np.arange(hashes.size, dtype=dtype)
+    longest = int(np.diff(starts).max())
+    size = 1 << max(1, 2 * longest - 1).bit_length()
+    codes, firsts = np.empty(hashes.size, dtype), np.empty(hashes.size, np.int64)
+    count = _number(grouped, rows, starts, np.empty(size, np.uint64), np.zeros(size, np.int64), codes, firsts)
+    return codes, firsts[:count].copy()
+
+
+@njit(cache=True)
+def _count(hashes, shift, starts):
+    for i in range(hashes.size):
+        starts[np.int64(hashes[i] >> shift) + 1] += 1
+
+
+@njit(cache=True)
+def _scatter(hashes, shift, cursor, grouped, rows):
+    for i in range(hashes.size):
+        part = np.int64(hashes[i] >> shift)
+        position = cursor[part]
+        cursor[part] = position + 1
+        grouped[position], rows[position] = hashes[i], i
+
+
+@njit(cache=True)
+def _number(grouped, rows, starts, keys, values, codes, firsts):
+    """Assign codes to the distinct hashes, one partition at a time, and return the number of codes.
+
+    The table of a partition has open addresses; ``values`` holds one more than a code in a used slot, and 0 in others.
+    """
+    count = 0
+    for part in range(starts.size - 1):
+        low, high = starts[part], starts[part + 1]
+        size = 2
+        while size < 2 * (high - low):
+            size *= 2
+        mask = np.uint64(size - 1)
+        values[:size] = 0
+        for i in range(low, high):
+            key = grouped[i]
+            slot = np.int64(key & mask)
+            while values[slot] != 0 and keys[slot] != key:
+                slot = (slot + 1) & (size - 1)
+            if values[slot] == 0:
+                firsts[count] = rows[i]
+                count += 1
+                keys[slot], values[slot] = key, count
+            codes[rows[i]] = values[slot] - 1
+    return count
