@@ -8,19 +8,17 @@ original ids, so the bits are equal on any number of ranks and threads.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.common import MEASURES
-from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
+from dgraph.algorithms.kernels.common.counted_neighbours import count_by_degree, degree_order
+from dgraph.algorithms.kernels.common.similar_lists import ADAMIC_ADAR, RESOURCE_ALLOCATION, inserted, scaled
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import NumberedRows
-
-JACCARD, OVERLAP, SORENSEN, COSINE, ADAMIC_ADAR, RESOURCE_ALLOCATION = range(6)
 
 CHUNK = 64
 """Pairs or vertices that a thread takes at a time."""
@@ -65,10 +63,15 @@ class CommonNeighbours(HostSolver):
         rows, k = self.rows, min(k, max(self.rows.n - 1, 1))
         count = rows.stop - rows.first
         targets, values = np.full((count, k), -1, np.int64), np.empty((count, k))
-        sums = np.zeros((self.team.size, rows.n))
         touched = np.empty((self.team.size, rows.n), np.uint32)
-        self._run(_most_similar, int(rows.offsets[rows.stop] - rows.offsets[rows.first]), rows.first, targets, values,
-                  sums, touched)  # fmt: skip
+        arcs = int(rows.offsets[rows.stop] - rows.offsets[rows.first])
+        if self.measure < ADAMIC_ADAR:
+            places = degree_order(rows.offsets, rows.targets)
+            self._run(count_by_degree, arcs, rows.first, *places.arrays, targets, values,
+                      *places.counters(self.team.size), touched)  # fmt: skip
+        else:
+            sums = np.zeros((self.team.size, rows.n))
+            self._run(_most_similar, arcs, rows.first, targets, values, sums, touched)
         row, place = np.nonzero(targets >= 0)
         return row + rows.first, targets[row, place], values[row, place]
 
@@ -76,22 +79,6 @@ class CommonNeighbours(HostSolver):
         threads = self.team.size if work > SMALL else 1
         graph = self.rows.offsets, self.rows.targets, self.shares
         self.team.run(kernel, threads, *graph, self.measure, *arguments, np.zeros(1, np.int64))
-
-
-@njit(**INNER)
-def _scaled(measure, total, one, two):
-    """Return the similarity of vertices of two degrees whose common neighbours' shares sum to ``total``."""
-    if measure > RESOURCE_ALLOCATION:
-        return float(one) * float(two)
-    if measure >= ADAMIC_ADAR or total == 0.0:
-        return total
-    if measure == JACCARD:
-        return total / (one + two - total)
-    if measure == OVERLAP:
-        return total / min(one, two)
-    if measure == SORENSEN:
-        return 2 * total / (one + two)
-    return total / math.sqrt(float(one) * float(two))
 
 
 @njit(**OPTIONS)
@@ -118,12 +105,12 @@ def _of_pairs(t, threads, offsets, targets, shares, measure, first, second, valu
                     break
                 if targets[low] == w:
                     total += shares[w]
-            values[i] = _scaled(measure, total, one, two)
+            values[i] = scaled(measure, total, one, two)
 
 
 @njit(**OPTIONS)
 def _most_similar(t, threads, offsets, targets, shares, measure, first, best, values, sums, touched, taken):
-    count, k = best.shape
+    count = len(best)
     total, listed = sums[t], touched[t]
     while True:
         begin = fetch_add(taken, 0, CHUNK)
@@ -144,16 +131,6 @@ def _most_similar(t, threads, offsets, targets, shares, measure, first, best, va
             filled, degree = 0, offsets[v + 1] - offsets[v]
             for i in range(size):
                 w = np.int64(listed[i])
-                value = _scaled(measure, total[w], degree, offsets[w + 1] - offsets[w])
+                value = scaled(measure, total[w], degree, offsets[w + 1] - offsets[w])
                 total[w] = 0.0
-                place = filled
-                while place and (
-                    values[row, place - 1] < value or (values[row, place - 1] == value and best[row, place - 1] > w)
-                ):
-                    place -= 1
-                if place == k:
-                    continue
-                filled = min(filled + 1, k)
-                for j in range(filled - 1, place, -1):
-                    best[row, j], values[row, j] = best[row, j - 1], values[row, j - 1]
-                best[row, place], values[row, place] = w, value
+                filled = inserted(best, values, row, filled, w, value)
