@@ -1,9 +1,10 @@
 """Similarity of pairs of vertices by their common neighbours, on a rank that has the rows of all vertices.
 
 Every common neighbour contributes a share, 1 or less by its degree, and the measure scales their sum by the degrees of
-the pair. Of given pairs, the entries of the shorter row are looked up in the longer one. For the most similar vertices
-of each vertex, the shares of two-hop paths are summed in an array of a thread. Shares are added in the order of
-original ids, so the bits are equal on any number of ranks and threads.
+the pair. Of given pairs, the entries of the shorter row are looked up in the longer one, whose entries are marked once
+for all its pairs. For the most similar vertices of each vertex, shares of two-hop paths are summed in an array of a
+thread; where every share is 1 they are counted (``counted_neighbours.py``). Shares are added in the order of original
+ids, so the bits are equal on any number of ranks and threads.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.common import MEASURES
 from dgraph.algorithms.kernels.common.counted_neighbours import count_by_degree, degree_order
 from dgraph.algorithms.kernels.common.similar_lists import ADAMIC_ADAR, RESOURCE_ALLOCATION, inserted, scaled
-from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
@@ -22,6 +23,9 @@ from dgraph.graph.halo import NumberedRows
 
 CHUNK = 64
 """Pairs or vertices that a thread takes at a time."""
+
+SEARCH = 8
+"""Entries of a row that are marked in the time of one binary search."""
 
 SMALL = 1 << 12
 """Pairs or arcs up to which one thread works."""
@@ -50,8 +54,10 @@ class CommonNeighbours(HostSolver):
 
     def of_pairs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Return the similarity of each pair of numbers, float64."""
-        values = np.empty(len(first))
-        self._run(_of_pairs, len(first), first, second, values)
+        values, degrees = np.empty(len(first)), np.diff(self.rows.offsets)
+        order = np.argsort(np.where(degrees[first] > degrees[second], first, second), kind="stable")
+        marks = np.zeros((self.team.size, self.rows.n), np.uint8)
+        self._run(_of_pairs, len(first), first, second, order, values, marks)
         return values
 
     def most_similar(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,30 +88,61 @@ class CommonNeighbours(HostSolver):
 
 
 @njit(**OPTIONS)
-def _of_pairs(t, threads, offsets, targets, shares, measure, first, second, values, taken):
+def _of_pairs(t, threads, offsets, targets, shares, measure, first, second, order, values, marks, taken):
+    """Fill ``values``; pairs of one longer row follow each other in ``order``."""
+    mark = marks[t]
     while True:
         begin = fetch_add(taken, 0, CHUNK)
-        if begin >= len(first):
+        if begin >= len(order):
             return
-        for i in range(begin, min(begin + CHUNK, len(first))):
-            u, v = first[i], second[i]
-            one, two = offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v]
-            if one > two:
-                u, v = v, u
-            total, low = 0.0, offsets[v]
-            for j in range(offsets[u], offsets[u + 1]):
-                w, high = targets[j], offsets[v + 1]
-                while low < high:
-                    middle = (low + high) >> 1
-                    if targets[middle] < w:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == offsets[v + 1]:
+        end = min(begin + CHUNK, len(order))
+        while begin < end:
+            _, v = _by_degree(offsets, first, second, order[begin])
+            stop, entries = begin, 0
+            while stop < end:
+                u, other = _by_degree(offsets, first, second, order[stop])
+                if other != v:
                     break
-                if targets[low] == w:
-                    total += shares[w]
-            values[i] = scaled(measure, total, one, two)
+                entries += offsets[u + 1] - offsets[u]
+                stop += 1
+            marked = entries * SEARCH > offsets[v + 1] - offsets[v]
+            if marked:
+                for j in range(offsets[v], offsets[v + 1]):
+                    mark[targets[j]] = 1
+            for i in range(begin, stop):
+                u, _ = _by_degree(offsets, first, second, order[i])
+                total, low = 0.0, offsets[v]
+                for j in range(offsets[u], offsets[u + 1]):
+                    w = targets[j]
+                    if marked:
+                        if mark[w]:
+                            total += shares[w]
+                        continue
+                    high = offsets[v + 1]
+                    while low < high:
+                        middle = (low + high) >> 1
+                        if targets[middle] < w:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    if low == offsets[v + 1]:
+                        break
+                    if targets[low] == w:
+                        total += shares[w]
+                values[order[i]] = scaled(measure, total, offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v])
+            if marked:
+                for j in range(offsets[v], offsets[v + 1]):
+                    mark[targets[j]] = 0
+            begin = stop
+
+
+@njit(**INNER)
+def _by_degree(offsets, first, second, pair):
+    """Return the vertices of a pair, the one with the shorter row first."""
+    u, v = first[pair], second[pair]
+    if offsets[u + 1] - offsets[u] > offsets[v + 1] - offsets[v]:
+        return v, u
+    return u, v
 
 
 @njit(**OPTIONS)
