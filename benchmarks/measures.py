@@ -11,7 +11,7 @@ import os
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 import dgraph
 from benchmarks import peers, record
-from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend import from_networkx
 
 GRAPHS = ("rmat:16", "rmat:18")
 LIBRARIES = ("networkit", "igraph", "networkx")
@@ -160,9 +160,16 @@ def ours(drawn: Measured) -> dict[str, Task]:
     first, second = (drawn.pairs[:, end].tolist() for end in (0, 1))
     sources, ends = drawn.sources[:ENDS].tolist(), drawn.sources[ENDS:].tolist()
     source, target = drawn.reset[:2]
+    shapes = {"plain": drawn.edges, "directed": np.column_stack(arcs_of(directed)), "acyclic": drawn.edges}
     core = max(int(dgraph.run("kcore", plain).columns["core_number"].max()) // 2, 2)
-    shapes = {key: _converted(graph) for key, graph in (("plain", plain), ("directed", directed))}
-    shapes["acyclic"] = _converted(dgraph.Graph.from_edges(*drawn.edges.T, n=drawn.n, directed=True))
+
+    @cache
+    def converted(shape: str) -> Any:
+        """Return a graph of the NetworkX backend, for the functions that dgraph has there alone."""
+        graph = nx.Graph() if shape == "plain" else nx.DiGraph()
+        graph.add_nodes_from(range(drawn.n))
+        graph.add_edges_from(shapes[shape].tolist())
+        return from_networkx(graph, weight=None)
 
     def run(name: str, column: str, graph: dgraph.Graph = plain, **parameters: Any) -> np.ndarray:
         return dgraph.run(name, graph, **parameters).columns[column]
@@ -187,17 +194,17 @@ def ours(drawn: Measured) -> dict[str, Task]:
         "clustering": lambda: run("lcc", "lcc"),
         "clustering, directed": lambda: run("clustering", "clustering", directed),
         "clustering, weighted": lambda: run("clustering", "clustering", weighted, weighted=True),
-        "transitivity": lambda: nx.transitivity(shapes["plain"], backend="dgraph"),
+        "transitivity": lambda: nx.transitivity(converted("plain"), backend="dgraph"),
         "neighbour degree": lambda: run("neighbor_degree", "neighbor_degree"),
-        "reciprocity": lambda: nx.overall_reciprocity(shapes["directed"], backend="dgraph"),
+        "reciprocity": lambda: nx.overall_reciprocity(converted("directed"), backend="dgraph"),
         "triangles": lambda: run("triangles", "triangles"),
         "k-truss": lambda: len(dgraph.run("ktruss", plain, k=core).edges.values),
         "core numbers": lambda: run("kcore", "core_number"),
         "k-core": lambda: plain.k_core(core).m,
         "ego graph": lambda: plain.ego(drawn.center, radius=1).m,
-        "bridges": lambda: sum(1 for _ in nx.bridges(shapes["plain"], backend="dgraph")),
-        "articulation points": lambda: sum(1 for _ in nx.articulation_points(shapes["plain"], backend="dgraph")),
-        "topological order": lambda: list(nx.topological_sort(shapes["acyclic"], backend="dgraph")),
+        "bridges": lambda: sum(1 for _ in nx.bridges(converted("plain"), backend="dgraph")),
+        "articulation points": lambda: sum(1 for _ in nx.articulation_points(converted("plain"), backend="dgraph")),
+        "topological order": lambda: list(nx.topological_sort(converted("acyclic"), backend="dgraph")),
         "nearest of 16 sources": lambda: _hops(run("multi_source_bfs", "distance", sources=drawn.reset, min_only=True)),
         "Jaccard of pairs": lambda: similar("jaccard", **given),
         "overlap of pairs": lambda: similar("overlap", **given),
@@ -212,13 +219,6 @@ def ours(drawn: Measured) -> dict[str, Task]:
 
 def _hops(distance: np.ndarray) -> np.ndarray:
     return np.where(distance == np.iinfo(np.int64).max, -1, distance)
-
-
-def _converted(graph: dgraph.Graph) -> ConvertedGraph:
-    """Return a graph of the NetworkX backend, for the functions that dgraph has there alone."""
-    block = graph.block
-    offsets, targets = np.asarray(block.offsets), np.asarray(block.targets)
-    return ConvertedGraph(list(range(graph.n)), offsets, targets, {}, directed=graph.directed, multigraph=False)
 
 
 def table(rows: list[dict]) -> str:

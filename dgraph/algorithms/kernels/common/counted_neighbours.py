@@ -23,6 +23,9 @@ CHUNK = 16
 BLOCK = 64
 """Counters that are compared with one number."""
 
+MOST_SHORT = 1 << 15
+"""Degree from which on counters have 32 bits in place of 16."""
+
 SPARSE = 16
 """Counters that are read in the time of one that is listed."""
 
@@ -50,7 +53,7 @@ class DegreeOrder:
     def counters(self, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return zeros, (threads, whole blocks), whose bits but one hold every degree, and their words, uint64."""
         largest = int(np.diff(self.starts[-2:])[0]) if len(self.order) else 0
-        kind = np.uint16 if largest < 1 << 15 else np.uint32
+        kind = np.uint16 if largest < MOST_SHORT else np.uint32
         zeros = np.zeros((threads, max(-(-len(self.order) // BLOCK), 1) * BLOCK), kind)
         return zeros, zeros.view(np.uint64)
 
