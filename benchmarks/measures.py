@@ -214,6 +214,9 @@ def ours(drawn: Measured) -> dict[str, Task]:
         "betweenness of subsets": lambda: run("bc", "bc", **between),
         "bfs": lambda: _hops(run("bfs", "distance", source=source, return_predecessors=False)),
         "bfs to a target": lambda: run("bfs", "distance", source=source, target=target)[target],
+        "distance of a pair": lambda: run("bfs", "distance", source=source, target=target, return_predecessors=False)[
+            target
+        ],
     }
 
 
