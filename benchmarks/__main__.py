@@ -27,6 +27,7 @@ from benchmarks import (
     gpu_loading,
     labels,
     loading,
+    measures,
     networkx_suite,
     peers,
     pipeline,
@@ -203,6 +204,17 @@ WHAT = {
             else structure.measure(_named(asked.graphs, structure.GRAPHS), asked.repeat, asked.results)
         ),
     ),
+    "measures": (
+        "measures, trusses, searches, similarities, walks: two CPU threads against NetworKit, igraph and NetworkX",
+        "graphs rows scale repeat",
+        lambda asked: measures.measure(
+            (asked.graphs or ",".join(measures.GRAPHS)).split(","),
+            asked.rows.split("+") if asked.rows else None,
+            asked.scale,
+            asked.repeat,
+            asked.results,
+        ),
+    ),
     "shares": (
         "memory of a rank on 4 ranks over that on 1, by algorithm",
         "scale algorithm",
@@ -321,6 +333,9 @@ OWN: dict[tuple[str, str], dict] = {
         "help": f"of {', '.join(GRAPHS)}, with commas between them; with --gapbs: NAME:SIZE with + between them",
     },
     ("cpu", "rows"): {"help": f"with --gapbs: some of {', '.join(map(repr, gapbs.ROWS))} with + between them"},
+    ("measures", "graphs"): {"help": f"some rmat:SCALE with commas between them (default {','.join(measures.GRAPHS)})"},
+    ("measures", "rows"): {"help": "rows, with + between them (default: all that the results lack)"},
+    ("measures", "scale"): {"default": None, "help": "log2 of the vertices, in place of graphs"},
     ("variants", "graphs"): {"help": f"of {', '.join(variants.SHAPES)}"},
     ("variants", "device"): {"help": "default cuda"},
     ("coloring", "graphs"): {"help": f"of {', '.join(coloring.GRAPHS)}"},

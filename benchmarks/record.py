@@ -60,6 +60,13 @@ def add(
     _written(folder, name, {"runs": kept}, "\n\n".join(parts) + "\n")
 
 
+def rows_at(folder: Path, name: str, commit: str) -> list[dict]:
+    """Return the rows that ``name.json`` has of a commit."""
+    file = folder / f"{name}.json"
+    runs = json.loads(file.read_text())["runs"] if file.exists() else []
+    return [row for run in runs if run["circumstances"]["commit"] == commit for row in run["rows"]]
+
+
 def _head(where: dict) -> str:
     """Return a line with the command of a run and the machine."""
     gpu = f"{where['gpu']}, " if "gpu" in where else ""

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import scatter
 from dgraph.errors import UsageError
@@ -65,10 +64,10 @@ def subgraph(
             "choose other vertices"
         )
     ids, former = block.ids, np.flatnonzero(vertices) + block.first
-    keep = np.repeat(vertices, np.diff(block.offsets))
+    entries, rows = _entries(block, np.flatnonzero(vertices))
     if arcs is not None:
-        keep &= arcs
-    entries = np.flatnonzero(keep)  # of which columns are taken quicker than by a mask
+        kept = np.flatnonzero(arcs[entries])
+        entries, rows = entries[kept], rows[kept]
     targets, weights = block.targets[entries], None if block.weights is None else block.weights[entries]
     new = np.arange(block.first, block.first + block.rows)
     if n < block.n or not ids.ascending:
@@ -79,14 +78,13 @@ def subgraph(
         renumbered = remote_look_up(
             targets, lambda wanted: row_owner(starts, wanted), lambda wanted: new[wanted - block.first], comm
         )
-        inside = renumbered >= 0
-        keep[keep] = inside
-        entries = entries[inside]
+        inside = np.flatnonzero(renumbered >= 0)  # of which columns are taken quicker than by a mask
+        entries, rows = entries[inside], rows[inside]
         targets, weights = renumbered[inside], None if weights is None else weights[inside]
     attributes = selected(block.attributes, entries)
     targets = targets.astype(gid_type(n), copy=False)
     facts = replace(block.facts, notes=[*block.facts.notes, note], lines_dropped=0, scanned_lines=0, defaults={})
-    counts = _arcs_by_row(block.offsets, keep)[vertices]
+    counts = np.bincount(rows, minlength=len(former))
     if block.ids.ascending:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         first = comm.before(offsets.size - 1)
@@ -168,9 +166,14 @@ def _newly_reached(pieces: list[np.ndarray], starts: np.ndarray, reached: np.nda
 
 def _targets(block: EdgeBlock, rows: np.ndarray) -> np.ndarray:
     """Return the targets of some rows, row after row."""
+    return block.targets[_entries(block, rows)[0]]
+
+
+def _entries(block: EdgeBlock, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the arcs of some rows, row after row, and the place of each one's row among them."""
     lengths = block.offsets[rows + 1] - block.offsets[rows]
-    positions = np.repeat(block.offsets[rows] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    return block.targets[positions]
+    place = np.repeat(np.arange(len(rows)), lengths)
+    return (block.offsets[rows] - np.cumsum(lengths) + lengths)[place] + np.arange(len(place)), place
 
 
 def _numbered(ids: VertexIds, former: np.ndarray, comm: Comm) -> tuple[VertexIds, np.ndarray]:
@@ -181,12 +184,3 @@ def _numbered(ids: VertexIds, former: np.ndarray, comm: Comm) -> tuple[VertexIds
     if ids.names is None:
         return chosen, gids
     return NamedIds(Names(ids.names.words(chosen.here, comm), chosen.starts)), gids
-
-
-@njit(cache=True)
-def _arcs_by_row(offsets, keep):
-    counts = np.zeros(offsets.size - 1, np.int64)
-    for row in range(counts.size):
-        for i in range(offsets[row], offsets[row + 1]):
-            counts[row] += keep[i]
-    return counts

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import networkx as nx
 import numpy as np
 
+from dgraph.graph.rows import transpose
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import solve
 from dgraph.networkx_backend.nodes_given import NotANode, bunch, position
+from dgraph.networkx_backend.visit_order import answered
 
 
 def _directed(args) -> str | None:
@@ -116,5 +118,4 @@ def _shares(G: ConvertedGraph, column: str) -> dict:
 
 def _both_ways(G: ConvertedGraph) -> np.ndarray:
     """Return a mask of the arcs whose reverse is an arc, too; a loop is its own reverse."""
-    source, target = G.sources, G.targets.astype(np.int64)
-    return np.isin(source * len(G) + target, target * len(G) + source)
+    return answered(len(G), *transpose(len(G), G.offsets, G.targets, None)[:2], G.offsets, G.targets)

@@ -152,8 +152,10 @@ def _bridges(G: ConvertedGraph) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of bridges, the one that comes first first, in NetworkX's order of edges."""
     edges, starts, _ = _searched(biconnected, G)
     alone = edges[starts[:-1][np.diff(starts) == 1]]
-    n, source, target = len(G), G.sources, G.targets.astype(np.int64)
-    kept = (source < target) & np.isin(source * n + target, alone.min(axis=1) * n + alone.max(axis=1))
+    entered = np.full(len(G), -1)  # by the search along at most one bridge
+    entered[alone[:, 1]] = alone[:, 0]
+    source, target = G.sources, G.targets.astype(np.int64)
+    kept = np.flatnonzero((source < target) & ((entered[target] == source) | (entered[source] == target)))
     return source[kept], target[kept]
 
 

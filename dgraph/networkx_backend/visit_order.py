@@ -231,6 +231,18 @@ def biconnected(offsets, targets):
 
 
 @njit(cache=True, nogil=True)
+def answered(n, in_offsets, in_sources, offsets, targets):
+    """Return a mask of the arcs whose reverse is an arc, too, from the rows of in-edges and of out-edges."""
+    marks, both = np.full(n, -1), np.zeros(len(targets), np.bool_)
+    for v in range(n):
+        for arc in range(in_offsets[v], in_offsets[v + 1]):
+            marks[in_sources[arc]] = v
+        for arc in range(offsets[v], offsets[v + 1]):
+            both[arc] = marks[targets[arc]] == v
+    return both
+
+
+@njit(cache=True, nogil=True)
 def first_fit(offsets, targets, order):
     """Return the smallest colour that no neighbour has, of nodes that are coloured in an order."""
     n = len(offsets) - 1

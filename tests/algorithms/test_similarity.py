@@ -9,7 +9,8 @@ from battery import CASES
 from test_battery import combinations, solve
 
 import dgraph
-from dgraph.comm import world
+from dgraph.algorithms.kernels.common import counted_neighbours
+from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
 
 pytestmark = pytest.mark.mpi
@@ -64,6 +65,52 @@ def check_most_similar(graph, pairs, measure, k):
         wanted = sorted((measure(graph, v, w) for w in near), reverse=True)[:k]
         assert [row[2] for row in rows if row[0] == v] == pytest.approx(wanted, rel=1e-12)
         assert {row[1] for row in rows if row[0] == v} <= near
+
+
+def whole_graph(scale):
+    """Return an R-MAT graph and the matrix of its common neighbours, with the degrees."""
+    graph = dgraph.Graph.load(f"rmat:{scale},symmetric", weights="unit")
+    whole = dgraph.Graph.load(f"rmat:{scale},symmetric", weights="unit", comm=SerialComm()).block
+    joined = np.zeros((whole.n, whole.n), np.int64)
+    joined[whole.sources().astype(np.int64), whole.targets.astype(np.int64)] = 1
+    return graph, joined @ joined, joined.sum(axis=0)
+
+
+FORMULAS = {
+    "jaccard": lambda common, one, two: common / np.maximum(one + two - common, 1),
+    "overlap": lambda common, one, two: common / np.maximum(np.minimum(one, two), 1),
+    "sorensen": lambda common, one, two: 2 * common / np.maximum(one + two, 1),
+    "cosine": lambda common, one, two: common / np.sqrt(np.maximum(one * two, 1)),
+}
+
+
+@pytest.mark.parametrize("most", [counted_neighbours.MOST_SHORT, 4], ids=["16 bits", "32 bits"])
+@pytest.mark.parametrize("measure", FORMULAS)
+def test_lists_are_those_of_a_product_of_matrices(measure, most, monkeypatch):
+    monkeypatch.setattr(counted_neighbours, "MOST_SHORT", most)
+    graph, common, degrees = whole_graph(9)
+    np.fill_diagonal(common, 0)
+    values = np.where(common > 0, FORMULAS[measure](common, degrees[:, None], degrees), -1.0)
+    pairs = dgraph.similarity(graph, measure=measure, k=7).edges.gather()
+    if pairs is not None:
+        order = np.argsort(-values, axis=1, kind="stable")[:, :7]
+        best = np.take_along_axis(values, order, axis=1)
+        vertex, place = np.nonzero(best > 0)
+        assert pairs["source"].tolist() == vertex.tolist()
+        assert pairs["target"].tolist() == order[vertex, place].tolist()
+        np.testing.assert_allclose(pairs["similarity"], best[vertex, place], rtol=1e-15)
+
+
+@pytest.mark.parametrize("pairs", [3, 3000], ids=["searched", "marked"])
+def test_pairs_are_those_of_a_product_of_matrices(pairs):
+    graph, common, degrees = whole_graph(9)
+    draw = np.random.default_rng(pairs)
+    hub, leaf = int(degrees.argmax()), int(np.flatnonzero(degrees == 1)[0])
+    first, second = ([vertex, *draw.integers(0, len(degrees), pairs).tolist()] for vertex in (hub, leaf))
+    listed = dgraph.similarity(graph, first=first, second=second).edges.gather()
+    if listed is not None:
+        wanted = FORMULAS["jaccard"](common, degrees[:, None], degrees)[first, second]
+        np.testing.assert_allclose(listed["similarity"], wanted, rtol=1e-15)
 
 
 def test_names_and_columns():

@@ -141,7 +141,11 @@ def vertices(name: str, value: Any, weights: bool) -> list[int | str] | dict[int
     if isinstance(value, np.ndarray) and value.dtype.kind in "mM":  # some of which tolist() makes integers
         raise refused(name, value, "", "vertices, integers or names")
     listing = getattr(value, "tolist", None) or getattr(value, "to_pylist", None) or partial(list, value)
-    listed = [vertex(name, member) for member in listing()]
+    members = listing()
+    if set(map(type, members)) == {int} and min(members) in INT64 and max(members) in INT64:
+        listed = list(members)
+    else:
+        listed = [vertex(name, member) for member in members]
     return sorted(listed, key=lambda member: (isinstance(member, str), member)) if isinstance(value, Set) else listed
 
 

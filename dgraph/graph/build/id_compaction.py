@@ -159,6 +159,8 @@ def _lowest(columns, comm):
 
     Ids whose hash is below a common bound are a fair sample of the distinct ids, regardless of how often each occurs.
     """
+    if comm.size == 1:
+        return np.zeros(1, np.int64)
     bound, hashes, ids = np.uint64(0xFFFFFFFFFFFFFFFF), np.empty(0, np.uint64), np.empty(0, np.int64)
     for column in columns:
         for offset in range(0, column.size, CHUNK):

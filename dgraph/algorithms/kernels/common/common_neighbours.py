@@ -1,29 +1,31 @@
 """Similarity of pairs of vertices by their common neighbours, on a rank that has the rows of all vertices.
 
 Every common neighbour contributes a share, 1 or less by its degree, and the measure scales their sum by the degrees of
-the pair. Of given pairs, the entries of the shorter row are looked up in the longer one. For the most similar vertices
-of each vertex, the shares of two-hop paths are summed in an array of a thread. Shares are added in the order of
-original ids, so the bits are equal on any number of ranks and threads.
+the pair. Of given pairs, the entries of the shorter row are looked up in the longer one, whose entries are marked once
+for all its pairs. For the most similar vertices of each vertex, shares of two-hop paths are summed in an array of a
+thread; where every share is 1 they are counted (``counted_neighbours.py``). Shares are added in the order of original
+ids, so the bits are equal on any number of ranks and threads.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.common import MEASURES
+from dgraph.algorithms.kernels.common.counted_neighbours import count_by_degree, degree_order
+from dgraph.algorithms.kernels.common.similar_lists import ADAMIC_ADAR, RESOURCE_ALLOCATION, inserted, scaled
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import NumberedRows
 
-JACCARD, OVERLAP, SORENSEN, COSINE, ADAMIC_ADAR, RESOURCE_ALLOCATION = range(6)
-
 CHUNK = 64
 """Pairs or vertices that a thread takes at a time."""
+
+SEARCH = 8
+"""Entries of a row that are marked in the time of one binary search."""
 
 SMALL = 1 << 12
 """Pairs or arcs up to which one thread works."""
@@ -52,8 +54,10 @@ class CommonNeighbours(HostSolver):
 
     def of_pairs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Return the similarity of each pair of numbers, float64."""
-        values = np.empty(len(first))
-        self._run(_of_pairs, len(first), first, second, values)
+        values, degrees = np.empty(len(first)), np.diff(self.rows.offsets)
+        order = np.argsort(np.where(degrees[first] > degrees[second], first, second), kind="stable")
+        marks = np.zeros((self.team.size, self.rows.n), np.uint8)
+        self._run(_of_pairs, len(first), first, second, order, values, marks)
         return values
 
     def most_similar(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,10 +69,15 @@ class CommonNeighbours(HostSolver):
         rows, k = self.rows, min(k, max(self.rows.n - 1, 1))
         count = rows.stop - rows.first
         targets, values = np.full((count, k), -1, np.int64), np.empty((count, k))
-        sums = np.zeros((self.team.size, rows.n))
         touched = np.empty((self.team.size, rows.n), np.uint32)
-        self._run(_most_similar, int(rows.offsets[rows.stop] - rows.offsets[rows.first]), rows.first, targets, values,
-                  sums, touched)  # fmt: skip
+        arcs = int(rows.offsets[rows.stop] - rows.offsets[rows.first])
+        if self.measure < ADAMIC_ADAR:
+            places = degree_order(rows.offsets, rows.targets)
+            self._run(count_by_degree, arcs, rows.first, *places.arrays, targets, values,
+                      *places.counters(self.team.size), touched)  # fmt: skip
+        else:
+            sums = np.zeros((self.team.size, rows.n))
+            self._run(_most_similar, arcs, rows.first, targets, values, sums, touched)
         row, place = np.nonzero(targets >= 0)
         return row + rows.first, targets[row, place], values[row, place]
 
@@ -78,52 +87,67 @@ class CommonNeighbours(HostSolver):
         self.team.run(kernel, threads, *graph, self.measure, *arguments, np.zeros(1, np.int64))
 
 
-@njit(**INNER)
-def _scaled(measure, total, one, two):
-    """Return the similarity of vertices of two degrees whose common neighbours' shares sum to ``total``."""
-    if measure > RESOURCE_ALLOCATION:
-        return float(one) * float(two)
-    if measure >= ADAMIC_ADAR or total == 0.0:
-        return total
-    if measure == JACCARD:
-        return total / (one + two - total)
-    if measure == OVERLAP:
-        return total / min(one, two)
-    if measure == SORENSEN:
-        return 2 * total / (one + two)
-    return total / math.sqrt(float(one) * float(two))
-
-
 @njit(**OPTIONS)
-def _of_pairs(t, threads, offsets, targets, shares, measure, first, second, values, taken):
+def _of_pairs(t, threads, offsets, targets, shares, measure, first, second, order, values, marks, taken):
+    """Fill ``values``; pairs of one longer row follow each other in ``order``."""
+    mark = marks[t]
     while True:
         begin = fetch_add(taken, 0, CHUNK)
-        if begin >= len(first):
+        if begin >= len(order):
             return
-        for i in range(begin, min(begin + CHUNK, len(first))):
-            u, v = first[i], second[i]
-            one, two = offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v]
-            if one > two:
-                u, v = v, u
-            total, low = 0.0, offsets[v]
-            for j in range(offsets[u], offsets[u + 1]):
-                w, high = targets[j], offsets[v + 1]
-                while low < high:
-                    middle = (low + high) >> 1
-                    if targets[middle] < w:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == offsets[v + 1]:
+        end = min(begin + CHUNK, len(order))
+        while begin < end:
+            _, v = _by_degree(offsets, first, second, order[begin])
+            stop, entries = begin, 0
+            while stop < end:
+                u, other = _by_degree(offsets, first, second, order[stop])
+                if other != v:
                     break
-                if targets[low] == w:
-                    total += shares[w]
-            values[i] = _scaled(measure, total, one, two)
+                entries += offsets[u + 1] - offsets[u]
+                stop += 1
+            marked = entries * SEARCH > offsets[v + 1] - offsets[v]
+            if marked:
+                for j in range(offsets[v], offsets[v + 1]):
+                    mark[targets[j]] = 1
+            for i in range(begin, stop):
+                u, _ = _by_degree(offsets, first, second, order[i])
+                total, low = 0.0, offsets[v]
+                for j in range(offsets[u], offsets[u + 1]):
+                    w = targets[j]
+                    if marked:
+                        if mark[w]:
+                            total += shares[w]
+                        continue
+                    high = offsets[v + 1]
+                    while low < high:
+                        middle = (low + high) >> 1
+                        if targets[middle] < w:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    if low == offsets[v + 1]:
+                        break
+                    if targets[low] == w:
+                        total += shares[w]
+                values[order[i]] = scaled(measure, total, offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v])
+            if marked:
+                for j in range(offsets[v], offsets[v + 1]):
+                    mark[targets[j]] = 0
+            begin = stop
+
+
+@njit(**INNER)
+def _by_degree(offsets, first, second, pair):
+    """Return the vertices of a pair, the one with the shorter row first."""
+    u, v = first[pair], second[pair]
+    if offsets[u + 1] - offsets[u] > offsets[v + 1] - offsets[v]:
+        return v, u
+    return u, v
 
 
 @njit(**OPTIONS)
 def _most_similar(t, threads, offsets, targets, shares, measure, first, best, values, sums, touched, taken):
-    count, k = best.shape
+    count = len(best)
     total, listed = sums[t], touched[t]
     while True:
         begin = fetch_add(taken, 0, CHUNK)
@@ -144,16 +168,6 @@ def _most_similar(t, threads, offsets, targets, shares, measure, first, best, va
             filled, degree = 0, offsets[v + 1] - offsets[v]
             for i in range(size):
                 w = np.int64(listed[i])
-                value = _scaled(measure, total[w], degree, offsets[w + 1] - offsets[w])
+                value = scaled(measure, total[w], degree, offsets[w + 1] - offsets[w])
                 total[w] = 0.0
-                place = filled
-                while place and (
-                    values[row, place - 1] < value or (values[row, place - 1] == value and best[row, place - 1] > w)
-                ):
-                    place -= 1
-                if place == k:
-                    continue
-                filled = min(filled + 1, k)
-                for j in range(filled - 1, place, -1):
-                    best[row, j], values[row, j] = best[row, j - 1], values[row, j - 1]
-                best[row, place], values[row, place] = w, value
+                filled = inserted(best, values, row, filled, w, value)
