@@ -111,6 +111,12 @@ class CudaBackend(Backend):
             return False
         return gpus is None or gpu_assignment.number(gpus, place, ranks_here, visible_gpus())[0] == self.device.number
 
+    @property
+    def remark(self) -> str:
+        """Why kernels of this run are not optimised, or ""."""
+        quick = self.device.quick
+        return f"{', '.join(quick)}: optimised in the background for later runs" if quick else ""
+
     def release(self) -> None:
         """Drop the graphs on this GPU and return their memory to the driver."""
         self._graphs.clear()
