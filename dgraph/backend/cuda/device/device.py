@@ -18,7 +18,7 @@ from dgraph.backend.cuda.device import optimiser, pools
 from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
-from dgraph.backend.cuda.device.machine_code import MachineCode
+from dgraph.backend.cuda.device.machine_code import MachineCode, quick
 from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Reader, Uploads
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
@@ -331,7 +331,7 @@ class CudaDevice:
         Quickly compiled ones are loaded again once they are optimised.
         """
         module = self._modules.get((text, name))
-        if module is None or (not module.optimised and self.code.optimised(text, name)):
+        if module is None or (not module.optimised and self.ready(text, name)):
             module = self._modules[text, name] = Module(self.xp, *self.code.load(text, name))
         return module
 
@@ -343,6 +343,19 @@ class CudaDevice:
     def compiled(self, text: str, name: str) -> bool:
         """Return True if the text's machine code is loaded or in the cache folder."""
         return (text, name) in self._modules or self.code.exists(text, name)
+
+    @property
+    def postpones(self) -> bool:
+        """True if a first run does without large modules, which are compiled in the background."""
+        return quick()
+
+    def ready(self, text: str, name: str) -> bool:
+        """Return True if the text's optimised machine code is in the cache folder."""
+        return self.code.optimised(text, name)
+
+    def postpone(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Have (text, name) pairs compiled in the background, see :meth:`MachineCode.postpone`."""
+        self.code.postpone(texts)
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile (text, name) pairs in parallel, see :meth:`MachineCode.prepare`."""

@@ -20,6 +20,7 @@ from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
 from dgraph.backend.cuda.device import nvrtc
+from dgraph.errors import OutputError
 
 OPTIMISED, QUICK, TEXT = ".cubin", ".quick", ".cu"
 """Suffixes of the files of a text."""
@@ -78,7 +79,8 @@ class MachineCode:
         for text, name in texts:
             path = self.path(text, name)
             if not path.exists():
-                publish(path.with_suffix(TEXT), text.encode())
+                with suppress(OutputError):  # of a full folder, for which a rank of several must not stop
+                    publish(path.with_suffix(TEXT), text.encode())
                 self.awaited.add(path)
 
     def lacks(self) -> bool:
