@@ -299,7 +299,6 @@ class Backend(ABC):
         compiles_in_parallel: True if one process compiles several programs at a time.
         transport, share: as of :class:`~dgraph.Cuda`, for a backend that is the device of a graph.
         schedule: schedule that the user named, or "auto".
-        remark: for the report, why kernels of a run are not optimised, or "".
     """
 
     name: str
@@ -310,7 +309,12 @@ class Backend(ABC):
     keeps = compiles_in_parallel = few_rounds = False
     transport, share = "auto", False
     schedule = "auto"
-    why = remark = ""
+    why = ""
+
+    @property
+    def remark(self) -> str:
+        """For the report, why kernels of a run are not optimised, or ""."""
+        return ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Make the decisions about a graph that must be equal on all ranks; collective."""

@@ -113,7 +113,7 @@ class CudaBackend(Backend):
 
     @property
     def remark(self) -> str:
-        """Why kernels of this run are not optimised, or ""."""
+        """For the report, why kernels of a run are not optimised, or ""."""
         quick = self.device.quick
         return f"{', '.join(quick)}: optimised in the background for later runs" if quick else ""
 

@@ -266,8 +266,8 @@ class Context:
         except Exception as caught:
             error = caught
         with self.record("compile"):
-            everywhere, large = self.comm.agree(error, compiled, large)
-            if not machine.use_large(bool(large)):
+            everywhere, large_everywhere = self.comm.agree(error, compiled, large)
+            if not machine.use_large(bool(large_everywhere)):
                 self.record.choose("small rounds", "one by one", f"{type(program).__name__}: {POSTPONED}")
             if not everywhere:
                 self._compile(machine, type(program).__name__)
