@@ -337,8 +337,8 @@ class CudaDevice:
 
     @property
     def quick(self) -> list[str]:
-        """Names of loaded modules that were compiled quickly."""
-        return [name for (_, name), module in self._modules.items() if not module.optimised]
+        """Names of loaded modules that were compiled quickly, and are not optimised yet."""
+        return [key[1] for key, module in self._modules.items() if not (module.optimised or self.ready(*key))]
 
     def compiled(self, text: str, name: str) -> bool:
         """Return True if the text's machine code is loaded or in the cache folder."""
