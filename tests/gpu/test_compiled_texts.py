@@ -142,10 +142,10 @@ def test_an_optimiser_leaves_the_folder_to_another_one(code, tmp_path):
         busy = "from dgraph.backend.cuda.device import optimiser; import sys, pathlib\n"
         busy += "optimiser.start(pathlib.Path(sys.argv[1])); assert not optimiser._started\n"
         busy += "optimiser.optimise(pathlib.Path(sys.argv[1]))"
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", busy, tmp_path], env=environment({"DGRAPH_CACHE_DIR": str(folder())}), check=False
         )
-    assert done.returncode == 0
+    assert process.returncode == 0
     assert not code.optimised("text", "kernel")
 
 
@@ -157,13 +157,13 @@ def test_a_killed_optimiser_is_followed_by_one_that_finishes(code, tmp_path):
     first.stdout.readline()
     first.send_signal(signal.SIGKILL)
     first.communicate()
-    left = names(tmp_path, ".cu")
-    assert left
+    remaining = names(tmp_path, ".cu")
+    assert remaining
     assert all(code.exists(*text) for text in texts)
     second = started(OPTIMISER, tmp_path, cache=tmp_path)
     lines = second.communicate(timeout=100)[0].split()
     assert second.returncode == 0
-    assert set(lines) <= set(left)
+    assert set(lines) <= set(remaining)
     assert names(tmp_path, ".cubin") == sorted(name for _, name in texts)
     assert not names(tmp_path, ".cu") + names(tmp_path, ".quick")
 
@@ -213,10 +213,10 @@ def test_the_started_process_outlives_its_parent_and_optimises_real_code(tmp_pat
         "os._exit(0)\n"
     )
     began = time.monotonic()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", parent], cwd=tmp_path, env=environment({"DGRAPH_CACHE_DIR": str(cache)}), check=False
     )
-    assert done.returncode == 0
+    assert process.returncode == 0
     while not names(cache, ".cubin") or names(cache, ".cu") + names(cache, ".quick"):
         assert time.monotonic() - began < 60, os.listdir(cache)
         time.sleep(0.05)

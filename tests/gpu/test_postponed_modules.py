@@ -24,23 +24,23 @@ class Background:
 
 @pytest.fixture
 def background(monkeypatch):
-    made, across = Background(lambda: False), GpuMachine.run_device_rounds
+    folder, across = Background(lambda: False), GpuMachine.run_device_rounds
     launch = GpuMachine.launch
 
     def run_device_rounds(self, limit):
-        made.launches.append("multi_gpu_rounds")
+        folder.launches.append("multi_gpu_rounds")
         across(self, limit)
 
     def counted(self, *calls):
-        made.launches += [call[1] for call in calls if call[1] in LARGE]
+        folder.launches += [call[1] for call in calls if call[1] in LARGE]
         launch(self, *calls)
 
     monkeypatch.setattr(Device, "postpones", True)
-    monkeypatch.setattr(Device, "ready", lambda *_: made.compiled(), raising=False)
-    monkeypatch.setattr(Device, "postpone", lambda _, texts: made.texts.extend(texts), raising=False)
+    monkeypatch.setattr(Device, "ready", lambda *_: folder.compiled(), raising=False)
+    monkeypatch.setattr(Device, "postpone", lambda _, texts: folder.texts.extend(texts), raising=False)
     monkeypatch.setattr(GpuMachine, "run_device_rounds", run_device_rounds)
     monkeypatch.setattr(GpuMachine, "launch", counted)
-    return made
+    return folder
 
 
 def endings(texts):

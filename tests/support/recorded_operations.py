@@ -27,10 +27,10 @@ def _bare(value: object) -> object:
 class Recorded(np.ndarray):
     """Array whose operations are recorded; copies between equal dtypes are not: CuPy leaves them to the driver."""
 
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
         _note(f"{ufunc.__name__} {method}", *inputs)
-        if out is not None:
-            options["out"] = tuple(map(_bare, out))
+        if "out" in options:
+            options["out"] = tuple(map(_bare, options["out"]))
         result = getattr(ufunc, method)(*map(_bare, inputs), **options)
         return result.view(Recorded) if isinstance(result, np.ndarray) else result
 
