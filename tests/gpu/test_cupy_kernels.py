@@ -4,10 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from emulated import backend, needs_compiler
+from emulated import Device, backend, needs_compiler
 from recorded_operations import Recorder, recording
+from simulated import succeed
 
 from dgraph.backend.cuda.device import cupy_kernels
+from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
 from dgraph.graph.load_options import LoadOptions
 
@@ -27,7 +29,22 @@ def test_operations_of_building_are_listed(monkeypatch, spec, weights):
         assert built <= operations
 
 
-class Device:
+@needs_compiler
+@pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
+@pytest.mark.parametrize("spec", ["rmat:9,symmetric", "rmat:9"])
+def test_operations_of_building_on_several_ranks_are_listed(monkeypatch, policy, spec):
+    with recording(monkeypatch) as operations:
+        devices = [Device(seed=rank + 1) for rank in range(2)]
+        options = LoadOptions()
+        succeed(2, lambda comm: BuiltGraph.from_spec(spec, comm, devices[comm.rank], policy, options) and 1)
+        built = set(operations)
+    with recording(monkeypatch) as operations:
+        cupy_kernels.use(Recorder(), cupy_kernels.BUILDING + cupy_kernels.SHARING)
+        assert len(built) > 24
+        assert built <= operations
+
+
+class Gpu:
     architecture, code = "sm_90", None
 
     def __init__(self):
@@ -45,9 +62,9 @@ def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
     monkeypatch.setattr(cupy_kernels, "BUILDING", (lambda xp, of: used.append(of["uint64"].dtype),))
     monkeypatch.setattr(cupy_kernels, "ROWS", (lambda xp, of: xp.no_such_function(),))  # as where CuPy lacks one
     for _ in range(2):
-        device = Device()
+        device = Gpu()
         cupy_kernels.begin(device)
         cupy_kernels.begin(device)
         cupy_kernels.wait(device)
     assert used == [np.uint64]
-    assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90.kernels"]
+    assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_2.kernels"]

@@ -56,6 +56,19 @@ BUILDING: tuple[Operation, ...] = (
 )  # fmt: skip
 """Operations of ``graph_build``."""
 
+SHARING: tuple[Operation, ...] = (
+    lambda xp, of: _assign(of["int64"].copy(), of["uint32"], of["int64"][of["uint32"]] + of["uint32"]),
+    lambda xp, of: _assign(of["int64"].copy(), slice(1), of["uint32"][:1]),
+    lambda xp, of: _assign(of["uint32"].copy(), slice(1), np.uint32(1)),
+    lambda xp, of: of["uint32"] + of["uint32"],
+    lambda xp, of: of["uint32"] | of["uint32"],
+    lambda xp, of: of["uint32"][of["uint32"]],
+    lambda xp, of: of["uint64"] * of["uint64"],
+    lambda xp, of: of["uint64"].astype(np.int64),
+    lambda xp, of: of["int64"].max(),
+)  # fmt: skip
+"""Further operations of ``graph_build`` on several ranks."""
+
 ROWS: tuple[Operation, ...] = (
     lambda xp, of: xp.searchsorted(of["uint32"], of["uint32"]),
     lambda xp, of: xp.greater(of["uint32"], 1),
@@ -75,15 +88,16 @@ _threads: WeakKeyDictionary[Any, threading.Thread] = WeakKeyDictionary()
 """Device → thread that compiles the operations."""
 
 
-def begin(device: Any) -> None:
+def begin(device: Any, ranks: int = 1) -> None:
     """Begin to compile the kernels in threads, once a host; on a device that is not CuPy's there is nothing to do."""
     version = getattr(device.xp, "__version__", None)
     if version is None or not hasattr(device, "code"):
         return
     with suppress(OutputError):
-        path = folder() / f"cupy-{version}_{device.architecture}.kernels"
+        operations = BUILDING + SHARING * (ranks > 1) + ROWS
+        path = folder() / f"cupy-{version}_{device.architecture}_{len(operations)}.kernels"
         if device not in _threads and not path.exists():
-            _threads[device] = thread = threading.Thread(target=_compile, args=(device, path))
+            _threads[device] = thread = threading.Thread(target=_compile, args=(device, path, operations))
             thread.start()
 
 
@@ -114,8 +128,8 @@ def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = 
         list(pool.map(once, operations))
 
 
-def _compile(device: Any, path: Path) -> None:
+def _compile(device: Any, path: Path, operations: tuple[Operation, ...]) -> None:
     with locked(path.name, PATIENCE), suppress(OutputError):
         if not path.exists():
-            use(device.xp, BUILDING + ROWS, device.use)
+            use(device.xp, operations, device.use)
             publish(path, b"")

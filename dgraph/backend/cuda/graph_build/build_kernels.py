@@ -90,7 +90,7 @@ class BuildKernels:
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
         self.device = device
-        cupy_kernels.begin(device)
+        cupy_kernels.begin(device, parts)
         self._module = device.module(text(draft, proof), f"{'prove' if proof else 'build'}_{draft.formula.name}")
         cupy_kernels.wait(device)
         self.counters = device.xp.zeros(COUNTERS, np.uint64)
