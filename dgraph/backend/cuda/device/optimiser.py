@@ -24,6 +24,9 @@ LOCK = "optimiser"
 MOST = 4
 """Texts that are compiled at a time."""
 
+CODE = "import runpy, sys; sys.path.append(sys.argv[1]); runpy.run_module(sys.argv[2], run_name='__main__')"
+"""Runs this file; the folder of dgraph comes last, since it may be that of all packages."""
+
 _started: list[subprocess.Popen] = []
 """Processes that this one has started."""
 
@@ -33,14 +36,15 @@ def start(cache: Path) -> None:
     with locked(LOCK, 0.0) as free:
         if not free:
             return
-    entries = [str(Path(__file__).parents[4]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    entries = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     environment = os.environ | {
         "DGRAPH_CACHE_DIR": str(cache.resolve()),
         "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in entries),
     }
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__], env=environment, cwd="/", start_new_session=True,
+            [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[4]), __name__],
+            env=environment, cwd="/", start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except OSError:
