@@ -52,7 +52,8 @@ BUILDING: tuple[Operation, ...] = (
     lambda xp, of: of["uint32"][0 + of["int64"]],
     lambda xp, of: (of["uint64"].max(), of["uint64"].sum()),
     lambda xp, of: (of["uint32"].max(), of["uint32"].min()),
-    lambda xp, of: (of["int32"].min(), of["int32"].max(), of["int32"].sum(dtype=np.float64)),
+    lambda xp, of: (of["int32"].min(), of["int32"].max()),
+    lambda xp, of: of["int32"].astype(np.float64).sum(),
 )  # fmt: skip
 """Operations of ``graph_build``."""
 
