@@ -70,7 +70,7 @@ def command(words: list[str], fresh: bool = False, ranks: int = 0, caches: str |
         ranks: ranks under MPI; 0: none.
         caches: folder of the caches of machine code.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a GPU's optimiser may still write
         report = Path(folder, "report.json")
         names = CACHES if fresh or caches else ()
         environment = os.environ | {name: str(Path(caches or folder, name)) for name in names}

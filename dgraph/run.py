@@ -108,6 +108,8 @@ def run(
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
             ctx.warn_of_unused_schedule()
+            if backend.remark:
+                run_record.choose("kernels", "compiled quickly", backend.remark)
             if manager is not None:
                 manager.end()
         outcome = Outcome.of(named, work, answer, ctx, start)

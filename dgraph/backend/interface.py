@@ -100,6 +100,19 @@ class Machine(ABC):
     def compile(self) -> None:
         """Compile everything that the rounds call, or load it from the cache folder; called before :meth:`start`."""
 
+    @property
+    def large_compiled(self) -> bool:
+        """True if machine code that a first run does without is there, or never needed."""
+        return True
+
+    def use_large(self, compiled: bool) -> bool:
+        """Use code that a first run does without if all ranks have it; return False if this run does without.
+
+        Args:
+            compiled: :attr:`large_compiled` on all ranks.
+        """
+        return True
+
     @abstractmethod
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
         """Run ``init`` on masters and set mirrors to identities.
@@ -297,6 +310,11 @@ class Backend(ABC):
     transport, share = "auto", False
     schedule = "auto"
     why = ""
+
+    @property
+    def remark(self) -> str:
+        """For the report, why kernels of a run are not optimised, or ""."""
+        return ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Make the decisions about a graph that must be equal on all ranks; collective."""

@@ -237,6 +237,18 @@ def test_a_text_follows_from_the_wording_alone():
     assert trace(Levels(source=1), None).signature == trace(Levels(source=2), None).signature
 
 
+def test_quick_code_does_the_same_arithmetic(monkeypatch):
+    """Check that multiply-add stays unfused, and that a compiler without the option optimises."""
+    pytest.importorskip("cuda.bindings.nvrtc")
+    text = 'extern "C" __global__ void f(double* x) { x[0] = x[0] * x[1] + x[2]; }'
+    optimised, quick = (nvrtc.compiled(text, "sm_90", "f", quick) for quick in (False, True))
+    monkeypatch.setattr(nvrtc, "OPTIONS", ("--std=c++17", "--fmad=true"))
+    assert nvrtc.compiled(text, "sm_90", "f", quick=True) != quick
+    monkeypatch.undo()
+    monkeypatch.setattr(nvrtc, "QUICK", "--no-such-option")
+    assert nvrtc.compiled(text, "sm_90", "f", quick=True) == optimised
+
+
 def test_an_error_names_what_did_not_compile():
     pytest.importorskip("cuda.bindings.nvrtc")
     with pytest.raises(InternalError, match=r"kernels of mine does not compile for sm_90: .*undefined"):

@@ -122,7 +122,7 @@ class Device:
     """
 
     name, architecture, xp, threads, ranged = "emulated", "emulated", Garbage(), THREADS, False
-    peak, limit, allocator = 0, None, "pool"
+    peak, limit, allocator, quick, postpones = 0, None, "pool", (), False
 
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple | None = None):
         self.blocks, self.seed, self.memory = blocks, seed, memory

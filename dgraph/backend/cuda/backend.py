@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device import gpu_assignment
+from dgraph.backend.cuda.device import cupy_kernels, gpu_assignment
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_cache import GraphCache
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
@@ -111,6 +111,12 @@ class CudaBackend(Backend):
             return False
         return gpus is None or gpu_assignment.number(gpus, place, ranks_here, visible_gpus())[0] == self.device.number
 
+    @property
+    def remark(self) -> str:
+        """For the report, why kernels of a run are not optimised, or ""."""
+        quick = self.device.quick
+        return f"{', '.join(quick)}: optimised in the background for later runs" if quick else ""
+
     def release(self) -> None:
         """Drop the graphs on this GPU and return their memory to the driver."""
         self._graphs.clear()
@@ -184,6 +190,7 @@ class CudaBackend(Backend):
         from dgraph.graph.build.clean import RawEdges
 
         self.device.use()
+        cupy_kernels.begin(self.device)
         with parsing_with(plain_parser(self.device)):
             raw = read()
         graph = LoadedGraph.from_raw(raw, comm, self.device, policy, options, self.options.renumber)

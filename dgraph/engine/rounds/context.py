@@ -31,6 +31,8 @@ from partitioning.arrays.lazy_numba import compiles
 FEW_ARCS, RARELY_SHARED = 8, 64
 """Local rounds are taken on graphs of fewer arcs a vertex than the first, with so many vertices a mirror or more."""
 
+POSTPONED = "the kernel that runs many of them in one launch is compiled in the background, for later runs"
+
 MOST_SPAN = 3_037_000_499
 """Largest number whose square fits 63 bits."""
 
@@ -244,7 +246,7 @@ class Context:
 
     def _made(self, program: Program, traced: Traced, local: LocalGraph) -> Machine:
         error: BaseException | None = None
-        compiled = False
+        compiled = large = False
         with self.record("prepare"):
             self.backend.prepare(local, self.comm)
             try:
@@ -260,10 +262,13 @@ class Context:
                 compiled = machine.compiled
                 if compiled:
                     machine.compile()
+                large = machine.large_compiled
         except Exception as caught:
             error = caught
         with self.record("compile"):
-            (everywhere,) = self.comm.agree(error, compiled)
+            everywhere, large_everywhere = self.comm.agree(error, compiled, large)
+            if not machine.use_large(bool(large_everywhere)):
+                self.record.choose("small rounds", "one by one", f"{type(program).__name__}: {POSTPONED}")
             if not everywhere:
                 self._compile(machine, type(program).__name__)
         return machine

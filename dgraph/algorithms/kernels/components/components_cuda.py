@@ -132,11 +132,15 @@ class ComponentsSingle(SingleMachine):
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, options)
-        self.module = device.module(text(graph.wide, graph.original.dtype.name), "components")
+        self.module = self._module()
         n, xp = max(graph.local.size, 1), device.xp
         self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
         self._forest = xp.zeros(control_block.FOREST_WORDS, np.int64)
         self.environment = environment(graph, self.parent, self.lowest, self._forest)
+
+    def _module(self) -> Any:
+        """Return the kernels, optimised once they are."""
+        return self.device.module(text(self.graph.wide, self.graph.original.dtype.name), "components")
 
     @property
     def bytes(self) -> int:
@@ -150,6 +154,7 @@ class ComponentsSingle(SingleMachine):
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for another run."""
         self.traced, self.round, self.done = traced, 0, False
+        self.module = self._module()
         self.lowest = self.device.xp.empty(len(self.parent), np.int64)
         self.device.clear(self._forest)
         self.environment[LOWEST] = self.device.address(self.lowest)

@@ -29,8 +29,13 @@ def sizes(kernel: str) -> tuple[int, int]:
 
 
 class Environment:
-    """Part of a module that knows the words in its constant ``env``, so that equal words are not copied again."""
+    """Part of a module that knows the words in its constant ``env``, so that equal words are not copied again.
 
+    Attributes:
+        optimised: False if its code was compiled quickly, see ``machine_code.py``.
+    """
+
+    optimised = True
     _words = b""
 
     def set_environment(self, words: np.ndarray) -> None:
@@ -52,8 +57,8 @@ class Module(Environment):
         owner: token of the machine whose values ``env`` holds.
     """
 
-    def __init__(self, xp, code: bytes):
-        self.xp = xp
+    def __init__(self, xp, code: bytes, optimised: bool = True):
+        self.xp, self.optimised = xp, optimised
         self._module = xp.cuda.function.Module()
         self._module.load(code)
         self._kernels: dict[str, tuple[Any, int, int]] = {}

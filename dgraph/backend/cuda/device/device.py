@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dgraph._support.affinity import cores
-from dgraph._support.cache import folder, publish
-from dgraph._support.compile_clock import compiling
-from dgraph._support.host_lock import PATIENCE, locked
+from dgraph._support.cache import folder
 from dgraph.backend.cuda.codegen.control_block import BLOCK
-from dgraph.backend.cuda.device import nvrtc, pools
+from dgraph.backend.cuda.device import optimiser, pools
 from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
+from dgraph.backend.cuda.device.machine_code import MachineCode, quick
 from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Reader, Uploads
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
@@ -107,6 +103,7 @@ class CudaDevice:
     Attributes:
         name: product name.
         architecture: compilation target, such as ``sm_90``.
+        code: machine code in the cache folder.
         blocks: number of multiprocessors.
         xp: module whose functions work on its arrays: CuPy.
         threads: threads of a block.
@@ -126,6 +123,7 @@ class CudaDevice:
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
+        self.code = MachineCode(self.architecture)
         self.allocator = allocator
         self.limit: int | None = None
         self.pool = pools.pool_of(self, allocator)
@@ -136,7 +134,6 @@ class CudaDevice:
         self._events: list = []
         self.texts: dict[tuple, dict[tuple, str]] = {}
         self._modules: dict[tuple[str, str], Module] = {}
-        self._keys: dict[str, str] = {}
         self._landing: dict[int, tuple] = {}
         self._total: int | None = None
 
@@ -153,8 +150,10 @@ class CudaDevice:
             yield
 
     def leave(self) -> None:
-        """Set CuPy's allocator back to the process' own."""
+        """Set CuPy's allocator back to the process' own, and have quickly compiled kernels optimised for later runs."""
         pools.leave(self.xp)
+        if self.code.lacks():
+            optimiser.start(folder())
 
     def cap(self, memory: float | str | None) -> None:
         """Set the most memory of this process' graphs and runs, see :class:`dgraph.Cuda`; None: no limit."""
@@ -327,46 +326,37 @@ class CudaDevice:
         self.xp.cuda.nvtx.RangePop()
 
     def module(self, text: str, name: str) -> Module:
-        """Load a text's kernels, compiled once for all processes that share the cache folder."""
+        """Load a text's kernels, compiled once for all processes that share the cache folder.
+
+        Quickly compiled ones are loaded again once they are optimised.
+        """
         module = self._modules.get((text, name))
-        if module is None:
-            path = self._path(text, name)
-            self._compile(path, text, name)
-            module = self._modules[text, name] = Module(self.xp, path.read_bytes())
+        if module is None or (not module.optimised and self.ready(text, name)):
+            module = self._modules[text, name] = Module(self.xp, *self.code.load(text, name))
         return module
 
+    @property
+    def quick(self) -> list[str]:
+        """Names of loaded modules that were compiled quickly, and are not optimised yet."""
+        return [key[1] for key, module in self._modules.items() if not (module.optimised or self.ready(*key))]
+
     def compiled(self, text: str, name: str) -> bool:
-        """Return True if the text's machine code is in the cache folder."""
-        return (text, name) in self._modules or self._path(text, name).exists()
+        """Return True if the text's machine code is loaded or in the cache folder."""
+        return (text, name) in self._modules or self.code.exists(text, name)
+
+    @property
+    def postpones(self) -> bool:
+        """True if a first run does without large modules, which are compiled in the background."""
+        return quick()
+
+    def ready(self, text: str, name: str) -> bool:
+        """Return True if the text's optimised machine code is in the cache folder."""
+        return self.code.optimised(text, name)
+
+    def postpone(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Have (text, name) pairs compiled in the background, see :meth:`MachineCode.postpone`."""
+        self.code.postpone(texts)
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock.
-
-        Ranks of a host share the texts: first a rank compiles those that no other does, then it waits for the rest.
-        """
-        paths = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
-        missing = {path: wanted for path, wanted in paths.items() if not path.exists()}
-        if missing:
-            with compiling(", ".join(name for _, name in missing.values())), ThreadPoolExecutor(cores()) as pool:
-                for patience in (0.0, PATIENCE):
-                    list(pool.map(lambda path, wait=patience: self._compile(path, *missing[path], wait), missing))
-
-    def _path(self, text: str, name: str) -> Path:
-        """Return the path of a text's machine code in the cache folder."""
-        if text not in self._keys:
-            whole = "\n".join([text, self.architecture, _compiler()])
-            self._keys[text] = hashlib.sha256(whole.encode()).hexdigest()[:24]
-        return folder() / f"{name}_{self.architecture}_{self._keys[text]}.cubin"
-
-    def _compile(self, path: Path, text: str, name: str, patience: float = PATIENCE) -> None:
-        """Compile a text once a host; without patience, leave one that another process compiles."""
-        if path.exists():
-            return
-        with compiling(name), locked(path.name, patience) as ours:
-            if (ours or patience) and not path.exists():
-                publish(path, nvrtc.compiled(text, self.architecture, name))
-
-
-@cache
-def _compiler() -> str:
-    return f"{nvrtc.identity()} {nvrtc.OPTIONS}"
+        """Compile (text, name) pairs in parallel, see :meth:`MachineCode.prepare`."""
+        self.code.prepare(wanted for wanted in texts if wanted not in self._modules)

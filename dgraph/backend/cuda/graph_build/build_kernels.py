@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.backend.cuda.certificates import rule_numbers
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.device import cupy_kernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.graph.build.weights import OCTAVES
 from dgraph.graph.generators.recipe import REAL, WHOLE
@@ -89,7 +90,9 @@ class BuildKernels:
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
         self.device = device
+        cupy_kernels.begin(device, parts)
         self._module = device.module(text(draft, proof), f"{'prove' if proof else 'build'}_{draft.formula.name}")
+        cupy_kernels.wait(device)
         self.counters = device.xp.zeros(COUNTERS, np.uint64)
         self.arrays: dict[str, Any] = {}
         formula, rule = draft.formula, draft.rule

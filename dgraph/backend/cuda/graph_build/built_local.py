@@ -48,7 +48,8 @@ class BuiltRows(Csr):
         if weights is None or not weights.size:
             return 0, 0, 0.0
         low, high = (self.device.get(bound)[()] for bound in (weights.min(), weights.max()))
-        return low, high, float(weights.sum(dtype=np.float64))
+        pieces = (weights[first : first + SOME].astype(np.float64) for first in range(0, weights.size, SOME))
+        return low, high, sum(float(piece.sum()) for piece in pieces)  # a sum of another dtype compiles for seconds
 
     def row_sums(self) -> np.ndarray:
         """Return the sum of the weights of every row: float64 by lid."""

@@ -63,7 +63,7 @@ def busiest(degree, vertices: BuiltVertices, device) -> tuple[int, int]:
     own, gids = degree[: vertices.masters], vertices.original
     most, smallest = int(own.max()), []
     for first in range(0, own.size, SOME):  # in pieces: mask and positions take bytes a vertex
-        positions = device.xp.flatnonzero(own[first : first + SOME] == most)
+        positions = device.xp.flatnonzero(device.xp.equal(own[first : first + SOME], most))  # ``==`` imports SciPy
         if positions.size:
             smallest.append(int(gids[first + positions].min()))
     return most, min(smallest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Launcher:
         self._cooperative = {*COOPERATIVE, *kernel_of(self.traced.program.kernel).cooperative}
         self._members = {name: (i, kind) for i, (kind, name) in enumerate(module_text.environment(self.traced))}
         self._values = self._environment()
-        self._modules: dict[Name, object] = {}
+        self._modules: dict[Name, Any] = {}
         self._grids: dict[tuple[str, str, bool], tuple[bool, int]] = {}
         self._sent: tuple = ()
         self._token = object()
@@ -252,6 +253,10 @@ class Launcher:
         address, arrays = self.device.address, self.arrays
         fields = {f"f_{name}": address(array) for name, array in arrays.fields.items()}
         self.set_members(**fields, **{f"p_{name}": value for name, value in self.traced.program.parameters.items()})
+        for name, module in self._modules.items():
+            if not module.optimised:
+                self._modules[name] = self.device.module(*self.sources.text(*name))
+                self._grids.clear()  # it may fit a multiprocessor more often
 
     def send(self, lids, positions=None, values=()) -> None:
         """Upload a message's arrays for kernels ``combine`` and ``join``."""

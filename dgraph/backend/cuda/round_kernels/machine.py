@@ -139,6 +139,20 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """True if the program's machine code is loaded or in the cache folder."""
         return self.kernels.loaded or self.sources.compiled(self._names)
 
+    @property
+    def large_compiled(self) -> bool:
+        """True if the large modules, which a first run does without, are compiled or not needed."""
+        return not self.sources.postponed or all(self.device.ready(*text) for text in self.sources.large)
+
+    def use_large(self, compiled: bool) -> bool:
+        """Launch large modules if they are compiled on all ranks; else leave them to the process in the background."""
+        if not self.device.postpones:
+            return True
+        self.sources.postponed = not compiled
+        if not compiled:
+            self.device.postpone(self.sources.large)
+        return compiled or not self.sources.large
+
     def compile(self) -> None:
         """Compile the modules that the rounds need, or load them from the cache folder."""
         if not self.kernels.loaded:
@@ -146,12 +160,12 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     @property
     def runs_multi_gpu(self) -> bool:
-        """True if all GPUs may run rounds of this program without the host."""
+        """True if all GPUs run small rounds of this program in one launch."""
         return self.sources.runs_multi_gpu
 
     @property
     def runs_persistent_bfs(self) -> bool:
-        """True if GPUs may run the whole program in one kernel."""
+        """True if GPUs run the whole program in one kernel."""
         return self.sources.runs_persistent_bfs
 
     @property

@@ -21,9 +21,15 @@ from dgraph.program.analysis import hands_on_edges, sends_vertex_sets
 Name = tuple[str, bool]
 """Key of ``module_text.module``, or ``schedule:direction``; and True for the module of graphs without mirrors."""
 
+LARGE = ("multi_gpu_rounds", "persistent_bfs")
+"""Modules that take 7 to 9 s to compile; without them the same rounds are launched one by one."""
+
 
 class ModuleSet:
     """Texts of one program on one graph.
+
+    Attributes:
+        postponed: True while the run does without :data:`LARGE` modules, which are not compiled on every host yet.
 
     Args:
         traced: the program.
@@ -42,6 +48,7 @@ class ModuleSet:
     ):  # fmt: skip
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.pulls, self.walks, self.union_find, self.filters_edges = pulls, walks, union_find, filters_edges
+        self.postponed = device.postpones and options.schedule == "auto"
         self._program = type(traced.program).__name__.lower()
         self._known = device.texts.setdefault(traced.signature, {})
         self._texts: dict[Name, tuple[str, str]] = {}
@@ -51,9 +58,18 @@ class ModuleSet:
         """True if the whole graph is on this GPU alone, so that kernels for graphs without mirrors run all phases."""
         return self.graph.links is None and self.graph.local.masters == self.graph.local.n
 
-    @cached_property
+    @property
     def runs_multi_gpu(self) -> bool:
-        """True if all GPUs may run rounds of this program without the host."""
+        """True if all GPUs run small rounds of this program in one launch."""
+        return self._may_run_multi_gpu and not self.postponed
+
+    @property
+    def runs_persistent_bfs(self) -> bool:
+        """True if GPUs run the whole program in one kernel."""
+        return self._may_run_persistent_bfs and not self.postponed
+
+    @cached_property
+    def _may_run_multi_gpu(self) -> bool:
         links, traced, options = self.graph.links, self.traced, self.options
         asked = options.schedule not in ("auto", "persistent")
         strict = asked or options.record or options.sweeps or options.emit_limit > 0 or options.cull > 0
@@ -61,10 +77,15 @@ class ModuleSet:
         return able and links is not None and links.direct
 
     @cached_property
-    def runs_persistent_bfs(self) -> bool:
-        """True if GPUs may run the whole program in one kernel."""
+    def _may_run_persistent_bfs(self) -> bool:
         asked = self.options.persistent_bfs_blocks(self.graph.extent) > 0
-        return self.runs_multi_gpu and asked and sends_vertex_sets(self.traced)
+        return self._may_run_multi_gpu and asked and sends_vertex_sets(self.traced)
+
+    @property
+    def large(self) -> list[tuple[str, str]]:
+        """Texts and names of the :data:`LARGE` modules that a run launches, unless it is to do without them."""
+        wanted = (self._may_run_multi_gpu, self._may_run_persistent_bfs)
+        return [self.text(name, False) for name, launched in zip(LARGE, wanted, strict=True) if launched]
 
     @property
     def local_rounds(self) -> bool:
@@ -77,13 +98,13 @@ class ModuleSet:
         """True if edges peel vertices and nothing pulls."""
         return kernel_of(self.traced.program.kernel).peels and not self.pulls
 
-    @cached_property
+    @property
     def names(self) -> list[Name]:
         """Modules that every run launches; one GPU alone compiles the large module of exchanges when it is needed."""
         fused = self.graph.local.mirrors == 0
         names = [] if self.whole else [("round_kernels", False)]
-        names += [("multi_gpu_rounds", False)] * self.runs_multi_gpu
-        names += [("persistent_bfs", False)] * self.runs_persistent_bfs
+        wanted = (self.runs_multi_gpu, self.runs_persistent_bfs)
+        names += [(name, False) for name, launched in zip(LARGE, wanted, strict=True) if launched]
         if fused:
             names += [("round_kernels", True), ("persistent_rounds", True)]
         names += [(name, fused) for name in self._schedule_modules(fused)]

@@ -1,0 +1,136 @@
+"""CuPy's own kernels that a first graph on a GPU waits for, compiled in parallel.
+
+CuPy compiles a kernel, 0.1 s each, at the first use of an operation on its dtypes. :func:`begin` uses the operations of
+building and of rows once, on few values, in threads: CuPy's compiler releases the interpreter lock. Meanwhile the file
+is read and our own kernels compile. CuPy keeps the machine code; a file in our cache folder says that it is there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dgraph._support.affinity import cores
+from dgraph._support.cache import folder, publish
+from dgraph._support.compile_clock import compiling
+from dgraph._support.host_lock import PATIENCE, locked
+from dgraph.errors import OutputError
+
+FEW = 8
+"""Values of an array."""
+
+Operation = Callable[[Any, dict[str, Any]], Any]
+"""Uses an operation of a module of arrays on arrays by dtype."""
+
+
+def _assign(array: Any, places: Any, values: Any) -> None:
+    array[places] = values
+
+
+BUILDING: tuple[Operation, ...] = (
+    lambda xp, of: xp.argsort(-of["int64"], kind="stable"),
+    lambda xp, of: of["int64"].astype(np.uint32),
+    lambda xp, of: of["uint64"][of["uint32"]],
+    lambda xp, of: xp.arange(FEW, dtype=np.uint32),
+    lambda xp, of: _assign(of["uint32"].copy(), of["uint32"], of["uint32"]),
+    lambda xp, of: xp.cumsum(of["uint64"].copy()),
+    lambda xp, of: xp.arange(0, FEW, 2, dtype=np.uint64),
+    lambda xp, of: xp.searchsorted(of["uint64"], of["uint64"], side="right"),
+    lambda xp, of: of["uint64"][of["int64"]],
+    lambda xp, of: _assign(of["uint64"].copy(), slice(1), np.uint64(1)),
+    lambda xp, of: of["uint64"].copy().sort(),
+    lambda xp, of: xp.cumsum(of["uint32"], dtype=np.uint32),
+    lambda xp, of: of["uint32"] - of["uint32"],
+    lambda xp, of: xp.flatnonzero(xp.equal(of["uint32"], 1)),
+    lambda xp, of: of["uint32"][0 + of["int64"]],
+    lambda xp, of: (of["uint64"].max(), of["uint64"].sum()),
+    lambda xp, of: (of["uint32"].max(), of["uint32"].min()),
+    lambda xp, of: (of["int32"].min(), of["int32"].max()),
+    lambda xp, of: of["int32"].astype(np.float64).sum(),
+)  # fmt: skip
+"""Operations of ``graph_build``."""
+
+SHARING: tuple[Operation, ...] = (
+    lambda xp, of: _assign(of["int64"].copy(), of["uint32"], of["int64"][of["uint32"]] + of["uint32"]),
+    lambda xp, of: _assign(of["int64"].copy(), slice(1), of["uint32"][:1]),
+    lambda xp, of: _assign(of["uint32"].copy(), slice(1), np.uint32(1)),
+    lambda xp, of: of["uint32"] + of["uint32"],
+    lambda xp, of: of["uint32"] | of["uint32"],
+    lambda xp, of: of["uint32"][of["uint32"]],
+    lambda xp, of: of["uint64"] * of["uint64"],
+    lambda xp, of: of["uint64"].astype(np.int64),
+    lambda xp, of: of["int64"].max(),
+)  # fmt: skip
+"""Further operations of ``graph_build`` on several ranks."""
+
+ROWS: tuple[Operation, ...] = (
+    lambda xp, of: xp.searchsorted(of["uint32"], of["uint32"]),
+    lambda xp, of: xp.greater(of["uint32"], 1),
+    lambda xp, of: xp.greater(of["uint32"], of["uint32"]),
+    lambda xp, of: xp.minimum(of["uint32"], 1),
+    lambda xp, of: of["uint32"][of["uint32"]],
+    lambda xp, of: xp.where(of["bool"], of["uint32"], of["uint32"]),
+    lambda xp, of: xp.packbits(of["bool"], bitorder="little"),
+    lambda xp, of: (of["uint32"].astype(np.int64) + 1 - 1) // 2,
+    lambda xp, of: xp.cumsum(of["int64"]),
+    lambda xp, of: of["int64"] + of["int64"] * 2,
+    lambda xp, of: of["bool"] & xp.less_equal(of["uint32"], 1),
+)  # fmt: skip
+"""Operations of ``device_graph`` on a graph that was built on the GPU."""
+
+_threads: WeakKeyDictionary[Any, threading.Thread] = WeakKeyDictionary()
+"""Device → thread that compiles the operations."""
+
+
+def begin(device: Any, ranks: int = 1) -> None:
+    """Begin to compile the kernels in threads, once a host; on a device that is not CuPy's there is nothing to do."""
+    version = getattr(device.xp, "__version__", None)
+    if version is None or not hasattr(device, "code"):
+        return
+    with suppress(OutputError):
+        operations = BUILDING + SHARING * (ranks > 1) + ROWS
+        path = folder() / f"cupy-{version}_{device.architecture}_{len(operations)}.kernels"
+        if device not in _threads and not path.exists():
+            _threads[device] = thread = threading.Thread(target=_compile, args=(device, path, operations))
+            thread.start()
+
+
+def wait(device: Any) -> None:
+    """Wait until the kernels that :func:`begin` compiles are there."""
+    thread = _threads.get(device)
+    if thread is not None:
+        with compiling("kernels of CuPy"):
+            thread.join()
+
+
+def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = lambda: None) -> None:
+    """Use operations in parallel; one that fails here fails again where it is needed.
+
+    Args:
+        xp: module of arrays.
+        operations: the operations.
+        enter: called before each, in its thread.
+    """
+
+    def once(operation: Operation) -> None:
+        with suppress(Exception):
+            enter()
+            arrays = {name: xp.zeros(FEW, np.dtype(name)) for name in ("bool", "int32", "int64", "uint32", "uint64")}
+            operation(xp, arrays)
+
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(once, operations))
+
+
+def _compile(device: Any, path: Path, operations: tuple[Operation, ...]) -> None:
+    with locked(path.name, PATIENCE), suppress(OutputError):
+        if not path.exists():
+            use(device.xp, operations, device.use)
+            publish(path, b"")

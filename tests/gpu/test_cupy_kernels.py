@@ -1,0 +1,70 @@
+"""CuPy's kernels that a first graph needs are compiled ahead: the operations of building are all listed."""
+
+import threading
+
+import numpy as np
+import pytest
+from emulated import Device, backend, needs_compiler
+from recorded_operations import Recorder, recording
+from simulated import succeed
+
+from dgraph.backend.cuda.device import cupy_kernels
+from dgraph.backend.cuda.graph_build import BuiltGraph
+from dgraph.comm import SerialComm
+from dgraph.graph.load_options import LoadOptions
+
+pytestmark = pytest.mark.mpi_skip
+
+
+@needs_compiler
+@pytest.mark.parametrize("spec", ["rmat:8", "rmat:8,symmetric", "road:20x20"])
+@pytest.mark.parametrize("weights", ["1..255", "unit"])
+def test_operations_of_building_are_listed(monkeypatch, spec, weights):
+    with recording(monkeypatch) as operations:
+        backend().build(spec, SerialComm(), "auto", LoadOptions(weights=weights))
+        built = set(operations)
+    with recording(monkeypatch) as operations:
+        cupy_kernels.use(Recorder(), cupy_kernels.BUILDING)
+        assert len(built) > 12
+        assert built <= operations
+
+
+@needs_compiler
+@pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
+@pytest.mark.parametrize("spec", ["rmat:9,symmetric", "rmat:9"])
+def test_operations_of_building_on_several_ranks_are_listed(monkeypatch, policy, spec):
+    with recording(monkeypatch) as operations:
+        devices = [Device(seed=rank + 1) for rank in range(2)]
+        options = LoadOptions()
+        succeed(2, lambda comm: BuiltGraph.from_spec(spec, comm, devices[comm.rank], policy, options) and 1)
+        built = set(operations)
+    with recording(monkeypatch) as operations:
+        cupy_kernels.use(Recorder(), cupy_kernels.BUILDING + cupy_kernels.SHARING)
+        assert len(built) > 24
+        assert built <= operations
+
+
+class Gpu:
+    architecture, code = "sm_90", None
+
+    def __init__(self):
+        self.entered = set()
+        self.xp = Recorder()
+        self.xp.__version__ = "1"
+
+    def use(self):
+        self.entered.add(threading.get_ident())
+
+
+def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
+    monkeypatch.setattr(cupy_kernels, "folder", lambda: tmp_path)
+    used = []
+    monkeypatch.setattr(cupy_kernels, "BUILDING", (lambda xp, of: used.append(of["uint64"].dtype),))
+    monkeypatch.setattr(cupy_kernels, "ROWS", (lambda xp, of: xp.no_such_function(),))  # as where CuPy lacks one
+    for _ in range(2):
+        device = Gpu()
+        cupy_kernels.begin(device)
+        cupy_kernels.begin(device)
+        cupy_kernels.wait(device)
+    assert used == [np.uint64]
+    assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_2.kernels"]
