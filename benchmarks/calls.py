@@ -33,7 +33,7 @@ CACHES = ("DGRAPH_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_P
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Run everything and write ``calls.json`` and ``calls.md``.
+    """Run everything and write ``calls.json`` and ``calls.md`` after each row.
 
     Args:
         graphs: of :data:`benchmarks.graphs.GRAPHS`.
@@ -58,7 +58,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
                 row[device] = _child(name, algorithm, device, source, repeat)
             document["rows"].append(row)
             print(json.dumps(row), flush=True)
-    record.write(folder, "calls", document, table(document["rows"]))
+            record.write(folder, "calls", document, table(document["rows"]))
 
 
 def table(rows: list[dict]) -> str:
