@@ -33,7 +33,7 @@ def modularity(G: ConvertedGraph, communities, weight="weight", resolution=1):
     edges, norm = (whole if G.is_directed() else whole / 2), 1 / whole**2
     within = (totals.inner if G.is_directed() else totals.inner / 2).tolist()
     rows = zip(within, leaving, entering, strict=True)
-    return sum(inner / edges - resolution * out * into * norm for inner, out, into in rows)
+    return sum(inner / edges - resolution * leaves * enters * norm for inner, leaves, enters in rows)
 
 
 @answers(declines=_without_edges)
