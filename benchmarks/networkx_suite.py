@@ -121,7 +121,7 @@ def keep(results: Path, version: str, counts: dict) -> None:
 
 
 def table(runs: dict[str, dict]) -> str:
-    """Return Markdown: figures of each version's run, the functions that it reached, and what failed."""
+    """Return Markdown: figures of each version's run, what failed, a ``note`` of the run, and the functions."""
     rows = {
         "passed": lambda counts: f"{counts['passed']:,}",
         "failed": lambda counts: f"{len(counts['failed']):,}",
@@ -134,13 +134,14 @@ def table(runs: dict[str, dict]) -> str:
         "Python": lambda counts: counts["circumstances"]["python"],
         "commit": lambda counts: counts["circumstances"]["commit"],
     }
-    lines = ["# NetworkX's tests with dgraph as the backend", "", *_header("tests", runs)]
+    lines = ["NetworkX's own tests with dgraph as the backend:", "", *_header("tests", runs)]
     lines += [f"|{name}|{'|'.join(map(shown, runs.values()))}|" for name, shown in rows.items()]
     for version, counts in runs.items():
         engine = ", ".join(f"{name} {number:,}" for name, number in Counter(counts["runs"]).most_common())
         lines += ["", f"Runs of the engine, NetworkX {version}: {engine}."]
         if counts["failed"]:
             lines += ["", f"Failed, NetworkX {version}: {', '.join(f'`{test}`' for test in counts['failed'])}."]
+        lines += ["", counts["note"]] if "note" in counts else []
     lines += ["", "Tests that reach a function, and how many of them pass:", "", *_header("function", runs)]
     for name in sorted(set().union(*(counts["functions"] for counts in runs.values()))):
         reached = (counts["functions"].get(name, (0, 0)) for counts in runs.values())

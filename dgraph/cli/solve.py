@@ -148,6 +148,11 @@ def _write_report(request: RunRequest, collected: dict, source: int | str | None
             report.write_rounds(collected, name_of(request.rounds_table, source, several))
 
 
+def _waits_for_names(value: Any) -> bool:
+    """Return True for vertices that are read once it is known whether the graph's have names."""
+    return any(isinstance(member, Vertices) for member in (value if isinstance(value, list) else [value]))
+
+
 def refuse_words(request: RunRequest) -> Algorithm:
     """Refuse what no machine could run, and return the algorithm with its parameters.
 
@@ -156,8 +161,8 @@ def refuse_words(request: RunRequest) -> Algorithm:
     """
     asked, weights = request.run, request.load.get("weights")
     parameters = request.parameters.items()
-    vertices = {name for name, value in parameters if isinstance(value, (Vertices, list))}
-    work = request.definition(**{name: value for name, value in parameters if name not in vertices})
+    read = {name: value for name, value in parameters if not _waits_for_names(value)}
+    work = request.definition(**read)
     if asked.get("validate"):
         from dgraph.validate import certificate  # not at the top: most runs are not validated
 

@@ -27,13 +27,13 @@ def modularity(G: ConvertedGraph, communities, weight="weight", resolution=1):
     if not totals.leaving.any():
         raise NotImplementedError(f"the {weight} of all edges is 0")
     if not is_real(resolution):
-        raise NotImplementedError(f"resolution={resolution!r} is not a finite number")
+        raise NotImplementedError(f"resolution={resolution!r} is not a number")
     leaving, entering = totals.leaving.tolist(), (totals.entering if G.is_directed() else totals.leaving).tolist()
     whole = sum(leaving)
     edges, norm = (whole if G.is_directed() else whole / 2), 1 / whole**2
     within = (totals.inner if G.is_directed() else totals.inner / 2).tolist()
     rows = zip(within, leaving, entering, strict=True)
-    return sum(inner / edges - resolution * out * into * norm for inner, out, into in rows)
+    return sum(inner / edges - resolution * leaves * enters * norm for inner, leaves, enters in rows)
 
 
 @answers(declines=_without_edges)

@@ -182,7 +182,7 @@ class RankLanes(HostSolver):
         for number in range(1, max_iter + 1):
             ctx.comm.watchdog.begin(number)
             shares, following = self._gathered(ctx, shares, following)
-            np.multiply(homes, 1 - alpha + alpha * sinks, out=jumps)
+            np.multiply(homes, 1 - alpha + alpha * sinks, jumps)
             going[0], totals[:] = ~frozen, 0.0
             self.team.run(
                 _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, shares, ranks, following, jumps,
