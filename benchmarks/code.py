@@ -19,6 +19,8 @@ from pathlib import Path
 from benchmarks import code_structure, record
 
 ROOT = Path(__file__).parent.parent
+WRITTEN = re.compile(r"\..*|__pycache__|build|dist|site|.*\.egg-info|.*\.pyc|PKG-INFO")
+"""Names of folders and files that programs write."""
 WHOLE = ("dgraph/", "partitioning/", "launch/")
 SETTINGS = "pyproject.toml"
 BACKEND, CPU = "dgraph/backend/", "dgraph/backend/cpu/"
@@ -55,11 +57,18 @@ def _short(commit: str) -> str:
     return subprocess.run(named, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
 
 
+def listed(root: Path = ROOT) -> list[str]:
+    """Return the files of the working tree; of an unpacked sdist, which has no git, those that no program wrote."""
+    if (root / ".git").exists():
+        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        return subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout.splitlines()
+    paths = (path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file())
+    return [str(path) for path in paths if not any(WRITTEN.fullmatch(part) for part in path.parts)]
+
+
 def here() -> dict[str, str]:
     """Return path → text of the files in the working tree."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, capture_output=True, text=True, cwd=ROOT, check=True).stdout.split("\n")
-    return {name: (ROOT / name).read_text() for name in names if _is_read(name) and (ROOT / name).exists()}
+    return {name: (ROOT / name).read_text() for name in listed() if _is_read(name) and (ROOT / name).exists()}
 
 
 def count(all_files: dict[str, str]) -> dict[str, object]:

@@ -238,8 +238,8 @@ def _named_ids(store: Store, comm: Comm) -> NamedIds:
     starts = store.length(NAMES, "values") * np.arange(comm.size + 1, dtype=np.int64) // comm.size
     first, stop = starts[comm.rank : comm.rank + 2].tolist()
     with comm.together(), reading():
-        here = store.array(NAMES, "values", store.blocks(NAMES, "values", first, stop))[first:stop]
-    return NamedIds(Names(here, starts))
+        words = store.array(NAMES, "values", store.blocks(NAMES, "values", first, stop))[first:stop]
+    return NamedIds(Names(words, starts))
 
 
 def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -355,7 +355,7 @@ def test_a_round_that_lasts_is_named_once():
     lines = [line.split(" s] ")[1] for line in stream.getvalue().splitlines()]
     waits = "... no round has ended for 0 s"
     rounds = [f"... round {number}: frontier of 3 vertices" for number in (7, 8)]
-    assert lines == ["solve", "... solve", "... solve", rounds[0], waits, rounds[1], waits]
+    assert lines == ["solve", "... solve for 0 s", "... solve for 0 s", rounds[0], waits, rounds[1], waits]
 
 
 def test_only_rank_0_speaks_and_only_when_asked():

@@ -6,6 +6,8 @@ from simulated import on_ranks
 
 import dgraph
 from dgraph.comm import SerialComm
+from dgraph.engine.rounds.driver import RoundDriver
+from dgraph.engine.rounds.progress import CalledProgress, Progress
 from dgraph.errors import UsageError
 
 pytestmark = pytest.mark.mpi_skip
@@ -20,7 +22,40 @@ def test_a_function_gets_phases_and_rounds():
     assert table["round"].tolist() == list(range(1, result.rounds + 1))
     assert table["frontier_vertices"].sum() == result.report["rounds"]["frontier_vertices"]
     rounds = [event for event in events if "round" in event]
-    assert {event["round"] for event in rounds} <= set(table["round"].tolist())
+    assert [event["round"] for event in rounds] == table["round"].tolist(), "few rounds are all reported"
+    for name, column in (("vertices", "frontier_vertices"), ("edges", "frontier_edges"), ("direction", "direction")):
+        assert [event[name] for event in rounds] == table[column].tolist()
+
+
+def test_rounds_of_one_rank_are_reported_while_they_run(monkeypatch):
+    """Check that a function hears of the first rounds before the last ones begin, and of few of many."""
+    graph, reports, ended, boundary = dgraph.Graph.load("path:3000", comm=SerialComm()), [], [0], RoundDriver._boundary
+
+    def keep(event):
+        if "round" in event:
+            reports.append((event["round"], ended[-1]))
+
+    def counted(driver):
+        ended.append(driver.machine.round)
+        boundary(driver)
+
+    monkeypatch.setattr(RoundDriver, "_boundary", counted)
+    result = dgraph.bfs(graph, source=0, return_predecessors=False, progress=keep)
+    numbers = [number for number, _ in reports]
+    assert numbers == sorted(set(numbers))
+    assert (numbers[0], numbers[-1]) == (1, result.rounds)
+    assert all(before < number for number, before in reports), "a round is reported when its call ends, not later"
+    assert len(ended) > 10
+    assert len(reports) <= 16 * len(ended)
+
+
+def test_only_who_overrides_rounds_watches_them():
+    class Quiet(Progress):
+        def phase(self, name, detail=""): ...
+
+    assert not Progress().watched
+    assert not Quiet().watched
+    assert CalledProgress(print).watched
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

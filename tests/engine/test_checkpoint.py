@@ -59,16 +59,16 @@ def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatc
 @pytest.mark.mpi
 def test_a_resumed_run_reports_the_rounds_that_it_ran(shared, monkeypatch):
     loaded = Graph.load("path:30", comm=world())
-    whole = dgraph.bfs(loaded, source=0)
+    uninterrupted = dgraph.bfs(loaded, source=0)
     assert stopped(monkeypatch, shared / "ck", 12, "bfs", loaded, source=0)
     again = dgraph.bfs(loaded, source=0, checkpoint=dgraph.Checkpoint(shared / "ck", resume="must"))
-    report, rounds = again.report, whole.rounds - 12
-    assert again.rounds == whole.rounds
+    report, rounds = again.report, uninterrupted.rounds - 12
+    assert again.rounds == uninterrupted.rounds
     assert (report["outcome"]["resumed_after"], report["rounds"]["count"]) == (12, rounds)
     assert f": {rounds} rounds in " in headline(report)
     assert headline(report).endswith("resumed after round 12")
     assert f"; {rounds} rounds after the 12 of a checkpoint; " in repr(again)
-    assert "resumed" not in headline(whole.report)
+    assert "resumed" not in headline(uninterrupted.report)
 
 
 @pytest.mark.exhaustive

@@ -66,11 +66,11 @@ def test_names_of_vertices_are_in_a_store(writers, tmp_path):
         writers,
         lambda comm: Graph.from_pandas(table[comm.rank :: comm.size], comm=comm).save_store(path, parts=2),
     )
-    whole = networkx.MultiDiGraph()
-    whole.add_weighted_edges_from(zip(source, target, weights.tolist(), strict=True))
-    simple = networkx.DiGraph(whole)
+    network = networkx.MultiDiGraph()
+    network.add_weighted_edges_from(zip(source, target, weights.tolist(), strict=True))
+    simple = networkx.DiGraph(network)
     simple.remove_edges_from(list(networkx.selfloop_edges(simple)))
-    expected = networkx.single_source_dijkstra_path_length(whole, source[0])
+    expected = networkx.single_source_dijkstra_path_length(network, source[0])
 
     def answers(comm):
         opened = Graph.load(path, comm=comm)
@@ -78,7 +78,7 @@ def test_names_of_vertices_are_in_a_store(writers, tmp_path):
             rows = dgraph.sssp(loaded, source=source[0]).gather()
             if rows is not None:
                 yield {v: d for v, d in zip(rows["vertex"], rows["distance"], strict=True) if v in expected}
-                assert set(rows["vertex"]) == set(whole)
+                assert set(rows["vertex"]) == set(network)
         assert simple.out_degree(opened.hub()) == max(degree for _, degree in simple.out_degree)
         with pytest.raises(UsageError, match="'a99' is not a vertex"):
             dgraph.sssp(opened, source="a99")

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import code_structure
+from benchmarks.code import listed
 from benchmarks.code_ceilings import FILE, above, counts, written
 
 pytestmark = pytest.mark.mpi_skip
@@ -10,6 +11,13 @@ pytestmark = pytest.mark.mpi_skip
 
 def test_no_package_is_above_a_ceiling():
     assert above(counts(), FILE.read_text()) == []
+
+
+def test_an_unpacked_archive_lists_the_files_that_no_program_wrote(tmp_path):
+    for name in ("dgraph/run.py", "README.md", "dgraph/__pycache__/run.pyc", ".github/a.yml", "x.egg-info/PKG-INFO"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert sorted(listed(tmp_path)) == ["README.md", "dgraph/run.py"]
 
 
 def test_a_count_above_its_ceiling_is_named():

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from children import ROOT
 
+from benchmarks.code import listed
+
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.exhaustive, pytest.mark.starts_children]
 
 OUTSIDE = Path(__file__).parent / "from_outside"
@@ -51,8 +53,7 @@ RUNS = {
 def tree(tmp_path_factory):
     """Return a copy of the tree with all extensions."""
     copy = tmp_path_factory.mktemp("tree")
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+    for name in listed():
         if "from_outside" not in name and (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name)

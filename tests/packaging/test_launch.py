@@ -135,10 +135,10 @@ def in_this_process(monkeypatch):
 
     def checked(command, **_):
         assert command[:3] == [sys.executable, "-m", "dgraph.cli.checked_words"]
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        printed, warned = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(warned):
             code = checked_words.main(command[3:])
-        return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
+        return subprocess.CompletedProcess(command, code, printed.getvalue(), warned.getvalue())
 
     monkeypatch.setattr("launch.command_words.subprocess.run", checked)
 

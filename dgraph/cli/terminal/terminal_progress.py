@@ -50,14 +50,14 @@ class Plain(Terminal):
     def __init__(self, stream: TextIO, began: float, every: float = EVERY):
         self.stream, self.began = stream, began
         self.now, self._printed_at = "start", ""
-        self._ended = 0.0
+        self._ended, self._began_phase = 0.0, began
         self._closed = threading.Event()
         self._clock = threading.Thread(target=self._signs_of_life, args=(every,), name="dgraph-progress", daemon=True)
         self._clock.start()
 
     def phase(self, name, detail=""):
         """Show the phase that starts."""
-        self.now, self._ended = name, 0.0
+        self.now, self._ended, self._began_phase = name, 0.0, time.perf_counter()
         self.line(f"{name} {detail}".rstrip())
 
     def round(self, number, vertices, edges=None, direction=""):
@@ -66,7 +66,7 @@ class Plain(Terminal):
 
     def reading(self, done, size, seconds):
         """Keep the figures of a read for the next line."""
-        self.now, self._ended = read_text(done, size, seconds), 0.0
+        self.now, self._ended, self._began_phase = read_text(done, size, seconds), 0.0, 0.0
 
     def line(self, text):
         """Print a permanent line."""
@@ -78,10 +78,11 @@ class Plain(Terminal):
         self._clock.join()
 
     def sign_of_life(self) -> None:
-        """Print the phase, or the last round that ended; if it was printed already, the seconds since its end."""
-        now, ended = self.now, self._ended
+        """Print the phase and its seconds, or the last round; if it was printed already, the seconds since its end."""
+        now, ended, clock = self.now, self._ended, time.perf_counter()
         stands = ended and now == self._printed_at
-        self.line(f"... no round has ended for {time.perf_counter() - ended:.0f} s" if stands else f"... {now}")
+        text = f"{now} for {clock - self._began_phase:.0f} s" if self._began_phase and not ended else now
+        self.line(f"... no round has ended for {clock - ended:.0f} s" if stands else f"... {text}")
         self._printed_at = now
 
     def _signs_of_life(self, every: float) -> None:

@@ -37,6 +37,12 @@ smaller."""
 GRACE = 10.0
 """Seconds that a rank has to report its own error after another rank timed out waiting for it."""
 
+GROWTH, WATCHED_GROWTH = 8, 2
+"""Most rounds of a call by those of the call before; where progress is watched, since later rounds may be longer."""
+
+WATCHED_SHARE = 16
+"""Divisor of the edges of the first call where progress is watched, and most rounds of a call that are reported."""
+
 AHEAD = 1 << 14
 """Rounds that GPUs run between two checks of the host: about a quarter of a second."""
 
@@ -282,7 +288,8 @@ class OneLaunch(RoundDriver):
 
     def __init__(self, machine: Machine, arcs: int, comm: Comm, record, progress, checkpoints: Checkpoints | None):
         super().__init__(machine, arcs, comm, record, progress, checkpoints)
-        first = max(1, min(machine.first_rounds, machine.first_arcs // max(arcs, 1)))
+        edges = machine.first_arcs // (WATCHED_SHARE if progress.watched else 1)
+        first = max(1, min(machine.first_rounds, edges // max(arcs, 1)))
         self.first_batch = first if self.residual is None else 1
 
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
@@ -293,7 +300,8 @@ class OneLaunch(RoundDriver):
                 self._agree(starting=True)
 
     def run(self, limit: int) -> None:
-        """Run rounds in batches of about LOOK_AROUND seconds."""
+        """Run rounds in batches of about LOOK_AROUND seconds, and report those of each batch."""
+        growth = WATCHED_GROWTH if self.progress.watched else GROWTH
         machine, record, checkpoints, batch = self.machine, self.record, self.checkpoints, self.first_batch
         if machine.traced.program.sparse:
             with record("compute"):
@@ -303,12 +311,20 @@ class OneLaunch(RoundDriver):
             with record("compute"):
                 run = machine.fused(min(batch, limit - first, checkpoints.until(first) if checkpoints else batch))
             seconds = (time.perf_counter() - began) / run
-            batch = 1 if self.residual is not None else max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            record.rounds.extend(self._visited(machine.figures(first)), seconds, machine.notes(), **self._fields(run))
-            edges = self.every_edge or machine.total_edges
-            self.progress.round(machine.round, machine.total_active, edges, machine.direction)
+            batch = 1 if self.residual is not None else max(1, min(int(LOOK_AROUND / seconds), growth * batch))
+            figures = self._visited(machine.figures(first))
+            record.rounds.extend(figures, seconds, machine.notes(), **self._fields(run))
+            if self.progress.watched:
+                self._report(figures)
             self.requests = self._request()
             self._boundary()
+
+    def _report(self, figures: np.ndarray) -> None:
+        """Report the rounds that just ended, the last one and evenly chosen ones before it."""
+        count, end = len(figures), self.machine.round
+        for place in range(count - 1, -1, -max(1, -(-count // WATCHED_SHARE)))[::-1]:
+            vertices, edges, pulled = figures[place].tolist()
+            self.progress.round(end - count + place + 1, vertices, edges, "pull" if pulled else "push")
 
 
 def driver_of(

@@ -22,6 +22,11 @@ class Progress:
     def round(self, number: int, vertices: int, edges: int | None = None, direction: str = "") -> None:
         """Report the end of round ``number`` (from 1), with the size of its frontier over all ranks."""
 
+    @property
+    def watched(self) -> bool:
+        """True if the class does something with a round."""
+        return type(self).round is not Progress.round
+
     def reading(self, done: int, size: int, seconds: float) -> None:
         """Report each second of a read of more than 2 s: bytes read, bytes to read, seconds; of this rank's share."""
 

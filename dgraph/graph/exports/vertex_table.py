@@ -38,13 +38,13 @@ class VertexTable:
         rows = np.array(block.ids.to_gid(vertices, comm)) - block.first
         places = np.flatnonzero((rows >= 0) & (rows < block.rows))
         order = np.argsort(np.concatenate(comm.allgatherv(places)))
-        out = {}
+        columns = {}
         for name, values in self.graph.columns.stored.items():
-            here = np.ascontiguousarray(values[rows[places]])
+            part = np.ascontiguousarray(values[rows[places]])
             if values.dtype.kind == "S":
-                parts = comm.allgather_json(decode_names(here).tolist())
-                whole = np.array([text for part in parts for text in part], object)
+                parts = comm.allgather_json(decode_names(part).tolist())
+                whole = np.array([text for texts in parts for text in texts], object)
             else:
-                whole = np.concatenate(comm.allgatherv(here.view(f"i{here.itemsize}"))).view(values.dtype)
-            out[name] = whole[order]
-        return out
+                whole = np.concatenate(comm.allgatherv(part.view(f"i{part.itemsize}"))).view(values.dtype)
+            columns[name] = whole[order]
+        return columns
