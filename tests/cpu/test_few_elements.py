@@ -69,8 +69,8 @@ def calls(seed, count, kind):
         yield random_graphs._fill_rmat, random_graphs._fill_few_rmat, drawn, (8, 9)
     values = rng.choice([3, 9, 2**31 - 1], count).astype(np.int32)
     end, degrees = np.iinfo(np.int32).max, rng.integers(0, 9, count)
-    parts = np.zeros(1, np.int64), 1, values, end, degrees, np.zeros((1, 8), np.int64), np.zeros((1, 8), np.int64)
-    yield field_figures.launch_count, field_figures._count_few, parts, (5, 6)
+    parts = 0, np.zeros(1, np.int64), 1, values, end, degrees, np.zeros((1, 8), np.int64), np.zeros((1, 8), np.int64)
+    yield field_figures.count, field_figures._count_few, parts, (6, 7)
 
 
 def calls_of_components(rng, targets):
@@ -81,8 +81,8 @@ def calls_of_components(rng, targets):
     words = np.zeros(8, np.int64)
     parent, lowest, scratch = np.empty(N, np.uint32), original.copy(), np.empty(2 * N, np.uint32)
     rest = np.zeros(0, np.uint32), scratch, np.empty(union_find.PROBES, np.uint32), np.zeros(72, np.int64)
-    arguments = words, 1, offsets, targets, rest[0], original, 0, parent, lowest, *rest, np.zeros(16, np.int64)
-    yield union_find.launch_components, union_find._few_components, arguments, (7, 8)
+    arguments = 0, words, 1, offsets, targets, rest[0], original, 0, parent, lowest, *rest, np.zeros(16, np.int64)
+    yield union_find.components, union_find._few_components, arguments, (8, 9)
     forest = np.minimum(np.arange(N), rng.integers(0, 5, N)).astype(np.uint32)
     label, vertices = rng.integers(0, N, N), np.unique(targets)
     marks, listed = np.zeros(N, np.uint8), np.zeros(N, np.uint32)

@@ -49,7 +49,7 @@ class UnionFind(OneRound, SharedMachine):
         self.traced, self.local, self.team = traced, local, team
         (self.field,) = traced.proposes
         self.state = {self.field: np.empty(local.size, np.int64)}
-        self.compiled = kernel.launch_components in _ready
+        self.compiled = kernel.components in _ready
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
         self.roots = local.size
@@ -77,7 +77,7 @@ class UnionFind(OneRound, SharedMachine):
             shared = np.zeros(1, np.int64)
             forest = nothing, ids, nothing, nothing, nothing, shared, shared
             words = self._lowest[:0]
-            ready(kernel.launch_components, words, 1, *rows, self.local.entering, self._label, 0, *forest)
+            ready(kernel.components, 0, words, 1, *rows, self.local.entering, self._label, 0, *forest)
             ready(kernel.copy_labels, 0, 1, nothing, ids, ids, 0)
             ready(kernel.mark_roots, nothing, nothing, marks)
             if not self._alone:
@@ -87,7 +87,7 @@ class UnionFind(OneRound, SharedMachine):
                 ready(kernel.lower_masters, nothing, nothing, ids, nothing, ids, marks, nothing)
                 ready(kernel.lower_from_mirrors, nothing, ids, nothing, ids, marks, nothing)
                 ready(kernel.clear_lowered, nothing, marks)
-        _ready.add(kernel.launch_components)
+        _ready.add(kernel.components)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Make every vertex its own component."""
@@ -183,7 +183,7 @@ class UnionFind(OneRound, SharedMachine):
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
         unseen, later, probes = (np.empty(n, np.uint32) for n in (len(entering), 2 * len(parent), kernel.PROBES))
         self.team.launch(
-            kernel.launch_components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
+            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
             unseen, later, probes, shared, gate,
         )  # fmt: skip
         return int(shared[kernel.ROOTS])

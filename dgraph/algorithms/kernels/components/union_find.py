@@ -8,9 +8,9 @@ its members. We add directed local arcs: a vertex whose in-arcs are not all stor
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads import launch
 from dgraph.backend.cpu.threads.atomics import (
     INLINE,
-    INNER,
     OPTIONS,
     barrier,
     fetch_add,
@@ -20,8 +20,6 @@ from dgraph.backend.cpu.threads.atomics import (
     replace_if_equal,
     store,
 )
-from dgraph.backend.cpu.threads.launch import join as wait_for
-from dgraph.backend.cpu.threads.launch import publish, release
 
 PROBES = 1024
 """Vertices sampled to find the largest component."""
@@ -82,7 +80,7 @@ def most_frequent(parent, roots):
 
 
 def _few_components(
-    team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+    t, team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
     gate,
 ):  # fmt: skip
     """Join all arcs by NumPy: roots hook to the smallest neighbouring root, then trees are flattened."""
@@ -100,10 +98,11 @@ def _few_components(
     return 0
 
 
-@njit(**INNER)
+@njit(few=_few_components, **OPTIONS)
 def components(
-    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
-):
+    t, team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
+    gate,
+):  # fmt: skip
     """Join all arcs, and find the smallest original id of each tree, stored at its root; thread t of ``threads``.
 
     Two arcs of every row are joined first, which on most graphs makes the largest component; rows of its members are
@@ -115,7 +114,8 @@ def components(
 
     Args:
         t: this thread.
-        threads: their number.
+        team: words of the team, see ``launch.py``.
+        threads: number of threads.
         offsets: CSR of the local arcs.
         neighbours: likewise.
         entering: uint32, local arcs that enter each of the last vertices; the rows of the others have every reverse.
@@ -129,6 +129,7 @@ def components(
         shared: counters of all threads, zero; on return also the number of trees.
         gate: barrier of all threads, zero.
     """
+    launch.begin(t, team, threads)
     size = len(parent)
     counted, alone = size - len(unseen), threads == 1
     rows = counted if counted > 0 else size
@@ -190,31 +191,7 @@ def components(
         root = np.int64(load(parent, v))
         if load(original, v) < load(lowest, root):
             fetch_min(lowest, root, load(original, v))
-    barrier(gate, threads)
-    return 0
-
-
-@njit(few=_few_components, **OPTIONS)
-def launch_components(
-    team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
-    gate,
-):  # fmt: skip
-    """Run :func:`components` on threads of a team."""
-    if threads > 1:
-        publish(
-            components, team,
-            (
-                threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes,
-                shared, gate,
-            ),
-        )  # fmt: skip
-        release(team, threads)
-    components(
-        0, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
-        gate,
-    )  # fmt: skip
-    if threads > 1:
-        wait_for(team, threads)
+    launch.end(t, team, threads)
     return 0
 
 

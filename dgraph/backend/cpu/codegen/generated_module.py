@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -30,7 +29,8 @@ from dgraph.program.row_reducers import LEFT_OUT
 
 HERE = Path(__file__).parent.parent
 ATOMICS = "dgraph.backend.cpu.threads.atomics"
-"""Module with the functions that generated code calls."""
+LAUNCH = "dgraph.backend.cpu.threads.launch"
+"""Modules with the functions that generated code calls."""
 
 SOURCES = (
     "threads/atomics", "threads/launch", "threads/unchecked", "round/state", "round/work_arrays", "round/slots",
@@ -49,7 +49,7 @@ from {source} import (
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
-from dgraph.backend.cpu.threads.launch import join, publish, release
+from {team} import begin as begin_team, end as end_team
 
 lists = njit(**INLINE)(lists_of)
 
@@ -90,13 +90,17 @@ def text_of(
         folded(rounds, values),
         *_entries(values),
     ]
-    return "\n\n".join([HEADER.format(name=name, source=source) + named, operators(traced), *skeleton])
+    return "\n\n".join([_header(name, source) + named, operators(traced), *skeleton])
+
+
+def _header(name: str, source: str) -> str:
+    return HEADER.format(name=name, source=source, team=LAUNCH if source == ATOMICS else source)
 
 
 def _entries(values: dict[str, Any]) -> list[str]:
     """Return the entry into phases, and that into whole rounds."""
     entry = _source("round/entry")
-    fused = re.sub(r"\b((?:launch_)?work)\b", r"\1_fused", entry)
+    fused = entry.replace("def work(", "def work_fused(")
     return [folded(entry, values | {"FUSES": False}), folded(fused, values | {"FUSES": True})]
 
 
@@ -120,7 +124,7 @@ def uncompiled_text(traced: Traced, source: str, scope: type[NumbaScope]) -> str
     """Return the text of a program's operators and round loop without phases, for execution without Numba."""
     values = _constants(traced, True)
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
-    head = HEADER.format(name=type(traced.program).__name__, source=source)
+    head = _header(type(traced.program).__name__, source)
     rounds = [folded(_source(f"round/{part}"), values) for part in ("slots", "rounds")]
     return "\n\n".join([head + named, operators(traced, scope), *rounds, *_entries(values)])
 

@@ -7,9 +7,9 @@ runs alone; a run compiles only the one that it calls.
 """
 
 
-@njit(**INNER)
-def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, words):
-    """Run thread t of ``threads``: one phase, or FUSED rounds; return the number of rounds.
+@njit(**OPTIONS)
+def work(t, team, threads, phases, limit, small, push, pull, F, P, results, arrays, words):
+    """Run thread t of ``threads`` of a team (``launch.py``): one phase, or FUSED rounds; return the number of rounds.
 
     EDGE and VERTEX use the same counters: the exchange between them adds to those of EDGE. Fused rounds end when the
     program is done, after ``limit`` rounds, or at a frontier for which another number of threads is better: larger than
@@ -18,6 +18,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
     """
     if phases == 0:
         return 0
+    begin_team(t, team, threads)
     R, W = Results(*pointers(results)), WorkArrays(*pointers(arrays))
     F, push, pull, c = pointers(F), pointers(push), pointers(pull), offset(W.states, t * STATE)
     for i in range(CONTROLS):
@@ -59,17 +60,5 @@ def work(t, threads, phases, limit, small, push, pull, F, P, results, arrays, wo
         c[ACTIVE] = c[QUEUED]
         for i in range(CONTROLS):
             words[i] = c[i]
-    barrier(W.gate, threads)
-    return rounds
-
-
-@njit(**OPTIONS)
-def launch_work(team, threads, phases, limit, small, push, pull, F, P, results, arrays, words):
-    """Run ``work`` on ``threads`` threads of a team (``launch.py``); return the number of rounds."""
-    if threads > 1:
-        publish(work, team, (threads, phases, limit, small, push, pull, F, P, results, arrays, words))
-        release(team, threads)
-    rounds = work(0, threads, phases, limit, small, push, pull, F, P, results, arrays, words)
-    if threads > 1:
-        join(team, threads)
+    end_team(t, team, threads)
     return rounds

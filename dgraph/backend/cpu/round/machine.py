@@ -136,9 +136,9 @@ class CpuMachine(ProgramMachine):
     def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
         """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
         fused = phases == slots.FUSED or (phases in (0, slots.START) and self.local.masters == self.local.n)
-        launcher = self.module.launch_work_fused if fused else self.module.launch_work
+        work = self.module.work_fused if fused else self.module.work
         return self.team.launch(
-            launcher, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
+            work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
             self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
         )  # fmt: skip
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS
-from dgraph.backend.cpu.threads.launch import join, publish, release
+from dgraph.backend.cpu.threads import launch
+from dgraph.backend.cpu.threads.atomics import OPTIONS
 from dgraph.backend.cpu.threads.team import Team, team_of
 
 SHARE = 1 << 18
@@ -44,24 +44,11 @@ def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None
     team = team or team_of(1)
     threads = max(1, min(team.size, values.size // SHARE))
     counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), np.float64 if real else np.int64)
-    team.launch(launch_count, threads, values, end, out_degree, counts, farthest)
+    team.launch(count, threads, values, end, out_degree, counts, farthest)
     return int(counts[:, 0].sum()), farthest[:, 0].max().item(), int(counts[:, 1].sum())
 
 
-@njit(**INNER)
-def count(t, threads, values, end, out_degree, counts, farthest):
-    """Set ``counts[t]`` to the number of distances in thread t's share, and the sum of degrees; and ``farthest[t]``."""
-    vertices, most, arcs = 0, farthest[t, 0], 0
-    for v in range(len(values) * t // threads, len(values) * (t + 1) // threads):
-        here = values[v] < end  # without branches, so that it becomes vector instructions
-        vertices += here
-        most = max(most, values[v] if here else 0)
-        arcs += out_degree[v] if here else 0
-    counts[t, 0], counts[t, 1], farthest[t, 0] = vertices, arcs, most
-    return 0
-
-
-def _count_few(team, threads, values, end, out_degree, counts, farthest):
+def _count_few(t, team, threads, values, end, out_degree, counts, farthest):
     here = values < end
     counts[0, 0], counts[0, 1] = np.count_nonzero(here), out_degree[: values.size][here].sum()
     farthest[0, 0] = values.max(initial=0, where=here)
@@ -69,12 +56,15 @@ def _count_few(team, threads, values, end, out_degree, counts, farthest):
 
 
 @njit(few=_count_few, **OPTIONS)
-def launch_count(team, threads, values, end, out_degree, counts, farthest):
-    """Run :func:`count` on threads of a team."""
-    if threads > 1:
-        publish(count, team, (threads, values, end, out_degree, counts, farthest))
-        release(team, threads)
-    count(0, threads, values, end, out_degree, counts, farthest)
-    if threads > 1:
-        join(team, threads)
+def count(t, team, threads, values, end, out_degree, counts, farthest):
+    """Set ``counts[t]`` to the number of distances in thread t's share, and the sum of degrees; and ``farthest[t]``."""
+    launch.begin(t, team, threads)
+    vertices, most, arcs = 0, farthest[t, 0], 0
+    for v in range(len(values) * t // threads, len(values) * (t + 1) // threads):
+        here = values[v] < end  # without branches, so that it becomes vector instructions
+        vertices += here
+        most = max(most, values[v] if here else 0)
+        arcs += out_degree[v] if here else 0
+    counts[t, 0], counts[t, 1], farthest[t, 0] = vertices, arcs, most
+    launch.end(t, team, threads)
     return 0

@@ -1,8 +1,8 @@
 """Launch: start a compiled SPMD function on the waiting threads of a team, and join them, without the interpreter.
 
 Python threads that wake each other one by one through the interpreter lock take 25 µs each. Here a thread waits inside
-:func:`serve`: it polls its state, then sleeps on a semaphore. A function's launcher packs its arguments once
-(:func:`publish`), sets the states (:func:`release`), takes part as thread 0, and polls the states (:func:`join`).
+:func:`serve`: it polls its state, then sleeps on a semaphore. A function ``f(t, team, threads, …)`` begins as thread 0
+with :func:`begin`, which publishes the call and sets the states, and ends with :func:`end`, which polls the states.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ from dgraph.backend.cpu.threads.atomics import (
     INNER,
     OPTIONS,
     SPINS,
+    SPLICED,
     compare_and_swap,
     load_acquire,
     offset,
@@ -54,27 +55,30 @@ def _entry(context):
 
 
 @intrinsic
-def publish(typing, function, team, arguments):
-    """Store in the team's words the addresses of ``arguments`` and of a call of ``function(t, *arguments)``.
+def publish(typing, team):
+    """Store in the team's words the addresses of the calling function, for any first argument t, and of its arguments.
 
-    They are valid until the caller returns.
+    The function is called by Python and returns an int64. The addresses are valid until it returns.
     """
-    called = function.get_call_type(typing, (types.int64, *arguments.types), {})
 
     def generate(context, builder, signature, args):
-        packed = cgutils.alloca_once_value(builder, args[2])
-        outer = ir.Function(builder.module, _entry(context), f"{builder.function.name}.thread")
+        own, entry, word = builder.function, _entry(context), ir.IntType(64)
+        arguments = own.args[3:]  # after pointers to the result and to an error, and t
+        packed = cgutils.alloca_once(builder, ir.LiteralStructType([argument.type for argument in arguments]))
+        for i, argument in enumerate(arguments):
+            builder.store(argument, cgutils.gep_inbounds(builder, packed, 0, i))
+        outer = ir.Function(builder.module, entry, f"{own.name}.thread")
         outer.linkage = "internal"
         inside = ir.IRBuilder(outer.append_basic_block())
-        values = cgutils.unpack_tuple(inside, inside.load(inside.bitcast(outer.args[2], packed.type)))
-        context.get_function(signature.args[0], called)(inside, [outer.args[3], *values])
-        inside.ret(ir.IntType(32)(0))
-        words, word = context.make_array(signature.args[1])(context, builder, args[1]).data, ir.IntType(64)
+        struct = inside.bitcast(outer.args[2], packed.type)
+        values = [inside.load(cgutils.gep_inbounds(inside, struct, 0, i)) for i in range(len(arguments))]
+        inside.ret(inside.call(own, [outer.args[0], outer.args[1], outer.args[3], *values]))
+        words = context.make_array(signature.args[0])(context, builder, args[0]).data
         for place, address in ((FUNCTION, outer), (ARGUMENTS, packed)):
             builder.store(builder.ptrtoint(address, word), builder.gep(words, [word(place)]))
         return context.get_dummy_value()
 
-    return types.void(function, team, arguments), generate
+    return types.void(team), generate
 
 
 @intrinsic
@@ -101,16 +105,25 @@ def set_state(team, t, state):
         sem_post(offset(team, place + SEMAPHORE))
 
 
-@njit(**INNER)
-def release(team, threads):
-    """Start the published function on threads 1 .. threads-1."""
-    for t in range(1, threads):
-        set_state(team, t, RUNS)
+@njit(**SPLICED)
+def begin(t, team, threads):
+    """Start the calling function on threads 1 .. threads-1, if it runs as thread 0."""
+    if t == 0 and threads > 1:
+        publish(team)
+        for other in range(1, threads):
+            set_state(team, other, RUNS)
+
+
+@njit(**SPLICED)
+def end(t, team, threads):
+    """Wait, as thread 0, until the function has ended on threads 1 .. threads-1."""
+    if t == 0 and threads > 1:
+        join(team, threads)
 
 
 @njit(**INNER)
 def join(team, threads):
-    """Wait until the function has ended on threads 1 .. threads-1."""
+    """Wait until no thread runs."""
     for t in range(1, threads):
         polls = 0
         while load_acquire(team, THREADS + STRIDE * t + STATE) == RUNS:

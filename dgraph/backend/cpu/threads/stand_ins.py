@@ -134,6 +134,14 @@ def trailing_zeros(word):
     return (int(word) & -int(word)).bit_length() - 1
 
 
+def begin(t, team, threads):
+    """Do nothing: there is one thread."""
+
+
+def end(t, team, threads):
+    """Do nothing: there is one thread."""
+
+
 def swap(array, index, value):
     """Replace a number; return the old value."""
     before = array[index]

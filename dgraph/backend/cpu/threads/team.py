@@ -2,8 +2,8 @@
 
 Compiled code releases the interpreter lock, so Numba's threading layers are not needed
 (``docs/internals/decisions.md``). Waking a thread costs about 25 µs; ``tuner.py`` keeps small rounds on one thread.
-Launchers of compiled functions start threads that wait in compiled code (``launch.py``); :meth:`Team.run` starts any
-function through the interpreter.
+:meth:`Team.launch` starts threads that wait in compiled code (``launch.py``), :meth:`Team.run` starts any function
+through the interpreter.
 """
 
 from __future__ import annotations
@@ -75,21 +75,21 @@ class Team:
             raise error
         return out
 
-    def launch(self, launcher: Callable, threads: int, *args) -> int:
-        """Return ``launcher(words, threads, *args)``, which starts threads of the team as ``launch.py`` says.
+    def launch(self, function: Callable, threads: int, *args) -> int:
+        """Return ``function(0, words, threads, *args)``, which starts threads of the team as ``launch.py`` says.
 
         Raises:
             ValueError: more threads than the team has.
         """
         self._check(threads)
         if threads == 1:
-            return launcher(self._words, 1, *args)
+            return function(0, self._words, 1, *args)
         with interrupts.deferred():
             if not self._serves:
                 launch.compile_serve()
                 self._start(_serve, self.size, (self._words,))
                 self._serves = True
-            return launcher(self._words, threads, *args)
+            return function(0, self._words, threads, *args)
 
     def _check(self, threads: int) -> None:
         if threads > self.size:
