@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import dgraph
+from dgraph.algorithms.communities import host_engine, moves
+from dgraph.algorithms.communities.community_totals import Partition
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 
@@ -120,6 +122,43 @@ def test_small_random_graphs_pass_their_certificates(name):
         result = dgraph.run(name, graph, validate=True, **options)
         assert result.report["outcome"]["validation"]["passed"], options
         assert most is None or max(map(len, sets(result).values())) <= most
+
+
+@pytest.mark.parametrize("options", [{}, {"metric": "cpm", "resolution": 0.02}, {"max_size": 50}], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bounds_of_moves_change_nothing(weighted, options, monkeypatch):
+    src, dst, weights = messy(11, 500, 2600)
+    graph = make(src, dst, weights if weighted else None, n=500, keep_loops=True, keep_parallel=True)
+    evaluated, searched = [], host_engine.HostEngine.gaining
+
+    def search(self, partition):
+        fresh = Partition(partition.level, partition.labels.copy())
+        evaluated.append((partition.slack > -np.inf).sum())
+        wanted, flags = searched(self, fresh), searched(self, partition)
+        np.testing.assert_array_equal(flags, wanted)
+        return flags
+
+    monkeypatch.setattr(host_engine.HostEngine, "gaining", search)
+    bounded = [dgraph.run(name, graph, **options) for name in NAMES]
+    assert max(evaluated) > 250
+
+    def without_bounds(active, salt, starts, order):
+        partitions[-1].slack.fill(-np.inf)
+        by_group(active, salt, starts, order)
+
+    partitions, by_group, move = [], moves.by_group, host_engine.HostEngine.move
+    monkeypatch.setattr(moves, "by_group", without_bounds)
+    monkeypatch.setattr(
+        host_engine.HostEngine,
+        "move",
+        lambda self, partition, *args, **named: (partitions.append(partition), move(self, partition, *args, **named))[
+            1
+        ],
+    )
+    for name, other in zip(NAMES, bounded, strict=True):
+        result = dgraph.run(name, graph, **options)
+        np.testing.assert_array_equal(result.columns["community"], other.columns["community"])
+        assert result.summary == other.summary
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -68,6 +68,19 @@ def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monke
     check(name, graph_of(weights), n_iterations=1, resolution=2.0)
 
 
+def test_vertices_after_one_that_moved_choose_again(monkeypatch):
+    for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
+        monkeypatch.setattr(engine, "move", lambda *args, **named: 0)
+    check("louvain", graph_of(), n_iterations=1)
+    mutant, backend = ("i += first < count ? first + 1 : count", "i += count"), emulated.backend()
+    backend.device.mutants = (mutant,)
+    labels = [
+        dgraph.run("louvain", graph).columns["community"] for graph in (graph_of(), graph_of().on(device=backend))
+    ]
+    assert backend.device.changed == {mutant}
+    assert not np.array_equal(*labels)
+
+
 def test_a_limit_of_sizes_is_served_by_the_host():
     result = check("leiden", graph_of(m=300), max_size=5)
     assert dgraph.community_table(graph_of(m=300), result)["size"].max() <= 5
@@ -91,6 +104,7 @@ def test_too_little_memory_is_refused():
     ("if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;", ""),
     ("(FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)", "false"),
     ("taken == own ? 0 - x : old == own ? 2 * x : x", "0 - x"),
+    ("(double)FRESH(env.mass_of + own) + drift", "-1e18"),
 ], ids=lambda mutant: mutant[0][:20])  # fmt: skip
 def test_mutants_give_other_labels(mutant):
     graph = graph_of()
