@@ -9,13 +9,13 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
+from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
-from dgraph.graph.word_order import WordPool
 
 WIDEST = 255
 """Bytes in a name at most."""
