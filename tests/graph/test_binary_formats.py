@@ -118,6 +118,40 @@ def test_graph500_ids_beyond_32_bits(tmp_path):
     assert figures(graph) == cleaned(edges, False)
 
 
+@pytest.mark.parametrize("wide", [0, 3])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_threads_store_batches_of_any_width(suffix, wide, tmp_path, monkeypatch):
+    """Ids beyond 32 bits and weights beyond 63 stand in the first batch or in a later one, and batches cut a group."""
+    monkeypatch.setattr("dgraph.graph.formats.parquet.ROWS", 5)
+    monkeypatch.setattr("dgraph.graph.formats.parquet.rank_threads", lambda comm: 3)
+    random = np.random.default_rng(wide)
+    src, dst = random.integers(0, 30, (2, 40))
+    weights = random.integers(1, 9, 40).astype(np.uint64)
+    src[10 * wide] = 2**40
+    weights[10 * wide + 1] = 2**63 + 2**20
+    table = pyarrow.table({"source": src, "target": dst, "weight": weights})
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "parquet":
+        parquet.write_table(table, path, row_group_size=11)
+    else:
+        feather.write_feather(table, str(path), chunksize=11)
+    edges = list(zip(src.tolist(), dst.tolist(), weights.astype(np.float64).tolist(), strict=True))
+    for ranks in (1, 3):
+        assert figures(loaded(str(path), ranks)) == cleaned(edges, True)
+
+
+def test_a_table_beyond_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"source": [0], "target": [1]}), path)
+
+    def refuse(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("dgraph.graph.formats.parquet._Part._put", refuse)
+    with pytest.raises(DataError, match="do not fit in memory"):
+        loaded(str(path), 2)
+
+
 @pytest.mark.parametrize("names", [("src", "dst", "weight"), ("WEIGHT", "To", "FROM"), ("a", "b", "Weight")])
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather"])
 def test_tables(names, suffix, tmp_path):

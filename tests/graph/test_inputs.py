@@ -17,7 +17,7 @@ from simulated import on_ranks
 import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
-from dgraph.graph import word_order
+from dgraph.graph.build import word_order
 from dgraph.graph.build.array_input import as_ids
 from dgraph.graph.inputs import word_codes
 from dgraph.graph.stored_graph import Graph

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import ROUNDED
@@ -83,6 +85,7 @@ def read_named(
 
 def _read(path: str, reader: NameReader, begin: DataStart, comm: Comm) -> None:
     """Read this rank's lines from ``begin`` on; collective."""
+    threads = rank_threads(comm)
     if begin.packing:
         before = begin.number - 1
         for text in scattered_lines(path, begin.packing, begin.start, comm):
@@ -96,8 +99,8 @@ def _read(path: str, reader: NameReader, begin: DataStart, comm: Comm) -> None:
         with comm.together():
             if file_size(path) != begin.size:
                 raise DataError(f"{path}: ranks see files of different sizes; give all ranks the same file")
-            for text in lines_of_range(path, lo, hi, begin.start):
-                reader.take(text)
+            for scanned in in_order(reader.scan, lines_of_range(path, lo, hi, begin.start), threads):
+                reader.add(scanned)
                 if reader.fault:
                     break
         _checked(reader, path, begin.number - 1, comm)

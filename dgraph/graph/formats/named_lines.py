@@ -9,13 +9,13 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
+from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
-from dgraph.graph.word_order import WordPool
 
 WIDEST = 255
 """Bytes in a name at most."""
@@ -41,6 +41,28 @@ class NameForm:
     lenient: bool
 
 
+@dataclass
+class ScannedLines:
+    """What some lines hold.
+
+    Attributes:
+        lines, dropped: numbers of lines, and of those passed over; lines end at a wrong one.
+        fault: reason why the last line is wrong, or "".
+        hidden: number of hidden lines, the place of the first among the lines, and its text; None: there are none.
+        rounded: True if a weight is an integer that a double rounds.
+        words: sources and targets in turn (dtype S), or None.
+        weights: int64 or float64, one for two words, or None.
+    """
+
+    lines: int
+    dropped: int = 0
+    fault: str = ""
+    hidden: tuple[int, int, str] | None = None
+    rounded: bool = False
+    words: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+
 class NameReader:
     """Reader of lines that stores the ends of every edge as codes of the distinct words.
 
@@ -64,10 +86,13 @@ class NameReader:
 
     def take(self, text: np.ndarray) -> None:
         """Read whole lines; on error set ``fault``, and ``lines`` ends at the wrong line."""
+        self.add(self.scan(text))
+
+    def scan(self, text: np.ndarray) -> ScannedLines:
+        """Return what whole lines hold; threads may do so for several pieces at a time."""
         capacity = int(np.count_nonzero(text == 10)) + 1
         if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
-            self.lines, self.fault = self.lines + capacity, TOO_LONG
-            return
+            return ScannedLines(lines=capacity, fault=TOO_LONG)
         spans, reals = np.empty((2 * capacity, 2), np.int64), np.empty(capacity)
         integers, late = np.empty(capacity, np.int64), np.empty((capacity, 2), np.int64)
         doubled = np.zeros(2 * capacity, bool)
@@ -76,33 +101,46 @@ class NameReader:
             text, numbers, self.classes, self.separator, self.places, self.last, self.strict, self.form.lenient,
             self.form.fields, spans, integers, reals, late, doubled,
         )  # fmt: skip
+        scanned = ScannedLines(lines, dropped)
         if hidden:
-            self.fresh.add(hidden, self.lines + first, _line(text, start))
-        self.lines, self.dropped = self.lines + lines, self.dropped + dropped
+            scanned.hidden = hidden, first, _line(text, start)
         if wrong:
-            self.fault = self._reason(wrong, _line(text, position))
-            return
+            scanned.fault = self._reason(wrong, _line(text, position))
+            return scanned
         kept = np.arange(edges)
         if self.places[2] >= 0 and not whole:
             inexact = np.flatnonzero(late[:edges, 1])
             reals[inexact] = scan.correctly_rounded(numbers, late[inexact])
-            self.rounded = self.rounded or bool(scan.any_integer(numbers, late[inexact]))
+            scanned.rounded = bool(scan.any_integer(numbers, late[inexact]))
             fits = np.ones(edges, bool)
             fits[inexact] = np.isfinite(reals[inexact])
             kept = np.flatnonzero(fits)
             if kept.size < edges and not self.form.lenient:
-                self.fault = "a weight at or before this line does not fit a double; write a smaller number"
-                return
-            self.dropped += edges - kept.size
+                scanned.fault = "a weight at or before this line does not fit a double; write a smaller number"
+                return scanned
+            scanned.dropped += edges - kept.size
         if not kept.size:
-            return
-        flat = scan.tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
+            return scanned
+        scanned.words = scan.tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
         marks = doubled[: 2 * edges].reshape(-1, 2)[kept].reshape(-1)
         if marks.any():
-            flat[marks] = np.char.replace(flat[marks], b'""', b'"')
-        self.ends.add(flat)
+            scanned.words[marks] = np.char.replace(scanned.words[marks], b'""', b'"')
         if self.places[2] >= 0:
-            self.weights.extend((integers if whole else reals)[kept], 1.5)
+            scanned.weights = (integers if whole else reals)[kept]
+        return scanned
+
+    def add(self, scanned: ScannedLines) -> None:
+        """Add what :meth:`scan` returned of the next lines."""
+        if scanned.hidden is not None:
+            count, first, line = scanned.hidden
+            self.fresh.add(count, self.lines + first, line)
+        self.lines, self.dropped = self.lines + scanned.lines, self.dropped + scanned.dropped
+        self.rounded = self.rounded or scanned.rounded
+        self.fault = scanned.fault
+        if scanned.words is not None:
+            self.ends.add(scanned.words)
+        if scanned.weights is not None:
+            self.weights.extend(scanned.weights, 1.5)
 
     def _reason(self, wrong: int, line: str) -> str:
         """Return the error of a line."""
@@ -149,7 +187,7 @@ def _gap_end(text, position, end, separator):
     return position
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find(
     text, numbers, classes, separator, places, last, strict, lenient, fields, spans, integers, reals, late, doubled
 ):

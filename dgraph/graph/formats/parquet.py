@@ -293,3 +293,8 @@ def _read_errors(path: str) -> Iterator[None]:
         yield
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as wrong:
         raise DataError(f"{path}: pyarrow cannot read this table ({str(wrong)[:200]}); write it again") from wrong
+    except MemoryError:
+        raise DataError(
+            f"{path}: its rows do not fit in memory; use more ranks on more machines; if it has fewer rows than its "
+            "metadata say, write it again"
+        ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
-from operator import methodcaller
+from operator import itemgetter, methodcaller
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -99,7 +99,10 @@ def _is_value(value: Any) -> bool:
 
 def _weights(rows: list, weight: str, nodes: list, parallel: bool, size: int) -> tuple[np.ndarray | None, str]:
     """Return the weights of all arcs, or None if no edge has the attribute; and a note if reading rounds them."""
-    values = np.fromiter(map(methodcaller("get", weight, ABSENT), _attributes(rows, parallel)), object, size)
+    try:
+        values = np.fromiter(map(itemgetter(weight), _attributes(rows, parallel)), object, size)
+    except KeyError:  # some edges have no weight
+        values = np.fromiter(map(methodcaller("get", weight, ABSENT), _attributes(rows, parallel)), object, size)
     kinds = set(map(type, values.tolist()))
     if kinds <= {type(ABSENT)}:
         return None, ""

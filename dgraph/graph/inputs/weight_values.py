@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.arguments import INT64
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, as_weights, rounds_weights
@@ -65,8 +64,9 @@ def number_array(values: np.ndarray, name: str) -> tuple[np.ndarray, str]:
     """
     kinds = set(map(type, values.tolist()))
     whole = all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
-    if whole and all(number in INT64 for number in map(int, values.tolist())):
-        return values.astype(np.int64), ""
+    if whole:
+        with suppress(OverflowError):
+            return values.astype(np.int64), ""
     numbers = None
     with suppress(OverflowError, ValueError):  # ValueError: a signalling NaN of decimals
         numbers = values.astype(np.float64)

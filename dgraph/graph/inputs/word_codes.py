@@ -14,11 +14,11 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.errors import DataError, UsageError
+from dgraph.graph.build.word_order import coded_hashes, word_order
 from dgraph.graph.formats.parse_digits import word_at
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.inputs.vertex_columns import VertexColumn
 from dgraph.graph.names import ENCODING
-from dgraph.graph.word_order import coded_hashes, word_order
 
 WIDEST = 255
 """Bytes in a name at most."""
