@@ -182,7 +182,7 @@ def ours(drawn: Measured) -> dict[str, Task]:
         return np.stack([columns[f"pagerank_{vertex}"] for vertex in drawn.reset])
 
     between = {"sources": sources, "targets": ends, "normalized": False}
-    given = {"first": first, "second": second}
+    ends_of_pairs = {"first": first, "second": second}
     return {
         "degrees": lambda: run("degrees", "degree"),
         "weighted degrees": lambda: run("degrees", "weighted_degree", weighted),
@@ -206,9 +206,9 @@ def ours(drawn: Measured) -> dict[str, Task]:
         "articulation points": lambda: sum(1 for _ in nx.articulation_points(converted("plain"), backend="dgraph")),
         "topological order": lambda: list(nx.topological_sort(converted("acyclic"), backend="dgraph")),
         "nearest of 16 sources": lambda: _hops(run("multi_source_bfs", "distance", sources=drawn.reset, min_only=True)),
-        "Jaccard of pairs": lambda: similar("jaccard", **given),
-        "overlap of pairs": lambda: similar("overlap", **given),
-        "Adamic-Adar of pairs": lambda: similar("adamic_adar", **given),
+        "Jaccard of pairs": lambda: similar("jaccard", **ends_of_pairs),
+        "overlap of pairs": lambda: similar("overlap", **ends_of_pairs),
+        "Adamic-Adar of pairs": lambda: similar("adamic_adar", **ends_of_pairs),
         "Jaccard, top 10": lambda: similar("jaccard", k=10),
         "random walks": lambda: dgraph.run("random_walks", plain, length=STEPS).walks.here,
         "betweenness of subsets": lambda: run("bc", "bc", **between),

@@ -44,8 +44,8 @@ def _row(builder, data, at, vector):
 
 
 @intrinsic
-def fold_chosen(typing, neighbours, first, last, now, wanted, values, out, at):
-    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row ``at`` of ``out``.
+def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, at):
+    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row ``at`` of ``folded``.
 
     Of a neighbour u, lanes are added whose bit is set in ``now[u] & wanted``. Returns the bits that occurred, uint8.
     """
@@ -69,7 +69,7 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, out, at):
         builder.store(builder.load(total), _row(builder, sums, args[7], vector), align=8)
         return builder.load(seen)
 
-    arguments = (neighbours, types.int64, types.int64, now, types.uint8, values, out, types.int64)
+    arguments = (neighbours, types.int64, types.int64, now, types.uint8, values, folded, types.int64)
     return types.uint8(*arguments), generate
 
 

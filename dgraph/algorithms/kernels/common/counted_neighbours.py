@@ -31,7 +31,7 @@ SPARSE = 16
 
 
 @dataclass(frozen=True)
-class DegreeOrder:
+class PlacesByDegree:
     """Vertices by rising degree, and rows of their places.
 
     Attributes:
@@ -58,7 +58,7 @@ class DegreeOrder:
         return zeros, zeros.view(np.uint64)
 
 
-def degree_order(offsets: np.ndarray, targets: np.ndarray) -> DegreeOrder:
+def degree_order(offsets: np.ndarray, targets: np.ndarray) -> PlacesByDegree:
     """Return the order by degree of a graph that has both arcs of every edge, without loops."""
     degrees = np.diff(offsets)
     order = np.argsort(degrees, kind="stable").astype(np.uint32)
@@ -67,7 +67,7 @@ def degree_order(offsets: np.ndarray, targets: np.ndarray) -> DegreeOrder:
     starts = np.concatenate([[0], np.cumsum(degrees[order])])
     rows = np.empty(len(targets), np.uint32)
     _fill_rows(offsets, targets, order, place, starts[:-1].copy(), rows)
-    return DegreeOrder(order, place, starts, rows)
+    return PlacesByDegree(order, place, starts, rows)
 
 
 @njit(**OPTIONS)
