@@ -94,12 +94,13 @@ def begin(device: Any, ranks: int = 1) -> None:
     version = getattr(device.xp, "__version__", None)
     if version is None or not hasattr(device, "code"):
         return
-    with suppress(OutputError):
+    with suppress(OutputError, RuntimeError):  # no folder, or no thread: kernels compile where they are needed
         building = BUILDING + SHARING * (ranks > 1)
         path = folder() / f"cupy-{version}_{device.architecture}_{len(building)}.kernels"
         if device not in _ready and not path.exists():
-            _ready[device] = ready = threading.Event()
+            ready = threading.Event()
             threading.Thread(target=_compile, args=(device, path, building, ready)).start()
+            _ready[device] = ready
 
 
 def wait(device: Any) -> None:
@@ -130,8 +131,8 @@ def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = 
 
 
 def _compile(device: Any, path: Path, building: tuple[Operation, ...], ready: threading.Event) -> None:
-    gpu = device.xp.cuda.Device(device.number)  # not ``device.use``: a run may have set CuPy's allocator back meanwhile
     try:
+        gpu = device.xp.cuda.Device(device.number)  # not ``device.use``, which would set CuPy's allocator again
         with locked(path.name, PATIENCE), suppress(OutputError):
             if not path.exists():
                 use(device.xp, building, gpu.use)
