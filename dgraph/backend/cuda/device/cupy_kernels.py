@@ -133,7 +133,7 @@ def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = 
 def _compile(device: Any, path: Path, building: tuple[Operation, ...], ready: threading.Event) -> None:
     try:
         gpu = device.xp.cuda.Device(device.number)  # not ``device.use``, which would set CuPy's allocator again
-        with locked(path.name, PATIENCE), suppress(OutputError):
+        with locked(path.name, PATIENCE), suppress(OutputError, RuntimeError):  # as the interpreter ends
             if not path.exists():
                 use(device.xp, building, gpu.use)
                 ready.set()
