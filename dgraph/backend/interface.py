@@ -321,6 +321,10 @@ class Backend(ABC):
         """For the report, why kernels of a run are not optimised, or ""."""
         return ""
 
+    def optimise(self) -> None:
+        """Begin to optimise, for later runs, what this run took quickly compiled; called at its end."""
+        return
+
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Make the decisions about a graph that must be equal on all ranks; collective."""
         return
