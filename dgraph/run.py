@@ -83,6 +83,7 @@ def run(
         with run_record("init"):
             backend, place = opened(loaded, run_options, run_record, run_progress)
             ending.callback(backend.leave)
+            ending.callback(backend.optimise)
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
         attributes = loaded.vertex_table() if loaded.columns else None
         with run_record("load"):

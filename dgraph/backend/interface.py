@@ -101,6 +101,11 @@ class Machine(ABC):
         """Compile everything that the rounds call, or load it from the cache folder; called before :meth:`start`."""
 
     @property
+    def exchanges_on_host(self) -> bool:
+        """True if messages of a run on several ranks are packed by the host, whose loops have to be compiled."""
+        return True
+
+    @property
     def large_compiled(self) -> bool:
         """True if machine code that a first run does without is there, or never needed."""
         return True
@@ -315,6 +320,10 @@ class Backend(ABC):
     def remark(self) -> str:
         """For the report, why kernels of a run are not optimised, or ""."""
         return ""
+
+    def optimise(self) -> None:
+        """Begin to optimise, for later runs, what this run took quickly compiled; called at its end."""
+        return
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Make the decisions about a graph that must be equal on all ranks; collective."""

@@ -8,6 +8,8 @@ import time
 
 import pytest
 from children import environment
+from emulated import Device, backend, needs_compiler
+from flat_run import flat_run
 
 from dgraph._support.cache import folder
 from dgraph._support.host_lock import locked
@@ -222,3 +224,18 @@ def test_the_started_process_outlives_its_parent_and_optimises_real_code(tmp_pat
         time.sleep(0.05)
     (file,) = cache.glob("*.cubin")
     assert file.read_bytes()[:4] == b"\x7fELF"
+
+
+@needs_compiler
+@pytest.mark.parametrize("quick", [["levels_round_kernels"], []])
+def test_a_report_names_quick_code_and_the_optimiser_starts_at_the_end_of_a_run(monkeypatch, quick):
+    optimised = []
+    monkeypatch.setattr(Device, "quick", quick)
+    monkeypatch.setattr(Device, "optimise", lambda _: optimised.append("run"))
+    result = flat_run("bfs", "grid:4x4", source=0, backend=backend())
+    chosen = {choice["what"]: (choice["taken"], choice["reason"]) for choice in result.report["choices"]}
+    assert optimised == ["run"]
+    assert ("kernels" in chosen) == bool(quick)
+    if quick:
+        assert chosen["kernels"][0] == "compiled quickly"
+        assert chosen["kernels"][1].startswith("levels_round_kernels: optimised in the background")

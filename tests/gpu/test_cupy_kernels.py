@@ -1,6 +1,7 @@
 """CuPy's kernels that a first graph needs are compiled ahead: the operations of building are all listed."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,20 +46,19 @@ def test_operations_of_building_on_several_ranks_are_listed(monkeypatch, policy,
 
 
 class Gpu:
-    architecture, code = "sm_90", None
+    """Device of CuPy, as far as it is used here."""
+
+    architecture, number, code = "sm_90", 0, None
 
     def __init__(self):
-        self.entered = set()
         self.xp = Recorder()
         self.xp.__version__ = "1"
-
-    def use(self):
-        self.entered.add(threading.get_ident())
+        self.xp.cuda = SimpleNamespace(Device=lambda number: SimpleNamespace(use=lambda: None))
 
 
 def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
     monkeypatch.setattr(cupy_kernels, "folder", lambda: tmp_path)
-    used = []
+    used, threads = [], set(threading.enumerate())
     monkeypatch.setattr(cupy_kernels, "BUILDING", (lambda xp, of: used.append(of["uint64"].dtype),))
     monkeypatch.setattr(cupy_kernels, "ROWS", (lambda xp, of: xp.no_such_function(),))  # as where CuPy lacks one
     for _ in range(2):
@@ -66,5 +66,20 @@ def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
         cupy_kernels.begin(device)
         cupy_kernels.begin(device)
         cupy_kernels.wait(device)
-    assert used == [np.uint64]
-    assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_2.kernels"]
+        assert used == [np.uint64]
+        for thread in set(threading.enumerate()) - threads:
+            thread.join()
+        assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_1.kernels"]
+
+
+def test_nobody_waits_for_a_thread_that_failed(monkeypatch, tmp_path):
+    def refuse(*_):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(cupy_kernels, "folder", lambda: tmp_path)
+    monkeypatch.setattr(cupy_kernels, "use", refuse)
+    device = Gpu()
+    cupy_kernels.begin(device)
+    cupy_kernels.wait(device)
+    assert not list(tmp_path.iterdir())

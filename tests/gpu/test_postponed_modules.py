@@ -11,6 +11,7 @@ from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.round_kernels.module_set import LARGE
+from dgraph.engine.rounds import context
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
@@ -63,6 +64,17 @@ def test_components_by_trees_do_without_them(background):
     check([results], ["label"])
     assert background.texts
     assert not background.launches
+
+
+def test_loops_of_hosts_are_not_compiled_where_gpus_pack_messages(background, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(context, "compiles", lambda size: True)
+    monkeypatch.setattr("dgraph.engine.sync.prepare", prepared.append)
+    monkeypatch.setattr(Device, "compiled", lambda *_: False)
+    for direct in (True, False):
+        (results,) = run(2, mesh(), [PROGRAMS["level"]], direct=direct, options=GpuPlan())
+        check([results], ["level"])
+    assert not prepared
 
 
 def test_one_rank_that_lacks_them_is_enough(background):

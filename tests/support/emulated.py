@@ -142,6 +142,8 @@ class Device:
     def leave(self):
         pass
 
+    optimise = leave
+
     def using(self):
         return nullcontext()
 

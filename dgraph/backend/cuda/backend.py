@@ -111,6 +111,10 @@ class CudaBackend(Backend):
             return False
         return gpus is None or gpu_assignment.number(gpus, place, ranks_here, visible_gpus())[0] == self.device.number
 
+    def optimise(self) -> None:
+        """Have quickly compiled kernels optimised in the background, for later runs."""
+        self.device.optimise()
+
     @property
     def remark(self) -> str:
         """For the report, why kernels of a run are not optimised, or ""."""

@@ -286,7 +286,7 @@ class Context:
                 with interrupts.immediate(), compile_alongside(self._others() if first else []):
                     if first == (self.place == 0):
                         machine.compile()
-                        if self.comm.size > 1 and compiles(self.local.size):
+                        if self.comm.size > 1 and machine.exchanges_on_host and compiles(self.local.size):
                             from dgraph.engine.sync import prepare  # not at the top: --help would wait for Numba
 
                             prepare(machine.traced)

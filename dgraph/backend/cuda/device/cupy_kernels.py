@@ -85,8 +85,8 @@ ROWS: tuple[Operation, ...] = (
 )  # fmt: skip
 """Operations of ``device_graph`` on a graph that was built on the GPU."""
 
-_threads: WeakKeyDictionary[Any, threading.Thread] = WeakKeyDictionary()
-"""Device → thread that compiles the operations."""
+_ready: WeakKeyDictionary[Any, threading.Event] = WeakKeyDictionary()
+"""Device → event that the operations of building are compiled."""
 
 
 def begin(device: Any, ranks: int = 1) -> None:
@@ -94,20 +94,21 @@ def begin(device: Any, ranks: int = 1) -> None:
     version = getattr(device.xp, "__version__", None)
     if version is None or not hasattr(device, "code"):
         return
-    with suppress(OutputError):
-        operations = BUILDING + SHARING * (ranks > 1) + ROWS
-        path = folder() / f"cupy-{version}_{device.architecture}_{len(operations)}.kernels"
-        if device not in _threads and not path.exists():
-            _threads[device] = thread = threading.Thread(target=_compile, args=(device, path, operations))
-            thread.start()
+    with suppress(OutputError, RuntimeError):  # no folder, or no thread: kernels compile where they are needed
+        building = BUILDING + SHARING * (ranks > 1)
+        path = folder() / f"cupy-{version}_{device.architecture}_{len(building)}.kernels"
+        if device not in _ready and not path.exists():
+            ready = threading.Event()
+            threading.Thread(target=_compile, args=(device, path, building, ready)).start()
+            _ready[device] = ready
 
 
 def wait(device: Any) -> None:
-    """Wait until the kernels that :func:`begin` compiles are there."""
-    thread = _threads.get(device)
-    if thread is not None:
+    """Wait until the kernels for building that :func:`begin` compiles are there; those for rows follow."""
+    ready = _ready.get(device)
+    if ready is not None and not ready.is_set():
         with compiling("kernels of CuPy"):
-            thread.join()
+            ready.wait()
 
 
 def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = lambda: None) -> None:
@@ -129,8 +130,14 @@ def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = 
         list(pool.map(once, operations))
 
 
-def _compile(device: Any, path: Path, operations: tuple[Operation, ...]) -> None:
-    with locked(path.name, PATIENCE), suppress(OutputError):
-        if not path.exists():
-            use(device.xp, operations, device.use)
-            publish(path, b"")
+def _compile(device: Any, path: Path, building: tuple[Operation, ...], ready: threading.Event) -> None:
+    try:
+        gpu = device.xp.cuda.Device(device.number)  # not ``device.use``, which would set CuPy's allocator again
+        with locked(path.name, PATIENCE), suppress(OutputError, RuntimeError):  # as the interpreter ends
+            if not path.exists():
+                use(device.xp, building, gpu.use)
+                ready.set()
+                use(device.xp, ROWS, gpu.use)
+                publish(path, b"")
+    finally:
+        ready.set()

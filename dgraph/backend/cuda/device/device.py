@@ -150,8 +150,11 @@ class CudaDevice:
             yield
 
     def leave(self) -> None:
-        """Set CuPy's allocator back to the process' own, and have quickly compiled kernels optimised for later runs."""
+        """Set CuPy's allocator back to the process' own."""
         pools.leave(self.xp)
+
+    def optimise(self) -> None:
+        """Have quickly compiled kernels optimised in the background, for later runs."""
         if self.code.lacks():
             optimiser.start(folder())
 

@@ -140,6 +140,11 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         return self.kernels.loaded or self.sources.compiled(self._names)
 
     @property
+    def exchanges_on_host(self) -> bool:
+        """True if messages are packed by the host."""
+        return self.graph.links is None
+
+    @property
     def large_compiled(self) -> bool:
         """True if the large modules, which a first run does without, are compiled or not needed."""
         return not self.sources.postponed or all(self.device.ready(*text) for text in self.sources.large)
