@@ -82,6 +82,19 @@ def test_a_kernel_compiles_after_its_plain_runs_took_long(monkeypatch, tmp_path)
     assert sums_of(kernel, 10) == [20, 25]
 
 
+def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
+    reasons = []
+    for plain in (True, False):
+        monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args, plain=plain: plain)
+        graph = dgraph.Graph.load("rmat:5,symmetric", weights="1..9", comm=SerialComm(), device=dgraph.Cpu())
+        choices = dgraph.run("mst", graph).report["choices"]
+        reasons += [(choice["taken"], choice["reason"]) for choice in choices if choice["what"] == "kernels"]
+    assert len(reasons) == 1
+    assert reasons[0][0] == "Python"
+    assert reasons[0][1].endswith(first_runs.REMARK)
+    assert len(reasons[0][1]) > len(first_runs.REMARK) + 2
+
+
 @pytest.mark.starts_children
 @pytest.mark.parametrize("algorithm", ["louvain", "leiden", "mst", "reachability", "multi_source_bfs"])
 def test_a_first_run_on_a_small_graph_does_without_numba(algorithm, tmp_path):
