@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dgraph._support import interrupts
+from dgraph._support import first_runs, interrupts
 from dgraph._support.arguments import flag, instance, path
 from dgraph._support.callers import users_frame
 from dgraph.algorithms import Algorithm
@@ -105,9 +105,12 @@ def run(
             local, comm, backend, run_record, run_progress, run_options.direction, run_options.sync,
             run_options.max_rounds, place, manager, names, start.answer,
         )  # fmt: skip
-        with run_record("solve"), interrupts.deferred(), comm.watchdog.watching(allowed(run_options.watchdog)):
+        watched = comm.watchdog.watching(allowed(run_options.watchdog))
+        with run_record("solve"), interrupts.deferred(), watched, first_runs.plain_kernels() as kernels:
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
+            if kernels:
+                run_record.choose("kernels", "Python", f"{', '.join(kernels)}: {first_runs.REMARK}")
             ctx.warn_of_unused_schedule()
             if backend.remark:
                 run_record.choose("kernels", "compiled quickly", backend.remark)

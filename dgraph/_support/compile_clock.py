@@ -10,8 +10,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
+from typing import Any
 
 _listeners: list[Callable[[str], None]] = []
+
+
+_ended: list[int] = [0]
+"""Number of named compilations of all threads that ended."""
 
 
 class _Clock(threading.local):
@@ -41,8 +46,23 @@ def compiling(name: str = "") -> Iterator[None]:
         yield
     finally:
         _clock.depth -= 1
+        _ended[0] += bool(name)
         if outermost:
             _clock.seconds += perf_counter() - began
+
+
+@contextmanager
+def in_turn(lock: Any) -> Iterator[None]:
+    """Hold the compiler's lock; a wait for another thread counts as compilation if that thread compiled."""
+    if not lock.acquire(blocking=False):
+        began, ended = perf_counter(), _ended[0]
+        lock.acquire()
+        if _ended[0] > ended and not _clock.depth:
+            _clock.seconds += perf_counter() - began
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

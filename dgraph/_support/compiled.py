@@ -13,7 +13,7 @@ from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
-from dgraph._support.compile_clock import compiling
+from dgraph._support.compile_clock import compiling, in_turn
 from dgraph._support.host_lock import lock, unlock
 from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
@@ -74,7 +74,16 @@ def _shared(dispatcher):
             return usual(*types)
 
     compiler.compile = timed
+    dispatcher.compile = partial(_in_turn, dispatcher.compile)
     return dispatcher
+
+
+def _in_turn(compiled: Callable, signature: Any) -> Any:
+    """Compile or load, one thread at a time."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with in_turn(global_compiler_lock._lock):
+        return compiled(signature)
 
 
 def _name(function: Callable) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from dgraph._support.cache import folder, publish
 
@@ -17,8 +18,14 @@ WORTH = 1.0
 BEGAN = time.time()
 """Time at which this process began: ranks of one job begin together, and files that it has made are younger."""
 
+REMARK = "compilation would take longer; `python -m dgraph warmup` or DGRAPH_COMPILE=always compiles"
+"""Reason of an uncompiled run, in reports."""
+
 _spent: dict[str, float] = {}
 """Name → seconds of uncompiled runs in this process."""
+
+_plain: list[dict[str, None]] = []
+"""Names of the kernels that ran as plain Python, a dict for each :func:`plain_kernels` that is open."""
 
 
 def uncompiled(stem: str, suffixes: Iterable[str] = (".slow",)) -> bool:
@@ -45,3 +52,20 @@ def spend(stem: str, seconds: float) -> None:
 def compiled(stem: str) -> None:
     """Let later processes compile the code, or load its machine code."""
     publish(folder() / f"{stem}.slow", b"")
+
+
+@contextmanager
+def plain_kernels() -> Iterator[dict[str, None]]:
+    """Collect the names of the kernels that run as plain Python while the body of the ``with`` runs, in their order."""
+    names: dict[str, None] = {}
+    _plain.append(names)
+    try:
+        yield names
+    finally:
+        _plain.pop()
+
+
+def ran_plain(name: str) -> None:
+    """Note that a kernel ran as plain Python."""
+    for names in _plain:
+        names.setdefault(name)

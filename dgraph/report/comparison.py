@@ -186,7 +186,7 @@ def _traits(report: dict) -> dict[str, str]:
     return {
         **{what: chosen[what] for what in TRAITS if what in chosen},
         "rounds": f"{report['rounds']['count']:,}",
-        "code": chosen.get("rounds") or chosen.get("kernels", "compiled"),
+        "code": ", ".join(chosen[what] for what in ("rounds", "kernels") if what in chosen) or "compiled",
         "version": str(report.get("dgraph", "?")),
         "machine": ", ".join(sorted({f"{host['host']} ({host['cores']} cores)" for host in hosts})),
     }

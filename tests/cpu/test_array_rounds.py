@@ -66,7 +66,7 @@ def test_levels_and_parents_are_those_of_igraph(policy, at_once):
     mine = slice(world().rank, None, world().size)
     result, columns_of_all = columns("bfs", graph_of(src[mine], dst[mine]).on(policy=policy), source=7)
     assert {"Levels"} <= set(at_once)
-    reason = f"Levels, Parents: {array_rounds.REMARK}"
+    reason = f"Levels, Parents: {first_runs.REMARK}"
     assert {"what": "rounds", "taken": "NumPy", "reason": reason} in result.report["choices"]
     if columns_of_all is not None:
         levels = oracles.bfs(N, src, dst, 7)

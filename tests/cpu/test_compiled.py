@@ -5,6 +5,7 @@ import fcntl
 import json
 import subprocess
 import sys
+import threading
 import time
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import pytest
 from children import environment
 from numba.core.registry import cpu_target
 
-from dgraph._support import compiled, host_lock
+from dgraph._support import compile_clock, compiled, host_lock
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
@@ -185,3 +186,21 @@ def test_a_first_run_says_what_compiles_and_a_second_has_nothing_to_say(tmp_path
     assert first["compile"] > first["load"] > 0.0
     assert second["compile"] < first["compile"] / 2
     assert "compile took" in verdict(reports[0])[0]
+
+
+@pytest.mark.parametrize("name", ["kernel", ""])
+def test_a_wait_for_another_thread_counts_if_that_thread_compiled(name):
+    turn, held = threading.RLock(), threading.Event()
+
+    def hold():
+        with compile_clock.in_turn(turn), compile_clock.compiling(name):
+            held.set()
+            time.sleep(0.05)
+
+    thread, before = threading.Thread(target=hold), compile_clock.spent()
+    thread.start()
+    held.wait()
+    with compile_clock.in_turn(turn), compile_clock.in_turn(turn):
+        waited = compile_clock.spent() - before
+    thread.join()
+    assert (waited > 0.02) == bool(name)

@@ -13,6 +13,7 @@ from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.plain_kernels import PlainFirst, plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm
+from dgraph.report.comparison import _traits
 
 RUNS = [
     ("louvain", "rmat:8,symmetric", "1..9", {}),
@@ -80,6 +81,22 @@ def test_a_kernel_compiles_after_its_plain_runs_took_long(monkeypatch, tmp_path)
     assert sums_of(kernel, 10) == [45, 0]
     first_runs.spend(kernel._stem, 2 * first_runs.WORTH)
     assert sums_of(kernel, 10) == [20, 25]
+
+
+def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
+    reasons, codes = [], []
+    for plain in (True, False):
+        monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args, plain=plain: plain)
+        graph = dgraph.Graph.load("rmat:5,symmetric", weights="1..9", comm=SerialComm(), device=dgraph.Cpu())
+        report = dgraph.run("mst", graph).report
+        kernels = [choice for choice in report["choices"] if choice["what"] == "kernels"]
+        reasons += [(choice["taken"], choice["reason"]) for choice in kernels]
+        codes.append(_traits(report)["code"])
+    assert codes == ["Python", "compiled"]
+    assert len(reasons) == 1
+    assert reasons[0][0] == "Python"
+    assert reasons[0][1].endswith(first_runs.REMARK)
+    assert len(reasons[0][1]) > len(first_runs.REMARK) + 2
 
 
 @pytest.mark.starts_children

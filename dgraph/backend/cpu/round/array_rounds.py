@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compile_clock import compiling
-from dgraph._support.first_runs import spend
+from dgraph._support.first_runs import REMARK, spend
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
 from dgraph.backend.cpu.codegen.generated_module import module_for, stem_of, uncompiled, uncompiled_text
@@ -44,8 +44,6 @@ FEW = 1 << 21
 
 TINY = 1 << 14
 """Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
-
-REMARK = "compilation would take longer; `python -m dgraph warmup` or DGRAPH_COMPILE=always compiles"
 
 COMBINE = {"min": np.minimum, "max": np.maximum, "or": np.bitwise_or, "add": np.add}
 

@@ -38,6 +38,7 @@ class PlainFirst:
         """Call the plain or the compiled form."""
         if not self.runs_plain(args):
             return self._function(*args)
+        first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
         try:
             return plain(self._function, BY_NAME)(*map(_viewed, args))
