@@ -19,8 +19,8 @@ from pathlib import Path
 from benchmarks import code_structure, record
 
 ROOT = Path(__file__).parent.parent
-WRITTEN = re.compile(r"\..*|__pycache__|build|dist|site|.*\.egg-info|.*\.pyc|PKG-INFO")
-"""Names of folders and files that programs write."""
+WRITTEN = re.compile(r"(build|dist|site)/.*|(.*/)?(\.[^/]*|__pycache__|[^/]*\.egg-info)(/.*)?|PKG-INFO")
+"""Paths of files that programs write."""
 WHOLE = ("dgraph/", "partitioning/", "launch/")
 SETTINGS = "pyproject.toml"
 BACKEND, CPU = "dgraph/backend/", "dgraph/backend/cpu/"
@@ -62,8 +62,8 @@ def listed(root: Path = ROOT) -> list[str]:
     if (root / ".git").exists():
         command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         return subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout.splitlines()
-    paths = (path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file())
-    return [str(path) for path in paths if not any(WRITTEN.fullmatch(part) for part in path.parts)]
+    paths = (path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if path.is_file())
+    return [path for path in paths if not WRITTEN.fullmatch(path)]
 
 
 def here() -> dict[str, str]:
