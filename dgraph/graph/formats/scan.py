@@ -96,10 +96,10 @@ def all_whole(text: np.ndarray, spans: np.ndarray) -> bool:
     return all(word.isdigit() and len(word.lstrip(b"0")) < 20 and int(word[-19:]) <= LARGEST for word in unsigned)
 
 
-def _copy_few_tokens(text, spans, out):
-    places = spans[:, :1] + np.arange(out.shape[1])
+def _copy_few_tokens(text, spans, words):
+    places = spans[:, :1] + np.arange(words.shape[1])
     within = places < spans[:, 1:]
-    out[within] = text[places[within]]
+    words[within] = text[places[within]]
 
 
 @njit(cache=True, nogil=True, few=_copy_few_tokens)

@@ -29,15 +29,15 @@ def name_batch(values: Any) -> np.ndarray | None:
     texts = values.cast("large_string")
     if not len(texts):
         return np.empty(0, "S1")
-    _, places, letters = texts.buffers()
+    _, places, buffer = texts.buffers()
     offsets = np.frombuffer(places, np.int64, len(texts) + 1, 8 * texts.offset)
     lengths = np.diff(offsets)
     if lengths.min() == 0 or lengths.max() > WIDEST:
         return None
-    data = np.frombuffer(letters, np.uint8)
-    if not data[offsets[0] : offsets[-1]].all():
+    letters = np.frombuffer(buffer, np.uint8)
+    if not letters[offsets[0] : offsets[-1]].all():
         return None
-    return tokens(data, np.stack([offsets[:-1], offsets[1:]], axis=1))
+    return tokens(letters, np.stack([offsets[:-1], offsets[1:]], axis=1))
 
 
 def named_edges(path: str, ends: tuple[list, list], weights: np.ndarray | None, comm: Comm) -> RawEdges:
