@@ -227,7 +227,7 @@ def _hops(distance: np.ndarray) -> np.ndarray:
 def table(rows: list[dict]) -> str:
     """Return the rows as Markdown."""
     head = [
-        "| graph | row | dgraph ms | NetworkIt ms | igraph ms | NetworkX ms | dgraph ÷ quickest peer |",
+        "| graph | row | dgraph ms | NetworKit ms | igraph ms | NetworkX ms | dgraph ÷ quickest peer |",
         "|-" * 7 + "|",
     ]
     return "\n".join([*head, *map(_line, rows)]) + "\n"
