@@ -91,7 +91,7 @@ class MinPlus(HostSolver):
             h: potentials that made them.
             dtype: of distances.
         """
-        return lambda out, first: self.search(out, first, rows, reduced)
+        return lambda matrix, first: self.search(matrix, first, rows, reduced)
 
     def search(self, out: np.ndarray, first: int, rows: Any, reduced: np.ndarray | None) -> None:
         """Set each row of ``out`` to the distances from vertex ``first`` + row.

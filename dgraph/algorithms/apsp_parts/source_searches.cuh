@@ -1,7 +1,7 @@
 // Searches from many sources, a block each; a block's rows of distances and marks are its own.
 
 struct Env {
-    value_t* out; // rows x n distances
+    value_t* distances; // rows x n distances
     i64 rows, n, first; // first: the vertex of row 0
     const i64* offsets;
     const u32* targets;
@@ -18,7 +18,7 @@ struct Row {
     value_t* distance;
     u32* mark;
 
-    __device__ Row(i64 row) : distance(env.out + row * env.n), mark(env.marks + blockIdx.x * env.n) {
+    __device__ Row(i64 row) : distance(env.distances + row * env.n), mark(env.marks + blockIdx.x * env.n) {
         for (i64 v = threadIdx.x; v < env.n; v += BLOCK) {
             distance[v] = v == env.first + row ? (value_t)0 : FAR_AWAY;
             mark[v] = v == env.first + row;

@@ -54,17 +54,17 @@ class SourceSearches:
         self.arrays = device.put(offsets), device.put(rows.targets.astype(np.uint32)), own, device.put(least)
         self.module = device.module(text(dtype.name), "source_searches")
 
-    def __call__(self, out: np.ndarray, first: int) -> None:
-        """Set each row of ``out``, (k, n) on the host, to the distances from vertex ``first`` + row."""
-        device, (rows, n) = self.device, out.shape
+    def __call__(self, matrix: np.ndarray, first: int) -> None:
+        """Set each row of ``matrix``, (k, n) on the host, to the distances from vertex ``first`` + row."""
+        device, (rows, n) = self.device, matrix.shape
         blocks = min(rows, device.blocks * min(RESIDENT, self.module.resident(self.kernel)))
-        distances = device.xp.empty(out.shape, out.dtype)
+        distances = device.xp.empty(matrix.shape, matrix.dtype)
         marks = device.xp.empty(blocks * n, np.uint32)
         self.module.set_environment(words_of(device, (distances, rows, n, first, *self.arrays, marks)))
         self.module.launch(self.kernel, blocks)
-        out[:] = device.get(distances)
+        matrix[:] = device.get(distances)
         if self.h is not None:
-            out += self.h[None, :] - self.h[first : first + rows, None]
+            matrix += self.h[None, :] - self.h[first : first + rows, None]
 
     @staticmethod
     def bytes(rows: int, n: int, arcs: int, itemsize: int, multiprocessors: int) -> int:
