@@ -34,20 +34,20 @@ def sort_hits(t, count, k, j, ahead, low, own, F, P, G, W, c):
         bucket of waiting ones.
     """
     flags, waiting, shared, hits, later = W.flags, W.waiting, W.shared, buffer_of(W, t, 3), buffer_of(W, t, 1)
-    touched, far, degree, current, base = lists(W, c).touched, lists(W, c).far, F[-1], c[BUCKET], slot(c)
+    touched, far, degree, opened, base = lists(W, c).touched, lists(W, c).far, F[-1], c[BUCKET], slot(c)
     for i in range(count):
         v = np.int64(load(hits, i))
-        at, near = bucket(F, P, G, v), True
-        if at > current:
+        number, near = bucket(F, P, G, v), True
+        if number > opened:
             near = False
             if ALONE:
                 store(flags, v, np.uint8(0))
             else:  # another thread may have lowered it since, and have left it to this one
                 swap(flags, v, np.uint8(0))
-                at = bucket(F, P, G, v)
-                near = at <= current and set_mark(flags, v, ALONE)
-            if at > current:
-                low = min(low, at - FAR_BASE)
+                number = bucket(F, P, G, v)
+                near = number <= opened and set_mark(flags, v, ALONE)
+            if number > opened:
+                low = min(low, number - FAR_BASE)
                 if set_mark(waiting, v, ALONE):
                     j = append(later, j, v, far, shared, far_count(c))
         if near:
