@@ -190,16 +190,16 @@ def test_a_first_run_says_what_compiles_and_a_second_has_nothing_to_say(tmp_path
 
 @pytest.mark.parametrize("name", ["kernel", ""])
 def test_a_wait_for_another_thread_counts_if_that_thread_compiled(name):
-    turn, held = threading.RLock(), threading.Event()
+    turn, taken = threading.RLock(), threading.Event()
 
     def hold():
         with compile_clock.in_turn(turn), compile_clock.compiling(name):
-            held.set()
+            taken.set()
             time.sleep(0.05)
 
     thread, before = threading.Thread(target=hold), compile_clock.spent()
     thread.start()
-    held.wait()
+    taken.wait()
     with compile_clock.in_turn(turn), compile_clock.in_turn(turn):
         waited = compile_clock.spent() - before
     thread.join()

@@ -316,9 +316,9 @@ def lowest_bucket(t, threads, F, P, G, W, c):
     """Find the lowest bucket above the current one in which a vertex waits; the result goes to the slot's FAR_MIN."""
     far, low, count = lists(W, c).far, np.int64(0), c[FAR]
     for i in range(count * t // threads, count * (t + 1) // threads):
-        at = bucket(F, P, G, np.int64(load(far, i)))
-        if at > c[BUCKET]:
-            low = min(low, at - FAR_BASE)
+        level = bucket(F, P, G, np.int64(load(far, i)))
+        if level > c[BUCKET]:
+            low = min(low, level - FAR_BASE)
     fetch_min(W.shared, slot(c) + FAR_MIN, low)
 
 

@@ -45,7 +45,7 @@ def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None
     threads = max(1, min(team.size, values.size // SHARE))
     counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), np.float64 if real else np.int64)
     team.launch(count, threads, values, end, out_degree, counts, farthest)
-    return int(counts[:, 0].sum()), farthest[:, 0].max().item(), int(counts[:, 1].sum())
+    return int(counts[:, 0].sum()), farthest[:, 0].max().tolist(), int(counts[:, 1].sum())
 
 
 def _count_few(t, team, threads, values, end, out_degree, counts, farthest):
