@@ -202,14 +202,18 @@ def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
 @pytest.mark.compiled
 def test_rounds_of_the_edge_kernel_take_all_threads(monkeypatch):
     """Vertices fall inside a round, so the frontier before it does not tell how much it does."""
-    teams, run = [], Team.run
+    teams = []
 
-    def noted(self, work, threads, *rest):
-        teams.append(threads)
-        return run(self, work, threads, *rest)
+    def noted(start):
+        def started(self, work, threads, *rest):
+            teams.append(threads)
+            return start(self, work, threads, *rest)
+
+        return started
 
     graph = dgraph.Graph.load("grid:120x120", device=dgraph.Cpu(threads=2))
     dgraph.kcore(graph)
-    monkeypatch.setattr(Team, "run", noted)
+    for name in ("run", "launch"):
+        monkeypatch.setattr(Team, name, noted(getattr(Team, name)))
     dgraph.kcore(graph)
     assert set(teams) == {2}

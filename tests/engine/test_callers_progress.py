@@ -45,7 +45,7 @@ def test_rounds_of_one_rank_are_reported_while_they_run(monkeypatch):
     assert numbers == sorted(set(numbers))
     assert (numbers[0], numbers[-1]) == (1, result.rounds)
     assert all(before < number for number, before in reports), "a round is reported when its call ends, not later"
-    assert len(ended) > 10
+    assert len(ended) > 5
     assert len(reports) <= 16 * len(ended)
 
 

@@ -359,7 +359,7 @@ def test_a_graph_of_names_says_so_once():
     assert "<li>2 vertices</li>" in graph._repr_html_()
 
 
-def test_unknown_options_of_constructors_are_named(tmp_path):
+def test_unknown_options_of_constructors_are_named():
     frame = pd.DataFrame({"source": ["x"], "target": ["y"]})
     for call in (
         lambda: Graph.from_pandas(frame, edge_attr="km"),
@@ -368,7 +368,5 @@ def test_unknown_options_of_constructors_are_named(tmp_path):
     ):
         with pytest.raises(UsageError, match=r"unknown option 'edge_attr': .*known are .*keep_loops, .*merge"):
             call()
-    with pytest.raises(UsageError, match="the vertices of table have names"):
-        Graph.from_pandas(frame).save_store(tmp_path / "store")
     with pytest.raises(UsageError, match="weight = 'km': the graph keeps no columns"):
         dgraph.pagerank(Graph.from_pandas(frame), weight="km")

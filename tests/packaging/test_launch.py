@@ -191,9 +191,10 @@ def test_what_another_machine_may_have_is_not_refused(words, note, capsys, in_th
 
 
 def test_a_python_without_dgraph_checks_the_first_word_alone(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("PYTHONPATH", "")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "dgraph").mkdir()
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    monkeypatch.setattr("launch.command_words.sys.executable", str(bare))
     assert "were not checked here" in refusal(["slurm", "--", "cc", "web.el", "--sorce", "3"], capsys)
 
 

@@ -109,6 +109,7 @@ def on_gpu(
         plans.append(
             for_kernel(kernel, extent) if allocates else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)
         )
+    plans = plans or [for_graph(extent)]  # an algorithm that reads lengths of rows alone
     most = max(plans, key=lambda one: one.rounds)
     beside = most.rounds - most.graph - most.arrays - most.result
     upload = most.upload
