@@ -144,8 +144,9 @@ def serve(team, t):
         while state in (WAITS, SLEEPS):
             polls += 1
             if polls > SPINS + YIELDS:
-                if state == SLEEPS or compare_and_swap(team, place + STATE, WAITS, SLEEPS):
-                    sem_wait(offset(team, place + SEMAPHORE))
+                sleeps = state == SLEEPS or compare_and_swap(team, place + STATE, WAITS, SLEEPS)
+                if sleeps and sem_wait(offset(team, place + SEMAPHORE)) != 0:
+                    usleep(np.uint32(100))  # a signal came, or the system has named semaphores only, as macOS
             elif polls > SPINS:
                 sched_yield()
             state = load_acquire(team, place + STATE)
