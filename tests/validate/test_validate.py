@@ -101,7 +101,7 @@ def test_right_answers_pass(name, chunk, monkeypatch):
     if case.directed:
         more = {name: getattr(module, "VALID_DIRECTED", []) for name, module in KNOWN.items()}
         runs += [(name, parameters) for name, listed in more.items() for parameters in listed]
-    naming = {"betas", "dangling", "first", "nstart", "sources", "target", "targets"}
+    naming = {"betas", "dangling", "first", "nstart", "personalizations", "sources", "target", "targets"}
     naming = set() if set(range(5)) <= set(case.vertices.tolist()) else naming
     runs = [(name, parameters) for name, parameters in runs if not parameters.keys() & naming]
     if not np.all(case.weights > 0):  # shortest paths are counted by weights above 0
