@@ -40,7 +40,10 @@ def _weights_of(attributes: Attributes, name: str, comm: Comm) -> np.ndarray:
         DataError: a missing value.
     """
     if not attributes:
-        raise UsageError(f"weight = {name!r}: the graph keeps no columns with its edges; make it with keep=[{name!r}]")
+        raise UsageError(
+            f"weight = {name!r}: the graph keeps no columns with its edges, so none has this name; make it with "
+            f"keep=[{name!r}]"
+        )
     if name not in attributes:
         raise unknown("attribute of the edges (keep= of the load keeps columns)", name, attributes)
     column = attributes[name]
