@@ -103,7 +103,7 @@ CROSSED = [
 )
 def test_quality_where_tests_of_networkx_are_expected_to_fail(name, options):
     if name == "leiden" and METRIC != "cpm":
-        pytest.skip("NetworkX's own Leiden is from 3.7 on")
+        pytest.skip("NetworkX before 3.7")
     edges, options = options.get("edges"), {key: value for key, value in options.items() if key != "edges"}
     graph = nx.karate_club_graph() if edges is None else nx.Graph()
     graph.add_weighted_edges_from(edges or [])
