@@ -13,7 +13,7 @@ pieces. Without a matrix, distances are computed by the equations from d[u, u] =
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -197,16 +197,35 @@ def _computed(distributed: DistributedColumns, low: int, high: int) -> np.ndarra
 
 
 def _led(distributed: DistributedColumns, rows: np.ndarray, own: tuple, slack: float, most: float) -> np.ndarray:
-    """Return which entries a search over tight arcs from the diagonal reaches."""
+    """Return which entries tight arcs lead to from the diagonal.
+
+    Tight arcs that weigh more than all slack come from lower distances, of which the lowest is the diagonal's. So
+    without negative arcs only the other ones are searched, from the heads of these.
+    """
     lead = np.zeros(rows.shape, bool)
     lead[own] = True
     near = slack * (np.where(rows < np.inf, np.abs(rows), 0.0) + most)
+    widest = 2 * float(distributed.comm.allreduce(np.array([near.max(initial=0.0)]), "max")[0])
+    descends = not distributed.comm.total(int(any((weight < 0).any() for _, _, weight in _arcs(distributed))))
+    if descends:
+        lead |= _tight(distributed, rows, rows, near, lambda weight: weight > widest)
     while True:
         before = int(lead.sum())
         from_lead = np.where(lead, rows, np.inf)
-        for src, dst, weight in _arcs(distributed):
-            offered = _offers(from_lead, src, dst, weight)
-            with np.errstate(invalid="ignore"):
-                lead |= (offered < np.inf) & (np.abs(offered - rows) <= near)
+        lead |= _tight(distributed, from_lead, rows, near, lambda weight: ~(descends & (weight > widest)))
         if not distributed.comm.total(int(lead.sum()) - before):
             return lead
+
+
+def _tight(
+    distributed: DistributedColumns, starts: np.ndarray, rows: np.ndarray, near: np.ndarray,
+    chosen: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """Return which entries of ``rows`` some of the arcs give, by weight, from distances of their starts."""
+    tight = np.zeros(rows.shape, bool)
+    for src, dst, weight in _arcs(distributed):
+        arcs = np.flatnonzero(chosen(weight))
+        offered = _offers(starts, src[arcs], dst[arcs], weight[arcs])
+        with np.errstate(invalid="ignore"):
+            tight |= (offered < np.inf) & (np.abs(offered - rows) <= near)
+    return tight
