@@ -128,17 +128,17 @@ class Bench:
         return shape.spec.format(s=self.size(shape))
 
     def graph(self, shape: Shape, undirected: bool = False, on_host: bool = False) -> dgraph.Graph:
-        """Load a graph; the last one is kept."""
-        key = self.spec(shape), shape.weights, undirected, on_host
+        """Load a graph; the last one is kept, with its undirected form."""
+        key = self.spec(shape), shape.weights, on_host
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = None
             if self._gpu is not None and self.backend == CUDA:
                 self._gpu.free_unused()
             weights = {} if shape.weights is None else {"weights": shape.weights}
             device = "cuda" if self.backend == CUDA and not on_host else "cpu"
-            graph = dgraph.Graph.load(key[0], device=device, **weights)
-            self._loaded = key, graph.undirected("min") if undirected and graph.directed else graph
-        return self._loaded[1]
+            self._loaded = key, dgraph.Graph.load(key[0], device=device, **weights)
+        graph = self._loaded[1]
+        return graph.undirected("min") if undirected and graph.directed else graph
 
     def starts(self, graph: dgraph.Graph, count: int) -> list[int]:
         """Return the vertex of most edges, or several random vertices that have edges."""

@@ -15,8 +15,8 @@ GRAPHS = {
     "road-USA": Shape("roadnet:{s}x{s}", (32, 160, 1500, 4894), None, "road-USA"),
 }
 LARGER = {
-    "rmat26": Shape("rmat-alb:{s},seed=2", (8, 14, 23, 26), "1..100", "rmat26"),
-    "rmat27": Shape("rmat-alb:{s},seed=3", (9, 15, 24, 27), "1..100", "rmat27"),
+    "rmat26": Shape("rmat-alb:{s},seed=2", (8, 18, 23, 26), "1..100", "rmat26"),
+    "rmat27": Shape("rmat-alb:{s},seed=3", (9, 19, 24, 27), "1..100", "rmat27"),
     "twitter40": Shape("rmat:{s},edge_factor=35", (8, 14, 22, 25), "1..100", "twitter40"),
     "uk2007": Shape("rmat:{s},edge_factor=35,a=0.57,b=0.13,c=0.25", (8, 14, 22, 26), "1..100", "uk2007"),
 }
