@@ -133,8 +133,8 @@ FIGURES_HERE = [
          "largest_after": "after", "split_percent": "% split"},
     ),
     Figure(
-        "F11", "Figure 11: work chunking", (CUDA, EMULATED), lambda bench: grid(bench, GRAPHS, ("sssp",), EMITTED, fresh=True),
-        TIMES, "ms", log=True,
+        "F11", "Figure 11: work chunking", (CUDA, EMULATED),
+        lambda bench: grid(bench, GRAPHS, ("sssp",), EMITTED, fresh=True), TIMES, "ms", log=True,
     ),
 ]  # fmt: skip
 
