@@ -141,6 +141,7 @@ def apsp(
     variant: Literal["auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators"] = "auto",
     dtype: Literal["auto", "float32", "float64"] = "auto",
     search: Literal["heap", "dijkstra", "bellman-ford"] = "heap",
+    products: Literal["auto", "resident", "streamed", "hybrid"] = "auto",
     block: int | None = None,
     parts: int | None = None,
     return_predecessors: bool = False,

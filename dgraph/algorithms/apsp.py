@@ -24,6 +24,8 @@ SEARCHES = ("heap", "dijkstra", "bellman-ford")
 
 VARIANTS = ("auto", "johnson", "squaring", "floyd-warshall", "blocked", "recursive", "separators")
 
+PRODUCTS = ("auto", "resident", "streamed", "hybrid")
+
 OF_PREDECESSOR = 4
 """Bytes of a predecessor."""
 
@@ -45,7 +47,15 @@ OF_PREDECESSOR = 4
         "searches of johnson: heap (CPU threads); on GPUs also dijkstra and bellman-ford, a block of threads a source",
         choices=SEARCHES,
     ),
-    Parameter("block", int, None, "pivots of a block (default: by device; on a GPU at most 128)", least=1),
+    Parameter(
+        "products",
+        str,
+        "auto",
+        "where a GPU has the matrix: in its memory (resident), or strips pass through it (streamed), and CPU threads "
+        "take some (hybrid)",
+        choices=PRODUCTS,
+    ),
+    Parameter("block", int, None, "pivots of a block (default: by device; at most 128 if resident on a GPU)", least=1),
     Parameter("parts", int, None, "parts for separators (default: by size)", least=2),
     Parameter("return_predecessors", bool, False, "also keep the predecessors of all pairs, in result.matrix"),
     Parameter("matrix_file", str, None, ".npy file that takes the matrix if memory is short", on_host=True),
@@ -67,6 +77,7 @@ class Apsp(Algorithm):
     variant: str
     dtype: str
     search: str
+    products: str
     block: int | None
     parts: int | None
     matrix_file: str | None
@@ -82,13 +93,18 @@ class Apsp(Algorithm):
             )
         if self.search != "heap" and self.variant != "johnson":
             raise UsageError(f"search = {self.search!r} is for --variant johnson; leave it out, or give that variant")
+        if self.products != "auto" and self.variant in ("auto", "johnson"):
+            raise UsageError(
+                f"products = {self.products!r} is for a variant of products; give --variant, one of: "
+                f"{', '.join(VARIANTS[2:])}"
+            )
         if self.parts is not None and self.variant != "separators":
             raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
 
     def run(self, ctx: Context) -> Answer:
         """Plan, find potentials, then all distances; collective."""
         from dgraph.algorithms.apsp_parts.elimination import Elimination
-        from dgraph.algorithms.apsp_parts.matrix_plan import planned
+        from dgraph.algorithms.apsp_parts.matrix_plan import placed, planned
         from dgraph.algorithms.apsp_parts.potentials import potentials
         from dgraph.algorithms.apsp_parts.row_searches import johnson
         from dgraph.algorithms.apsp_parts.weight_figures import weight_figures
@@ -103,6 +119,7 @@ class Apsp(Algorithm):
             rows = ctx.rows("own", order="id", weights=True, simple=False)
             figures = weight_figures(ctx.local, ctx.comm)
             dtype = self._dtype(figures, rows.n)
+            kernel, where = placed(kernel, self.products, self.variant, rows, dtype.itemsize)
             block = min(self.block or kernel.preferred, kernel.most)
             threads = ctx.backend.host_threads
             plan = planned(
@@ -110,6 +127,8 @@ class Apsp(Algorithm):
                 OF_PREDECESSOR * self.return_predecessors, self.search,
             )  # fmt: skip
             ctx.record.choose("variant", plan.variant, plan.reason)
+            if where and plan.variant != "johnson":
+                ctx.record.choose("products", *where.split(": "))
             ctx.record.choose(
                 "distances", dtype.name, "exact in it" if figures.exact_in(dtype.name, rows.n) else "sums are rounded"
             )

@@ -10,7 +10,7 @@ import pytest
 from devices import device_of, local_graph
 from emulated import THREADS, Device, needs_compiler
 from one_round import in_a_child
-from paper_models import paper_000, paper_001, paper_002
+from paper_models import paper_000, paper_001, paper_002, paper_004
 from paper_models.grid import Grid, edges_of
 
 from dgraph.algorithms.bfs import Levels
@@ -68,6 +68,10 @@ SYSTEMS = {
     "alb,threshold=9,distribution=blocked": (
         paper_002.alb, {"threshold": 9, "blocked": True, "large": THREADS, "medium": 32},
     ),
+    "merge_path": (paper_004.merge_path, {"items": 8}),
+    "expand_gather,tile=2": (paper_004.expand_gather, {"tile": 2 * THREADS}),
+    "expand_balanced,tile=2": (paper_004.expand_balanced, {"tile": 2 * THREADS}),
+    "expand_hybrid,tile=2,factor=10": (paper_004.expand_hybrid, {"tile": 2 * THREADS, "factor": 10}),
     "lb": (paper_002.lb, {"blocked": False}),
     "lb,distribution=blocked": (paper_002.lb, {"blocked": True}),
 }  # fmt: skip
@@ -88,6 +92,10 @@ MUTANTS = {
     "multi_phase,row=10,searches=3": ("((IN_ROW + ITERATED - 1) / ITERATED)", "(IN_ROW + ITERATED - 1)"),
     "twc": ("last - e >= CTA_EDGES", "last - e > CTA_EDGES"),
     "alb,threshold=50": (">= work.number;", "> work.number;"),
+    "merge_path": ("u64 piece = thread_rank(); (piece", "u64 piece = thread_in_order(); (piece"),
+    "expand_gather,tile=2": ("first = (u64)blockIdx.x * TILE", "first = (u64)(gridDim.x - 1 - blockIdx.x) * TILE"),
+    "expand_balanced,tile=2": ("at = (u64)blockIdx.x * TILE", "at = (u64)(gridDim.x - 1 - blockIdx.x) * TILE"),
+    "expand_hybrid,tile=2,factor=10": ("work.edges > (u64)work.number", "work.edges < (u64)work.number"),
     "lb": ("const u64 begin = thread_rank() * run", "const u64 begin = thread_in_order() * run"),
 }  # fmt: skip
 """Schedule → replacement in its text. All but that of ``hierarchical`` walk the same edges by other threads."""

@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.algorithms.apsp_parts.row_searches import strips_of
 from dgraph.algorithms.apsp_parts.separators import parts_of
 from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
+from dgraph.errors import UsageError
 from dgraph.graph.halo import NumberedRows
 
 SEARCHED = 30e-9
@@ -36,6 +37,38 @@ class MatrixPlan:
     in_file: bool
     reason: str
     parts: np.ndarray | None = None
+
+
+def placed(kernel: Any, products: str, variant: str, rows: NumberedRows, itemsize: int) -> tuple[Any, str]:
+    """Return the kernel for where the matrix lies, and why: host memory if it exceeds the GPUs'; collective.
+
+    Args:
+        kernel: min-plus products on this rank.
+        products: "auto", "resident" (in GPU memory), "streamed" or "hybrid".
+        variant: method.
+        rows: the graph.
+        itemsize: bytes of a distance.
+
+    Raises:
+        UsageError: products are asked for that need a GPU.
+        OutOfMemory: a GPU has not the memory of a streamed product; on every rank alike.
+    """
+    if products != "auto" and kernel.on_host:
+        raise UsageError(f"products = {products!r} runs on GPUs alone; leave it out, or give --backend cuda")
+    if kernel.on_host or variant == "johnson" or products == "resident":
+        return kernel, ""
+    n, own = rows.n, rows.stop - rows.first
+    reason = "it was asked for"
+    if products == "auto":
+        need = own * n * itemsize + beside_matrix("blocked", n, 0, kernel.most, itemsize, 1)
+        if lacking(rows.comm, need, kernel.free(need)) is None:
+            return kernel, ""
+        products, reason = "streamed", "the matrix exceeds the memory of a GPU"
+    streamed = kernel.streamed(hybrid=products == "hybrid")
+    need = streamed.bytes_there(own, n, min(streamed.preferred, n), itemsize)
+    advice = "use more GPUs, or --backend cpu"
+    _refuse(rows.comm, n, itemsize, need, kernel.free(need), "of its GPU beside the matrix on its host", advice)
+    return streamed, f"{products}: {reason}"
 
 
 def planned(

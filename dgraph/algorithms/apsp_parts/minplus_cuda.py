@@ -45,6 +45,12 @@ class GpuMinPlus(RowSolver):
         """Return the bytes of a rank's rows of the matrix, at 8 a distance, and 16 a vertex for their summaries."""
         return 16 * size.vertices + 8 * size.n * size.masters
 
+    def streamed(self, hybrid: bool) -> Any:
+        """Return products of matrices in host memory, by this GPU, with CPU threads beside it if ``hybrid``."""
+        from dgraph.algorithms.apsp_parts.minplus_streamed import StreamedMinPlus
+
+        return StreamedMinPlus(self, hybrid)
+
     def put(self, array: np.ndarray) -> Any:
         """Return the array on the GPU."""
         return self.device.put(array)
