@@ -281,7 +281,7 @@ def test_mutants_of_the_kernel_are_rejected(mutant):
 @pytest.mark.mpi
 @pytest.mark.parametrize("method", ["blocked", "floyd-warshall"])
 def test_pivots_are_vertices_inside_paths(method):
-    """Of 37, the inside of a path 0 … 31, 36, 35, and 33, between 34 and 32; 32 has one neighbour, in a cycle of two."""
+    """Of 37, the inside of a path 0 … 31, 36, 35, and 33, between 34 and 32; 32 has one neighbour, on a cycle."""
     ends = [*itertools.pairwise(range(32)), (32, 33), (33, 32), (34, 35), (34, 33), (36, 36), (36, 35), (31, 36)]
     src, dst = np.array(ends).T
     weights = np.arange(1, len(ends) + 1)

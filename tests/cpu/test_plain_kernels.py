@@ -25,6 +25,8 @@ RUNS = [
     ("mst", "rmat:9,symmetric", "1..3", {}),
     ("mst", "grid:13x9", "0.5..2.5", {}),
     ("mst", "rmat:8,symmetric,edge_factor=40", "1..255", {}),
+    ("color", "rmat:9,symmetric", None, {}),
+    ("triangles", "rmat:9,symmetric", None, {}),
     ("closeness", "rmat:10", None, {}),
     ("closeness", "grid:23x29", None, {"k": 600}),
     ("multi_source_bfs", "rmat:8", None, {"k": 200}),
@@ -129,6 +131,7 @@ def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
 @pytest.mark.starts_children
 @pytest.mark.parametrize("algorithm", [
     "louvain", "leiden", "mst", "reachability", "multi_source_bfs", "closeness", "multi_source_sssp", "similarity",
+    "triangles", "lcc", "clustering", "color",
 ])  # fmt: skip
 def test_a_first_run_on_a_small_graph_does_without_numba(algorithm, tmp_path):
     code = f"import sys, dgraph; dgraph.run({algorithm!r}, 'rmat:6,symmetric'); print('numba' in sys.modules)"

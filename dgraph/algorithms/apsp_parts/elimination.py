@@ -79,7 +79,7 @@ class Elimination:
             self._eliminate(self._inner(whole), whole, 1 if variant == "floyd-warshall" else block)
 
     def _inner(self, whole: slice) -> Indices:
-        """Return the vertices that an arc from one vertex enters and one to another leaves: paths pass through no other."""
+        """Return the vertices between two others, one with an arc to it and one with an arc from it; collective."""
         source, target = self.rows.sources, self.rows.targets.astype(np.int64)
         source, target = source[source != target], target[source != target]
         entered, left, highest, lowest = ends = np.full((4, self.rows.n), -self.rows.n)
