@@ -131,8 +131,8 @@ def array_pass(
             far[t, v] += depth * number
             reached[t, v] += number
             if levels.shape[1]:
-                found, lane = np.nonzero(bits)
-                levels[v[found], place + lane] = depth
+                row, lane = np.nonzero(bits)
+                levels[v[row], place + lane] = depth
             if count:
                 depths[t] = depth
             yield
