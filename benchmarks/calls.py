@@ -101,6 +101,7 @@ def _child(graph: str, algorithm: str, device: str, source: int, repeat: int) ->
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as caches:  # its optimiser may still write
         environment = os.environ | dict.fromkeys(CACHES, caches)
         environment.pop("DGRAPH_COMPILE", None)  # ``benchmarks`` sets it for runs in this process; users do not
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
         words = [graph, algorithm, device, str(source), str(repeat), str(time.time())]
         line = [sys.executable, "-m", "benchmarks.calls", *words]
         printed = subprocess.run(line, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout

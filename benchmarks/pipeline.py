@@ -75,6 +75,7 @@ def command(words: list[str], fresh: bool = False, ranks: int = 0, caches: str |
         names = CACHES if fresh or caches else ()
         environment = os.environ | {name: str(Path(caches or folder, name)) for name in names}
         environment.pop("DGRAPH_COMPILE", None)  # ``benchmarks`` sets it for runs in this process; users do not
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
         start = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)] if ranks else []
         began = time.perf_counter()
         line = [*start, sys.executable, "-m", "dgraph", *words, "-q", "--report", str(report)]

@@ -355,6 +355,20 @@ def test_mutants_of_the_kernel_are_rejected(mutant):
 
 
 @pytest.mark.mpi
+@pytest.mark.mpi
+@pytest.mark.parametrize("method", ["blocked", "floyd-warshall"])
+def test_pivots_are_vertices_inside_paths(method):
+    """Of 37, the inside of a path 0 … 31, 36, 35, and 33, between 34 and 32; 32 has one neighbour, on a cycle."""
+    ends = [*itertools.pairwise(range(32)), (32, 33), (33, 32), (34, 35), (34, 33), (36, 36), (36, 35), (31, 36)]
+    src, dst = np.array(ends).T
+    weights = np.arange(1, len(ends) + 1)
+    joined = csr_array((weights * (src != dst), (src, dst)), (37, 37))
+    options = {"block": 3} if method == "blocked" else {}
+    result = dgraph.apsp(graph(37, src, dst, weights, directed=True), variant=method, **options)
+    check(result.matrix, csgraph.dijkstra(joined), method)
+    assert result.summary["products"] == {"blocked": 11, "floyd-warshall": 33}[method]
+
+
 def test_the_matrix_is_an_array():
     matrix = dgraph.apsp("path:5").matrix
     distances = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))

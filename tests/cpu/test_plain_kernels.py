@@ -25,6 +25,16 @@ RUNS = [
     ("mst", "rmat:9,symmetric", "1..3", {}),
     ("mst", "grid:13x9", "0.5..2.5", {}),
     ("mst", "rmat:8,symmetric,edge_factor=40", "1..255", {}),
+    ("color", "rmat:9,symmetric", None, {}),
+    ("triangles", "rmat:9,symmetric", None, {}),
+    ("closeness", "rmat:10", None, {}),
+    ("closeness", "grid:23x29", None, {"k": 600}),
+    ("multi_source_bfs", "rmat:8", None, {"k": 200}),
+    ("multi_source_bfs", "grid:13x19", None, {"k": 200, "depth_limit": 5}),
+    ("multi_source_sssp", "rmat:8", "1..255", {"k": 200}),
+    ("multi_source_sssp", "grid:13x9", "0.5..2.5", {"k": 21, "cutoff": 9.5}),
+    ("similarity", "rmat:9,symmetric", None, {"measure": "cosine"}),
+    ("similarity", "grid:13x9", None, {"k": 40, "measure": "overlap"}),
 ]
 
 
@@ -37,7 +47,8 @@ def test_plain_kernels_answer_the_bits_of_machine_code(algorithm, spec, weights,
             PlainFirst, "runs_plain", lambda self, args, plain=plain: interpreted.append(plain) or plain
         )
         result = dgraph.run(algorithm, graph, **parameters)
-        answers.append((result.gather(), result.summary))
+        pairs = {} if result.edges is None else result.edges.gather()
+        answers.append((result.gather() | {f"{name} of a pair": pairs[name] for name in pairs}, result.summary))
     assert True in interpreted
     (plain, summary), (compiled, compiled_summary) = answers
     assert summary == compiled_summary
@@ -83,6 +94,24 @@ def test_a_kernel_compiles_after_its_plain_runs_took_long(monkeypatch, tmp_path)
     assert sums_of(kernel, 10) == [20, 25]
 
 
+def test_array_rounds_end_where_compilation_pays(monkeypatch, tmp_path):
+    rounds = []
+
+    def add_all(values, sums):
+        for t in range(len(sums)):
+            rounds.append(t)
+            yield
+        sums[:, 0] = -1
+
+    kernel = total_of(10, monkeypatch, tmp_path)
+    kernel.rounds = add_all
+    assert sums_of(kernel, 10) == [-1, -1]
+    monkeypatch.setattr(first_runs, "WORTH", 0.0)
+    monkeypatch.setattr(first_runs, "_spent", {})
+    assert sums_of(kernel, 10) == [20, 25]
+    assert rounds == [0, 1, 0]
+
+
 def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
     reasons, codes = [], []
     for plain in (True, False):
@@ -100,7 +129,10 @@ def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
 
 
 @pytest.mark.starts_children
-@pytest.mark.parametrize("algorithm", ["louvain", "leiden", "mst", "reachability", "multi_source_bfs"])
+@pytest.mark.parametrize("algorithm", [
+    "louvain", "leiden", "mst", "reachability", "multi_source_bfs", "closeness", "multi_source_sssp", "similarity",
+    "triangles", "lcc", "clustering", "color",
+])  # fmt: skip
 def test_a_first_run_on_a_small_graph_does_without_numba(algorithm, tmp_path):
     code = f"import sys, dgraph; dgraph.run({algorithm!r}, 'rmat:6,symmetric'); print('numba' in sys.modules)"
     extra = {"DGRAPH_CACHE_DIR": str(tmp_path), "DGRAPH_COMPILE": ""}

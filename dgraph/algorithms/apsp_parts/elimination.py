@@ -76,7 +76,20 @@ class Elimination:
         elif variant == "separators":
             self._separators(parts, block, whole)
         else:
-            self._eliminate(whole, whole, 1 if variant == "floyd-warshall" else block)
+            self._eliminate(self._inner(whole), whole, 1 if variant == "floyd-warshall" else block)
+
+    def _inner(self, whole: slice) -> Indices:
+        """Return the vertices between two others, one with an arc to it and one with an arc from it; collective."""
+        source, target = self.rows.sources, self.rows.targets.astype(np.int64)
+        source, target = source[source != target], target[source != target]
+        entered, left, highest, lowest = ends = np.full((4, self.rows.n), -self.rows.n)
+        entered[target] = left[source] = 0
+        for one, other in ((source, target), (target, source)):
+            np.maximum.at(highest, one, other)
+            np.maximum.at(lowest, one, -other)
+        entered, left, highest, lowest = self.rows.comm.allreduce(ends, "max")
+        inner = np.flatnonzero((entered == 0) & (left == 0) & (-lowest < highest))
+        return whole if len(inner) == self.rows.n else inner
 
     def _eliminate(self, pivots: Indices, within: Indices, block: int) -> None:
         """Eliminate pivots: afterwards paths inside ``within`` may pass through them."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph._support.compiled import njit
+from dgraph._support.compiled import njit, plain
 from dgraph.algorithms.many_sources.frontier import DENSE, candidates
 from dgraph.algorithms.many_sources.lanes import LANES, or_rows
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, bit_count, trailing_zeros
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 
 WORDS = LANES
 """64-bit words of a vertex: one cache line."""
@@ -105,6 +106,42 @@ def advance(frontier, count, found, many, depth, seen, front, fresh, far, reache
     return many
 
 
+def array_pass(
+    sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, deepest,
+):  # fmt: skip
+    """Search from the batches of ``turn``: in a round all rows are ORed."""
+    entered = np.flatnonzero(np.diff(rows))
+    far, reached, depths = np.zeros_like(fars), np.zeros_like(reacheds), np.zeros_like(deepest)
+    for t in range(len(seens)):
+        seen, front, place = seens[t], fronts[t], (turn * len(seens) + t) * BATCH
+        begun = sources[place : place + BATCH]
+        count = plain(begin)(begun, len(seen), seen, front, frontiers[t], wholes[t], levels, place)
+        depth = 0
+        while count and len(entered) and depth < limit:
+            depth += 1
+            fresh = np.bitwise_or.reduceat(front[neighbours], rows[entered], axis=0) & ~seen[entered]
+            new = fresh.any(axis=1)
+            v, fresh = entered[new], fresh[new]
+            front[:] = 0
+            front[v] = fresh
+            seen[v] |= fresh
+            bits = np.unpackbits(fresh.view(np.uint8), axis=1, bitorder="little")
+            number, count = bits.sum(axis=1, dtype=np.int64), len(v)
+            far[t, v] += depth * number
+            reached[t, v] += number
+            if levels.shape[1]:
+                row, lane = np.nonzero(bits)
+                levels[v[row], place + lane] = depth
+            if count:
+                depths[t] = depth
+            yield
+    fars += far
+    reacheds += reached
+    np.maximum(deepest, depths, out=deepest)
+
+
+@plain_first(most=1 << 20, rounds=array_pass)
 @njit(**OPTIONS)
 def one_pass(
     t, threads, sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,

@@ -14,6 +14,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.lanes import lower_by_rows, lower_row
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 
 NEAR, FAR = np.uint8(1), np.uint8(2)
 """Bits of a vertex that is in the near queue, and in the far list."""
@@ -111,6 +112,26 @@ def search(
         waiting = kept
 
 
+def array_searches(
+    sources, first, size, offsets, targets, costs, into, tails, tolls, width, limit, none, rows, least, queues, places,
+):  # fmt: skip
+    """Write the distances from each source in turn: in a round all vertices scan their in-arcs."""
+    entered = np.flatnonzero(np.diff(into))
+    for t, lanes in enumerate(rows):
+        lanes[:] = none
+        for lane, source in enumerate(sources[first + t * size : first + (t + 1) * size]):
+            distance = np.full(len(lanes), none)
+            distance[source], falls = 0, len(entered) > 0
+            while falls:
+                lowered = np.minimum.reduceat(distance[tails] + tolls, into[entered])
+                before = distance[entered]
+                falls = (lowered < before).any()
+                distance[entered] = np.minimum(lowered, before)
+                yield
+            lanes[:, lane] = distance
+
+
+@plain_first(most=1 << 20, rounds=array_searches)
 @njit(**OPTIONS)
 def rows_of_batch(
     t, threads, sources, first, size, offsets, targets, costs, into, tails, tolls, width, limit, none, rows, least,

@@ -137,7 +137,17 @@ def _oriented(local: LocalGraph) -> Rows:
     return source[:count], target[:count]
 
 
-@njit(cache=True, nogil=True)
+def _orient_few(offsets, neighbours, place, source, target):
+    """Return what :func:`_orient` returns."""
+    u = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    kept = place[u] < place[neighbours]
+    kept[1:] &= (u[1:] != u[:-1]) | (neighbours[1:] != neighbours[:-1])
+    count = np.count_nonzero(kept)
+    source[:count], target[:count] = u[kept], neighbours[kept]
+    return count
+
+
+@njit(cache=True, nogil=True, few=_orient_few)
 def _orient(offsets, neighbours, place, source, target):
     """List the arcs whose target has the higher place, once for parallel ones, which are adjacent; return the count."""
     count = 0

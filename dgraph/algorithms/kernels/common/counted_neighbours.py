@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph._support.compiled import njit
-from dgraph.algorithms.kernels.common.similar_lists import inserted, scaled
+from dgraph._support.compiled import njit, plain
+from dgraph.algorithms.kernels.common.similar_lists import inserted, quotient, scaled
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
+from dgraph.graph.rows import edges_of
 
 CHUNK = 16
 """Vertices that a thread takes at a time."""
@@ -28,6 +30,12 @@ MOST_SHORT = 1 << 15
 
 SPARSE = 16
 """Counters that are read in the time of one that is listed."""
+
+CELLS = 1 << 20
+"""Two-hop paths, and counters, of the rows that are counted together by NumPy; one row may have more paths."""
+
+PART = 16
+"""Counters of a row whose maximum NumPy takes first."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,7 @@ def degree_order(offsets: np.ndarray, targets: np.ndarray) -> PlacesByDegree:
     return PlacesByDegree(order, place, starts, rows)
 
 
+@plain_first
 @njit(**OPTIONS)
 def _fill_rows(offsets, targets, order, place, cursors, rows):
     for p in range(len(order)):
@@ -80,6 +89,41 @@ def _fill_rows(offsets, targets, order, place, cursors, rows):
             cursors[u] += 1
 
 
+def array_counts(
+    offsets, targets, shares, measure, first, order, place, starts, rows, best, values, counters, words, touched, taken
+):
+    """Fill the lists: the common neighbours of some vertices and all others are a matrix.
+
+    The k largest of the maxima of parts of a row bound its list from below.
+    """
+    n, k, degrees = len(order), best.shape[1], np.diff(offsets)
+    width = -(-n // PART)
+    paths = np.concatenate([[0], np.cumsum(degrees[targets])])[offsets[first : first + len(best) + 1]]
+    begin = 0
+    while begin < len(best):
+        end = min(np.searchsorted(paths, paths[begin] + CELLS), begin + max(CELLS // n, 1), len(best))
+        end = max(end, begin + 1)
+        v = np.arange(first + begin, first + end)
+        row, e = edges_of(offsets, v)
+        path, e = edges_of(offsets, targets[e])
+        common = np.bincount(row[path] * n + targets[e], minlength=len(v) * n).reshape(len(v), n)
+        common[np.arange(len(v)), v] = 0
+        row, w = np.nonzero(common)
+        similar = np.zeros((len(v), width * PART))
+        similar[row, w] = plain(quotient)(measure, 1.0 * common[row, w], degrees[v[row]], degrees[w])
+        largest = similar.reshape(len(v), PART, width).max(axis=1)
+        least = np.partition(largest, width - k, axis=1)[:, width - k] if k <= width else np.zeros(len(v))
+        row, w = np.nonzero((similar > 0) & (similar >= least[:, None]))
+        chosen = np.lexsort((w, -similar[row, w], row))
+        row, w = row[chosen], w[chosen]
+        rank = np.arange(len(row)) - np.searchsorted(row, row)
+        row, w, rank = row[rank < k], w[rank < k], rank[rank < k]
+        best[begin + row, rank], values[begin + row, rank] = w, similar[row, w]
+        begin = end
+        yield
+
+
+@plain_first(most=1 << 20, rounds=array_counts)
 @njit(**OPTIONS)
 def count_by_degree(
     t, threads, offsets, targets, shares, measure, first, order, place, starts, rows, best, values, counters, words,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.backend.cpu.threads.atomics import INNER
@@ -15,15 +15,19 @@ def scaled(measure, total, one, two):
     """Return the similarity of vertices of two degrees whose common neighbours' shares sum to ``total``."""
     if measure > RESOURCE_ALLOCATION:
         return float(one) * float(two)
-    if measure >= ADAMIC_ADAR or total == 0.0:
-        return total
+    return total if measure >= ADAMIC_ADAR or total == 0.0 else quotient(measure, total, one, two)
+
+
+@njit(**INNER)
+def quotient(measure, total, one, two):
+    """Return the similarity of vertices that have common neighbours, of numbers or, as plain Python, of arrays."""
     if measure == JACCARD:
         return total / (one + two - total)
     if measure == OVERLAP:
-        return total / min(one, two)
+        return total / np.minimum(one, two)
     if measure == SORENSEN:
         return 2 * total / (one + two)
-    return total / math.sqrt(float(one) * float(two))
+    return total / np.sqrt(1.0 * one * two)
 
 
 @njit(**INNER)

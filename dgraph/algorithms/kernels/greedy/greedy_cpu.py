@@ -16,6 +16,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.one_round import OneRound
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, mixed
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.interface import SharedMachine
 from dgraph.backend.snapshot import Snapshot, between_rounds
@@ -174,6 +175,7 @@ _compiled: set[bool] = set()
 # Rows: offsets (vertices + 1,), neighbours uint32. All coloured neighbours of an uncoloured vertex are ahead of it.
 
 
+@plain_first
 @njit(**OPTIONS)
 def draw_keys(ids, seed, keys):
     """Hash ``ids`` into ``keys``."""
@@ -181,6 +183,7 @@ def draw_keys(ids, seed, keys):
         keys[v] = mixed(ids[v], seed)
 
 
+@plain_first
 @njit(**OPTIONS)
 def order_by_degree(by_key, degree, starts, order):
     """Sort vertices by degree, then by key, the largest first.
@@ -217,6 +220,7 @@ def smallest_free(v, offsets, neighbours, color, seen):
     return free
 
 
+@plain_first
 @njit(**OPTIONS)
 def color_in_order(order, offsets, neighbours, color, seen):
     """Give each uncoloured vertex of ``order`` its smallest free colour; ``seen``: zeros, longest row + 2."""
@@ -232,6 +236,7 @@ def is_ahead(u, v, degree, key):
     return degree[u] > degree[v] or (degree[u] == degree[v] and key[u] > key[v])
 
 
+@plain_first
 @njit(**OPTIONS)
 def count_waiting(offsets, neighbours, degree, key, color, waiting, starts):
     """Count the uncoloured neighbours ahead of each uncoloured master, and the masters that wait for each mirror.
@@ -251,6 +256,7 @@ def count_waiting(offsets, neighbours, degree, key, color, waiting, starts):
         waiting[v] = ahead
 
 
+@plain_first
 @njit(**OPTIONS)
 def list_dependents(offsets, neighbours, degree, key, color, masters, cursor, dependents):
     """List for each mirror the masters that wait for it, from ``cursor[mirror - masters]`` on."""
@@ -263,6 +269,7 @@ def list_dependents(offsets, neighbours, degree, key, color, masters, cursor, de
                     cursor[u - masters] += 1
 
 
+@plain_first
 @njit(**OPTIONS)
 def color_ready(ready, count, offsets, neighbours, color, waiting, seen):
     """Colour ``ready[:count]``, and all masters that this sets free, which are appended; return how many there are."""
@@ -281,6 +288,7 @@ def color_ready(ready, count, offsets, neighbours, color, waiting, seen):
     return count
 
 
+@plain_first
 @njit(**OPTIONS)
 def set_free(lids, masters, starts, dependents, waiting, ready, count):
     """Let masters wait no longer for the mirrors ``lids``; append those that wait for nothing; return the new count."""

@@ -16,6 +16,7 @@ from dgraph.algorithms.edge_triangles.triangle_counts import triangles_at
 from dgraph.algorithms.kernels.wedges.corner_counts import HostCounts
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
@@ -70,6 +71,7 @@ class Counter:
         )  # fmt: skip
 
 
+@plain_first
 @njit(**OPTIONS)
 def _count(
     t, threads, offsets, targets, sources, starts, entering, row_offsets, row_targets, places, founds, counts, taken

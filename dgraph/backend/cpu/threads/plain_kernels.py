@@ -2,13 +2,15 @@
 
 :func:`plain_first` wraps a kernel that Python calls. Its own text runs on memoryviews, whose entries are Python
 numbers: integers that do not overflow in the machine code give the same bits. Kernels of one file share their seconds
-(``first_runs.py``), and a process that has compiled one goes on with machine code.
+(``first_runs.py``), and a process that has compiled one goes on with machine code. A kernel whose text would take
+longer than its compilation has array rounds: a generator, which machine code replaces once it took too long.
 """
 
 from __future__ import annotations
 
 import time
-from functools import update_wrapper
+from collections.abc import Callable, Iterator
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,11 @@ class PlainFirst:
     Attributes:
         py_func: its Python function.
         most: elements of the largest array up to which it runs plain.
+        rounds: its array rounds, see :func:`plain_first`; None: it has none.
     """
 
-    def __init__(self, function: Any, most: int):
-        self.py_func, self.most = function.py_func, most
+    def __init__(self, function: Any, most: int, rounds: Callable[..., Iterator[None]] | None = None):
+        self.py_func, self.most, self.rounds = function.py_func, most, rounds
         self._function, self._stem, self._compiles = function, f"plain.{function.py_func.__module__}", False
         update_wrapper(self, function.py_func)
 
@@ -38,12 +41,28 @@ class PlainFirst:
         """Call the plain or the compiled form."""
         if not self.runs_plain(args):
             return self._function(*args)
+        if self.rounds is not None:
+            return None if self.ran_rounds(args[2:]) else self._function(*args)
         first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
         try:
             return plain(self._function, BY_NAME)(*map(_viewed, args))
         finally:
             first_runs.spend(self._stem, time.thread_time() - began)
+
+    def ran_rounds(self, args: tuple) -> bool:
+        """Run the array rounds of all threads; return False if compilation pays before they end.
+
+        Args:
+            args: those of the kernel after the thread and the number of threads.
+        """
+        assert self.rounds is not None
+        first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
+        began = time.thread_time()
+        ended = all(time.thread_time() - began < first_runs.WORTH for _ in self.rounds(*args))
+        first_runs.spend(self._stem, time.thread_time() - began)
+        self._compiles |= not ended
+        return ended
 
     def runs_plain(self, args: tuple) -> bool:
         """Return True if a call with these arguments runs plain, on one thread."""
@@ -53,9 +72,19 @@ class PlainFirst:
         return not self._compiles
 
 
-def plain_first(function: Any = None, most: int = MOST) -> Any:
-    """Return a kernel that runs plain on arrays of up to ``most`` elements until compilation pays."""
-    return PlainFirst(function, most) if function is not None else lambda kernel: PlainFirst(kernel, most)
+def plain_first(function: Any = None, most: int = MOST, rounds: Callable[..., Iterator[None]] | None = None) -> Any:
+    """Return a kernel that runs plain on arrays of up to ``most`` elements until compilation pays.
+
+    Args:
+        function: the kernel.
+        most: elements.
+        rounds: generator of the arguments after ``t`` and ``threads`` that does the work of all threads with NumPy, and
+            yields after each round. It runs in place of the text. Until its last yield it changes only what the kernel
+            sets anew.
+    """
+    if function is None:
+        return partial(plain_first, most=most, rounds=rounds)
+    return PlainFirst(function, most, rounds)
 
 
 def _largest(args: tuple) -> int:

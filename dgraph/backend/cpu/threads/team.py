@@ -58,7 +58,11 @@ class Team:
             BaseException: the error of a thread, after all have ended.
         """
         self._check(threads)
-        if threads == 1 or (isinstance(function, PlainFirst) and function.runs_plain(args)):
+        plain = threads > 1 and isinstance(function, PlainFirst) and function.runs_plain(args)
+        if plain and function.rounds is not None:  # type: ignore[attr-defined]
+            if function.ran_rounds(args):  # type: ignore[attr-defined]
+                return 0
+        elif plain or threads == 1:
             return function(0, 1, *args)
         with interrupts.deferred():  # started threads would wait for thread 0 at the first barrier
             if self._serves:
