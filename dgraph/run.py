@@ -112,8 +112,8 @@ def run(
             if kernels:
                 run_record.choose("kernels", "Python", f"{', '.join(kernels)}: {first_runs.REMARK}")
             ctx.warn_of_unused_schedule()
-            if backend.remark:
-                run_record.choose("kernels", "compiled quickly", backend.remark)
+            if remark := backend.remark:
+                run_record.choose("kernels", "compiled quickly", remark)
             if manager is not None:
                 manager.end()
         outcome = Outcome.of(named, work, answer, ctx, start)
