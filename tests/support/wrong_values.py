@@ -42,6 +42,9 @@ def changed(columns: dict[str, np.ndarray], name: str, rng: np.random.Generator)
     elif name == "pagerank":  # the sum stays 1, which is another rule
         values[row] += 1e-6
         values[rng.choice(usual[usual != row])] -= 1e-6
+    elif name == "color":  # of the first fit: a neighbour has each lower colour
+        row = int(rng.choice(usual[values[usual] > 0]))
+        before, values[row] = values[row], values[row] - 1
     else:
         values[row] = before + 1
     return columns | {name: values}, f"{name} of {columns['vertex'][row]}: {before} -> {values[row]}"
