@@ -59,7 +59,7 @@ def run(
         instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
         run_progress = progress_of(progress, comm.rank)
         saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
-    lazily = record is None and comm.size == 1  # the report is made when it is read: nothing else reads the record
+    lazily = record is None  # the report is made when it is read: nothing else reads the record
     run_record, run_options = record or Record(comm), options or Options()
     with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
         with run_record("init"):
@@ -112,8 +112,8 @@ def run(
             if kernels:
                 run_record.choose("kernels", "Python", f"{', '.join(kernels)}: {first_runs.REMARK}")
             ctx.warn_of_unused_schedule()
-            if backend.remark:
-                run_record.choose("kernels", "compiled quickly", backend.remark)
+            if remark := backend.remark:
+                run_record.choose("kernels", "compiled quickly", remark)
             if manager is not None:
                 manager.end()
         outcome = Outcome.of(named, work, answer, ctx, start)

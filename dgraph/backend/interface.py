@@ -368,8 +368,8 @@ class Backend(ABC):
         """Yield the solvers of a registered name on this rank's device, the preferred one first."""
 
     opened: tuple | None = None
-    """Device and options of the last run, its GPU, and its choices and warnings for the report: the next run may ask
-    for the same."""
+    """Device, options and ranks of the last run, its GPU, choices and warnings for the report, and this rank's index on
+    its node: the next run may ask for the same."""
 
     def reopen(self) -> None:  # noqa: B027 - only backends that are kept between runs
         """Prepare a backend that is kept for the next run, which asks for the same."""

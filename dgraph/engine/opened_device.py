@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from dgraph._support.affinity import mask
 from dgraph.backend import Backend, backend, connect
-from dgraph.comm.hosts import ranks_here
+from dgraph.comm.hosts import FAKE, ranks_here
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record
 from dgraph.engine.run_options import Options
@@ -29,16 +31,22 @@ def opened(graph: Graph, options: Options, record: Record, progress: Progress) -
 
 def _opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
     comm, device, held = graph.comm, described(graph.device), graph.kept_backend
-    if held is None and comm.size == 1 and graph.built_on is None:
+    named = not isinstance(device, Backend)
+    if not named:
+        held = device
+    elif held is None and comm.size == 1 and graph.built_on is None:
         held = _cpus.get(mask())
-    if comm.size == 1 and held is not None and held.opened is not None and held.opened[0] == (device, options):
+    joining = getattr(device, "transport", "auto"), getattr(device, "share", False)
+    asked = (device if named else joining, options) + ((comm, os.environ.get(FAKE)) if comm.size > 1 else ())
+    if not comm.total(held is None or held.opened is None or held.opened[0] != asked):
         held.reopen()
-        record.ranges, record.gpu = held.ranges, held.opened[1]
-        for choice in held.opened[2]:
+        _, record.gpu, choices, warnings, place = held.opened
+        record.ranges = held.ranges
+        for choice in choices:
             record.choose(*choice)
-        for warning in held.opened[3]:
+        for warning in warnings:
             record.warn(warning)
-        return held, 0
+        return held, place
     here, masks = ranks_here(comm), comm.allgather_cached("mask", mask)
     with comm.together():
         engine = backend(
@@ -46,7 +54,7 @@ def _opened(graph: Graph, options: Options, record: Record, progress: Progress) 
             masks=[masks[rank] for rank in here], options=options.gpu_keywords(), named=options.named(),
             built_on=graph.built_on, kept=graph.kept_backend,
         )  # fmt: skip
-    joined = connect(engine, comm, getattr(device, "transport", "auto"), getattr(device, "share", False))
+    joined = connect(engine, comm, *joining)
     record.ranges = engine.ranges
     choices = [("backend", engine.name, engine.why), ("threads", str(engine.threads), engine.reason)]
     if joined.gpus:
@@ -62,8 +70,8 @@ def _opened(graph: Graph, options: Options, record: Record, progress: Progress) 
     for warning in warnings:
         record.warn(warning)
         progress.line(warning)
-    if not isinstance(device, Backend):
-        engine.opened = (device, options), record.gpu, choices, warnings
+    engine.opened = asked, record.gpu, choices, warnings, here.index(comm.rank)
+    if named:
         if engine.keeps:
             graph.keep_backend(engine)
         elif comm.size == 1:

@@ -65,11 +65,18 @@ def falls_below_ceiling(t: Traced) -> bool:
 
 
 def sums_source_floats(t: Traced) -> bool:
-    """Return True if every vertex sums one float per in-edge, computed from the source alone, as PageRank does."""
-    plain = t.all and len(t.proposes) == 1 and t.cond is None and not (t.weighted or t.smallest)
-    ends = frozenset().union(*(x.loads(handle) for x in t.edge.values() for handle in "ev"))
+    """Return True if every vertex sums one float per in-edge: a term of the source, or that times the edge's weight.
+
+    PageRank does.
+    """
+    plain = t.all and len(t.proposes) == 1 and t.cond is None and not t.smallest
     field = t.fields[t.proposes[0]] if plain else None
-    return bool(plain and not ends and field and field.reduce is ADD and field.dtype.startswith("float"))
+    if field is None or field.reduce is not ADD or not field.dtype.startswith("float"):
+        return False
+    (term,) = t.edge.values()
+    factors = term.args if term.op == "*" else (term,)
+    of_sources = [x for x in factors if not (x.op == "load" and x.args[0] == "e")]
+    return len(of_sources) == 1 and not (of_sources[0].loads("e") | of_sources[0].loads("v"))
 
 
 def sends_vertex_sets(t: Traced) -> bool:

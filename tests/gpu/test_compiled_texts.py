@@ -54,6 +54,7 @@ def code(monkeypatch, tmp_path):
     monkeypatch.setattr(machine_code, "folder", lambda: tmp_path)
     monkeypatch.setattr(nvrtc, "compiled", stub)
     monkeypatch.setattr(machine_code, "_compiler", lambda: "stub")
+    monkeypatch.setattr(machine_code, "AGAIN", 0.0)
     return MachineCode("sm_90")
 
 
@@ -120,6 +121,20 @@ def test_where_compilation_is_set_all_code_is_optimised_at_once(code, monkeypatc
     assert not code.lacks()
     optimiser.optimise(tmp_path)
     assert [path.suffix for path in tmp_path.iterdir()] == [".cubin"]
+
+
+def test_repeated_calls_write_no_text_again_and_seldom_look_for_code(code, tmp_path, monkeypatch):
+    written, publish = [], machine_code.publish
+    monkeypatch.setattr(machine_code, "publish", lambda path, content: (written.append(path), publish(path, content)))
+    monkeypatch.setattr(machine_code, "AGAIN", 60.0)
+    for _ in range(3):
+        code.postpone([("text", "large"), ("other", "larger")])
+        assert not code.optimised("text", "large")
+    assert [path.suffix for path in written] == [".cu", ".cu"]
+    code.path("text", "large").touch()
+    assert not code.optimised("text", "large")
+    monkeypatch.setattr(machine_code, "AGAIN", 0.0)
+    assert code.optimised("text", "large")
 
 
 def test_a_postponed_text_is_compiled_by_the_optimiser_alone(code, tmp_path):

@@ -69,11 +69,13 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     firsts = [graph.incoming_heads, graph.incoming_many] if isinstance(program, Levels) else []
     assert planned.heads == sum(array.nbytes for array in firsts)
     assert planned.graph + planned.incoming == own + sum(array.nbytes for array in places)
-    assert machine.arrays.tiled == (schedule == "auto" and type(program) is PageRank)
+    assert machine.arrays.tiled == (schedule == "auto" and isinstance(program, PageRank))
     if machine.arrays.tiled:
-        tiles = graph.tiles
-        taken = sum(array.nbytes for array in (tiles.sources, tiles.targets, tiles.pieces, tiles.bounds, tiles.cut))
-        assert taken <= planned.tiles <= 1.1 * taken
+        tiles = machine.arrays.tiles
+        held = (tiles.sources, tiles.targets, tiles.weights, tiles.pieces, tiles.bounds, tiles.cut)
+        taken = sum(array.nbytes for array in held if array is not None)
+        assert (tiles.weights is None) == (planned.weighted_tiles == 0)
+        assert taken <= planned.binned <= 1.1 * taken
 
 
 @pytest.mark.parametrize("skewed", [True, False])

@@ -59,6 +59,21 @@ class Weighed(Passed):
         return {"total": u.value * e.weight}
 
 
+class Halved(Passed):
+    def edge(self, u, e, v):
+        return {"total": e.weight * (u.value * 0.5)}
+
+
+class Squared(Passed):
+    def edge(self, u, e, v):
+        return {"total": u.value * e.weight * e.weight}
+
+
+class Divided(Passed):
+    def edge(self, u, e, v):
+        return {"total": u.value / (e.weight + 1)}
+
+
 class Wanted(Passed):
     def edge(self, u, e, v):
         return {"total": where(v.found > 0.0, u.value, 0.0)}
@@ -168,15 +183,14 @@ def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("policy", "ranks", "directed", "direction"), [
-    ("oec", 1, True, "auto"), ("iec", 2, True, "pull"), ("cvc", 4, True, "auto"), ("hvc,threshold=4", 3, True, "push"),
-    ("oec", 3, False, "auto"),
+@pytest.mark.parametrize("weight", ["int32", "float64", "uint8", "int64", "float32", "uint32"])
+@pytest.mark.parametrize(("policy", "ranks", "directed"), [
+    ("oec", 1, True), ("oec", 3, False), ("iec", 2, True), ("cvc", 4, True), ("hvc,threshold=4", 3, True),
 ])  # fmt: skip
 @pytest.mark.parametrize("width", ["float64", "float32"])
-def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, small, launched):
-    """Check that weighted PageRank pulls by rows: bins store no weights."""
+def test_ranks_by_weights_lie_in_bins(policy, ranks, directed, width, weight, small, launched):
     graph, program = skewed(directed), WeightedPageRank(tol=0.0, max_iter=7)
-    graph.weights = np.random.default_rng(2).integers(0, 256, len(graph.src)).astype(np.int32)
+    graph.weights = np.random.default_rng(2).integers(0, 256, len(graph.src)).astype(weight)
 
     def give_sums(context):
         run = context.run
@@ -184,12 +198,29 @@ def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, 
 
     program = program.retype(rank=width, share=width, inflow=width)
     options = GpuPlan(renumber=True)
-    (results,) = run(ranks, graph, [program], policy=policy, direction=direction, options=options, wrapped=give_sums)
-    assert "pull_tiles" not in launched
-    assert (direction == "push") != bool({"pull", "pull_hubs"} & {*launched})
+    (results,) = run(ranks, graph, [program], policy=policy, options=options, wrapped=give_sums)
+    assert "pull_tiles" in launched
+    assert not {"pull", "pull_hubs"} & {*launched}
     src, dst, weights = graph.arcs()
     oracle = oracles.pagerank(N, src, dst, weights=weights, rounds=7)
     np.testing.assert_allclose(field(results, "rank", N), oracle, rtol=1e-12 if width == "float64" else 4e-6)
+
+
+def weighed(values, weights, mutant=None):
+    """Return sums of values times weights, and whether bins were used."""
+    graph = skewed()
+    graph.weights = weights
+    (results,) = run(1, graph, [Weighed()], options=GpuPlan(renumber=True), wrapped=begin_with(values), mutant=mutant)
+    src, dst, weights = graph.arcs()
+    terms = values[src] * weights
+    return field(results, "found", N), np.array([math.fsum(terms[dst == v]) for v in range(N)])
+
+
+@pytest.mark.parametrize("heavy", [1e12, 1e-12])
+def test_weights_of_both_signs_and_any_size(heavy, small):
+    rng = np.random.default_rng(5)
+    sums, wanted = weighed(rng.normal(size=N), heavy * rng.normal(size=1500))
+    np.testing.assert_allclose(sums, wanted, rtol=1e-9, atol=1e-12 * heavy)
 
 
 def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
@@ -262,9 +293,9 @@ def test_without_room_edges_are_pulled_as_they_lie(small, launched):
 
 def test_which_programs_sum_what_sources_have():
     able = {p: sums_source_floats(trace(p, "int32")) for p in (
-        RANK, WeightedPageRank(), Passed(), Weighed(), Wanted(), Parents(source=0)
+        RANK, WeightedPageRank(), Passed(), Weighed(), Halved(), Squared(), Divided(), Wanted(), Parents(source=0)
     )}  # fmt: skip
-    assert [type(p) for p, yes in able.items() if yes] == [PageRank, Passed]
+    assert [type(p) for p, yes in able.items() if yes] == [PageRank, WeightedPageRank, Passed, Weighed, Halved]
 
 
 def test_many_edges_a_vertex_lie_by_tiles_though_no_degree_stands_out(small, launched):
@@ -310,7 +341,19 @@ def check_mirrors(mutant):
     np.testing.assert_allclose(field(results, "found", N), exact(graph, values)[0], rtol=1e-9)
 
 
+def check_weighed(mutant):
+    rng = np.random.default_rng(5)
+    sums, wanted = weighed(1.0 + rng.random(N), 1e15 * (1.0 + rng.random(1500)), mutant)
+    np.testing.assert_allclose(sums, wanted, rtol=1e-9)
+
+
 MUTANTS = {
+    "weights are not heeded in the largest term": (
+        check_weighed,
+        "term_of(G, (u32)u, 1) * heaviest",
+        "term_of(G, (u32)u, 1)",
+    ),
+    "weights of other edges": (check_weighed, "words[k + i] = some.of[i];", "words[k + i] = some.of[i ^ 2];"),
     "carries are lost": (check_sums, "+ (before + low < before)", ""),
     "parts of a tile overwrite each other": (check_ranks, "else atomicAdd(shared + i, sum);", "else shared[i] = sum;"),
     "parts are not emptied": (check_ranks, "env.tile_parts[i] = 0;", ""),

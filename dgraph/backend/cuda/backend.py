@@ -421,7 +421,7 @@ class CudaBackend(Backend):
             need = needs(extent)
         messages = need.buffers({} if self.links is None else self.links.chosen)
         wanted = (need.peak if fresh else need.rounds) + messages
-        names = ("incoming", "light", "heads", "id_heads", "tiles")
+        names = ("incoming", "light", "heads", "id_heads", "tiles", "weighted_tiles")
         gathered = dict.fromkeys(("whole", "oriented", "numbering", "id_places"), 0)
         sizes = {name: getattr(need, name) for name in names} | gathered
         there = 0 if fresh else need.graph + (uploaded.held_bytes(sizes) if uploaded else 0)

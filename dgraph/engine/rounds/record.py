@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import Protocol
 
+import numpy as np
+
 from dgraph._support import compile_clock
 from dgraph.backend.queue_record import QueueRecord
 from dgraph.backend.round_stats import Spent
@@ -162,13 +164,28 @@ class Record:
         Collective, and repeatable: a report covers everything since the start. ``ranks`` and ``warnings`` come from all
         ranks, everything else from this one.
         """
+        return self._report(self._gathered())
+
+    def later(self) -> Callable[[], dict]:
+        """Gather the records of a run that ends now; return a function that makes the report of them; collective."""
+        if self.comm.size > 1:
+            texts = self._gathered()
+            return lambda: self._report(texts)
+        self._ended = time.perf_counter() - self.began, peak_memory()
+        return self.collect
+
+    def _gathered(self) -> list[bytes]:
+        """Return every rank's record as JSON; collective."""
+        text = json.dumps(self._mine()).encode()
+        if self.comm.size == 1:
+            return [text]
+        return [part.tobytes() for part in self.comm.allgatherv(np.frombuffer(text, np.uint8))]
+
+    def _report(self, texts: list[bytes]) -> dict:
+        """Return the report of every rank's record."""
         from dgraph._support.version import __version__
 
-        if self.comm.size > 1:
-            self.comm.barrier()
-            ranks = self.comm.allgather_json(self._mine())
-        else:
-            ranks = [json.loads(json.dumps(self._mine()))]
+        ranks = [json.loads(text) for text in texts]
         warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
         return {
             "version": VERSION,
@@ -184,11 +201,6 @@ class Record:
             "imbalance": imbalance(ranks),
             "rounds": self.rounds.summary(),
         }
-
-    def later(self) -> Callable[[], dict]:
-        """Return a function that collects the report of a run of one rank that ends now; call it once at most."""
-        self._ended = time.perf_counter() - self.began, peak_memory()
-        return self.collect
 
     def _mine(self) -> dict:
         seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds

@@ -88,7 +88,7 @@ TILES = [
     ("const u32*", "tile_sources"), ("const unsigned short*", "tile_targets"), ("const Piece*", "tile_pieces"),
     ("i64", "piece_count"), ("i64", "mirror_pieces"), ("const u32*", "tile_bounds"), ("i64", "master_tiles"),
     ("const u32*", "cut_tiles"), ("i64", "cut_count"), ("u64*", "tile_parts"), ("u32*", "tile_words"),
-    ("i64", "neighbours_read"),
+    ("i64", "neighbours_read"), ("const weight_t*", "tile_weights"), ("i64", "tile_heaviest"),
 ]  # fmt: skip
 """Members of ``env`` for pulls along binned edges."""
 

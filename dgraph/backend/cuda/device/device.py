@@ -181,10 +181,12 @@ class CudaDevice:
 
     def free(self, wanted: int = 0) -> int:
         """Return the bytes that can be allocated; if fewer than ``wanted``, after eviction of caches."""
+        free = self._free()
         for remedy in (self.give_back, self.drop_caches):
-            if self._free() < wanted:
+            if free < wanted:
                 remedy()
-        return self._free()
+                free = self._free()
+        return free
 
     def _free(self) -> int:
         allowed = None if self.limit is None else self.limit - self.elsewhere() - self.used() - self.raw.held_bytes()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,6 +26,9 @@ from dgraph.errors import OutputError
 OPTIMISED, QUICK, TEXT = ".cubin", ".quick", ".cu"
 """Suffixes of the files of a text."""
 
+AGAIN = 0.5
+"""Seconds after which a repeated call looks again for optimised code: a look at each module takes it milliseconds."""
+
 
 class MachineCode:
     """Machine code of texts for one architecture.
@@ -39,14 +43,21 @@ class MachineCode:
         self.awaited: set[Path] = set()
         self._keys: dict[str, str] = {}
         self._reported: set[Path] = set()
+        self._missed: dict[tuple[str, str], float] = {}
 
     def exists(self, text: str, name: str) -> bool:
         """Return True if a text's machine code is in the cache folder, quick where that will do, or optimised."""
         return _exists(self.path(text, name))
 
     def optimised(self, text: str, name: str) -> bool:
-        """Return True if a text's optimised machine code is in the cache folder."""
-        return self.path(text, name).exists()
+        """Return True if a text's optimised machine code is in the cache folder; looked up every ``AGAIN`` seconds."""
+        now = time.monotonic()
+        if now - self._missed.get((text, name), -AGAIN) < AGAIN:
+            return False
+        exists = self.path(text, name).exists()
+        if not exists:
+            self._missed[text, name] = now
+        return exists
 
     def load(self, text: str, name: str) -> tuple[bytes, bool]:
         """Return a text's machine code, compiled if it is missing, and True if it is optimised."""
@@ -78,7 +89,7 @@ class MachineCode:
         """Leave (text, name) pairs to the optimiser; the caller does without them until they are :meth:`optimised`."""
         for text, name in texts:
             path = self.path(text, name)
-            if not path.exists():
+            if path not in self.awaited and not path.exists():  # its text is there once it is awaited
                 with suppress(OutputError):  # of a full folder, for which a rank of several must not stop
                     publish(path.with_suffix(TEXT), text.encode())
                 self.awaited.add(path)

@@ -159,7 +159,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         """Return the bytes that earlier programs keep allocated with the graph, mailboxes included.
 
         Args:
-            sizes: bytes of "incoming", "heads", "id_heads", "light" and "tiles".
+            sizes: bytes of "incoming", "heads", "id_heads", "light", "tiles" and "weighted_tiles".
         """
         there = {
             "incoming": self.has_incoming,
@@ -167,11 +167,12 @@ class DeviceGraph(RowClasses, IdPlaces):
             "id_heads": "id_heads" in self.__dict__,
             "light": bool(self.light and self.light[1]),
             "tiles": "tiles" in self.__dict__,
+            "weighted_tiles": "weighted_tiles" in self.__dict__,
         }
         return sum(sizes[name] for name in there if there[name]) + (self.post.boxes.bytes if self.post else 0)
 
     def forget(self, name: str) -> None:
-        """Free "incoming", "heads", "id_heads", "light" or "tiles"; the next use makes them again."""
+        """Free "incoming", "heads", "id_heads", "light" or tiles; the next use makes them again."""
         self.__dict__.pop(name, None)
         for more in MADE_WITH.get(name, ()):
             self.__dict__.pop(more, None)
@@ -359,15 +360,21 @@ class DeviceGraph(RowClasses, IdPlaces):
 
     @cached_property
     def tiles(self) -> EdgeTiles:
-        """All edges in tiles of targets.
+        """All edges in tiles of targets."""
+        return self._tiled(DeviceCsr(self.out.offsets, self.out.neighbours, None))
 
-        Where every arc has its reverse, rows serve as in-edges; with mirrors the local arcs still have to be
-        transposed.
+    @cached_property
+    def weighted_tiles(self) -> EdgeTiles:
+        """All edges and their weights in tiles of targets."""
+        return self._tiled(self.out)
+
+    def _tiled(self, out: DeviceCsr) -> EdgeTiles:
+        """Return edges in tiles. Where every arc has its reverse, rows serve as in-edges.
+
+        With mirrors the local arcs still have to be transposed.
         """
-        out = self.out
-        if not self.local.directed and self.local.mirrors:
-            out = self._turned(DeviceCsr(out.offsets, out.neighbours, None))
-        return EdgeTiles(out, self.local.masters, self.device)
+        turned = not self.local.directed and self.local.mirrors
+        return EdgeTiles(self._turned(out) if turned else out, self.local.masters, self.device)
 
     @cached_property
     def peers(self) -> list[int]:

@@ -17,7 +17,7 @@ struct Piece {
 
 typedef decltype(Proposal().p0) Term;
 
-DEVICE Term term_of(const Globals& G, u32 u) { return propose(G, at_source(G, u), (weight_t)1, 0).p0; }
+DEVICE Term term_of(const Globals& G, u32 u, weight_t w) { return propose(G, at_source(G, u), w, 0).p0; }
 
 // Upper half of the bits of |x|, exponent first, so that it ascends with |x|.
 DEVICE u32 magnitude(double x) { return (u32)(bits_of(x) >> 32) & 0x7fffffffu; }
@@ -61,13 +61,15 @@ DEVICE bool is_read(u64 u) {
     return env.out_offsets[u] < env.out_offsets[u + 1] || (env.neighbours_read && u >= (u64)env.masters);
 }
 
-// Find the largest magnitude of a term, by atomicMax after a warp reduction. Any grid.
+// Find the largest magnitude of a term, or of one times the heaviest edge's weight, by atomicMax after a warp
+// reduction. Any grid.
 KERNEL find_largest_term(i64) {
     if (is_over()) return;
     const Globals G = globals_now();
+    const double heaviest = WEIGHTED ? value_of((u64)env.tile_heaviest) : 1;
     u32 most = 0;
     for (u64 u = thread_rank(); u < (u64)env.rows; u += threads())
-        if (is_read(u)) most = larger(most, magnitude((double)term_of(G, (u32)u)));
+        if (is_read(u)) most = larger(most, magnitude((double)term_of(G, (u32)u, 1) * heaviest));
     most = warp_most(most);
     u32* slot = env.tile_words + LARGEST_TERM + (KNOWN(&env.control->round) & 1);
     if (lane_id() == 0 && most > FRESH(slot)) atomicMax(slot, most);
@@ -85,15 +87,38 @@ DEVICE void take_term(u32* sums, u32 i, Term x, Term up, bool finite) {
     if (high) atomicAdd(sums + TILE + i, high);
 }
 
+// Weights of four edges from edge e on, which is a multiple of four; read in whole words.
+struct FourWeights {
+    union {
+        u32 words[sizeof(weight_t)];
+        weight_t of[4];
+    };
+
+    __device__ FourWeights(i64 e) {
+        const u32* from = (const u32*)(env.tile_weights + e);
+        if (!WEIGHTED) {
+            for (u32 k = 0; k < 4; k++) of[k] = 1;
+        } else if (sizeof(weight_t) == 1) {
+            words[0] = streamed(from);
+        } else {
+            for (u32 k = 0; k < sizeof(weight_t); k += 4) {
+                const Four<u32> some = streamed((const Four<u32>*)(from + k));
+                for (u32 i = 0; i < 4; i++) words[k + i] = some.of[i];
+            }
+        }
+    }
+};
+
 // Accumulate a piece's edges, four a thread at a time.
 DEVICE void take_edges(const Globals& G, u32* sums, const Piece& piece, Term up, bool finite) {
     const u32 count = (u32)piece.count;
     for (u32 at = 4 * threadIdx.x; at < count; at += 4 * TILE_BLOCK) {
         const Four<u32> u = streamed((const Four<u32>*)(env.tile_sources + piece.first + at));
         const u64 rows = streamed((const u64*)(env.tile_targets + piece.first + at));
+        const FourWeights w(piece.first + at);
         const u32 left = count - at;
         Term x[4];
-        for (u32 k = 0; k < 4; k++) x[k] = k < left ? term_of(G, u.of[k]) : 0;
+        for (u32 k = 0; k < 4; k++) x[k] = k < left ? term_of(G, u.of[k], w.of[k]) : 0;
         for (u32 k = 0; k < 4; k++)
             if (k < left) take_term(sums, (u32)(rows >> 16 * k) & 0xffff, x[k], up, finite);
     }

@@ -45,23 +45,32 @@ def most_pieces(size: int, edges: int, processors: int) -> tuple[int, int]:
     return tiles + cuts, min(tiles, cuts)
 
 
-def held_bytes(size: int, edges: int, processors: int) -> int:
-    """Return an upper bound on the bytes of a graph's tiles, including those needed only while they are built."""
+def held_bytes(size: int, edges: int, processors: int, weight: int = 0) -> int:
+    """Return an upper bound on the bytes of a graph's tiles, including those needed only while they are built.
+
+    Args:
+        size: vertices.
+        edges: edges.
+        processors: multiprocessors of the GPU.
+        weight: bytes of an edge's weight that the tiles hold.
+    """
     tiles = tiles_of(size) + 1
     pieces, cuts = most_pieces(size, edges, processors)
-    return 6 * (edges + ALIGNED * tiles) + 32 * pieces + 4 * cuts + (8 + 8 + 4 + 4) * tiles
+    return (6 + weight) * (edges + ALIGNED * tiles) + 32 * pieces + 4 * cuts + (8 + 8 + 4 + 4) * tiles
 
 
 class EdgeTiles:
     """Tiles of a graph on a GPU; those of masters first, then those of mirrors.
 
     Args:
-        rows: edges by source: ``offsets`` (size + 1,) and ``neighbours`` uint32.
+        rows: edges by source: ``offsets`` (size + 1,), ``neighbours`` uint32, and the ``weights`` to hold, or None.
         masters: vertices before the mirrors.
 
     Attributes:
         sources: uint32; the source of each edge, by tile, roughly in the order of ``rows``.
         targets: uint16; its target relative to the tile's first vertex.
+        weights: the weight of each edge, as of ``rows``; None without.
+        heaviest: largest magnitude of a weight, float; 0 without weights.
         pieces: (pieces, 4) int64: first edge, count, tile, and its number in ``cut`` or ``WHOLE``.
         bounds: (tiles,) uint32; upper bound on the edges of a row of the tile.
         cut: uint32; tiles of several pieces.
@@ -74,7 +83,9 @@ class EdgeTiles:
         size, edges = len(rows.offsets) - 1, len(rows.neighbours)
         self.masters = tiles_of(masters)
         tiles = self.masters + tiles_of(size - masters)
-        self._module = device.module(_write_kernels(rows.offsets.dtype == np.int64), "tiling")
+        self.weights, self.heaviest = None, 0.0
+        width = 4 if rows.weights is None else rows.weights.itemsize
+        self._module = device.module(_write_kernels(rows.offsets.dtype == np.int64, width), "tiling")
         self._words = dict.fromkeys(MEMBERS, 0) | {
             "neighbours": device.address(rows.neighbours), "offsets": device.address(rows.offsets),
             "edges": edges, "rows": size, "masters": masters, "master_tiles": self.masters,
@@ -85,6 +96,12 @@ class EdgeTiles:
         starts = np.concatenate([[0], np.cumsum(-(-many // ALIGNED) * ALIGNED)])
         self.sources = xp.empty(int(starts[-1]) + ALIGNED, np.uint32)
         self.targets = xp.empty(len(self.sources), np.uint16)
+        if rows.weights is not None and edges:
+            self.weights = xp.empty(len(self.sources), rows.weights.dtype)
+            self.heaviest = float(np.maximum(abs(float(rows.weights.min())), abs(float(rows.weights.max()))))
+            self._words |= {
+                "edge_weights": device.address(rows.weights), "weights": device.address(self.weights),
+            }  # fmt: skip
         taken, begins = xp.zeros(max(tiles, 1), np.uint32), device.put(starts)
         self._pass(
             "fill_tiles", tiles, taken=device.address(taken), starts=device.address(begins),
@@ -124,11 +141,11 @@ class EdgeTiles:
 
 MEMBERS = (
     "neighbours", "offsets", "edges", "rows", "masters", "master_tiles", "first", "many", "counts", "taken", "starts",
-    "sources", "targets", "pieces", "piece_count", "bounds",
+    "sources", "targets", "edge_weights", "weights", "pieces", "piece_count", "bounds",
 )  # fmt: skip
 """Members of ``Env`` in ``tile_building.cuh``, in order."""
 
 
-def _write_kernels(wide: bool) -> str:
-    offsets = f"typedef {TYPES['int64' if wide else 'uint32']} offset_t;"
-    return own_text(offsets, "tile_building")
+def _write_kernels(wide: bool, width: int) -> str:
+    types = {"offset_t": TYPES["int64" if wide else "uint32"], "weight_t": f"u{8 * width}"}
+    return own_text("\n".join(f"typedef {kind} {name};" for name, kind in types.items()), "tile_building")

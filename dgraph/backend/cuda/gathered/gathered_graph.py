@@ -119,7 +119,7 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
     """
     there = not comm.total(int(part.whole is None))
     need = bytes_needed(part, comm.size, kernel, there)
-    if comm.largest(int(need > part.device.total())) or lacking(part, comm, need, ("oriented",)):
+    if lacking(part, comm, need, ("oriented",)):
         return f"the whole graph and its kernel may need {comm.largest(need):,} bytes on a GPU beside its part"
     if not there:
         part.whole = None

@@ -143,6 +143,12 @@ def lacking(part: DeviceGraph, comm: Comm, need: int, spared: tuple[str, ...]) -
         need: bytes that this rank needs.
         spared: gathered arrays of the part that are freed, one by one, if memory is short.
     """
+    free, beyond = part.device.free(need), need - part.device.total()
+    most, least, beyond = comm.allreduce(np.array([need, -free, beyond], np.int64), "max").tolist()
+    if most * comm.size <= -least:  # even if all ranks use one GPU
+        return 0
+    if beyond > 0:
+        return most + least
     for name in spared:
         if need > part.device.free(need):
             part.forget(name)

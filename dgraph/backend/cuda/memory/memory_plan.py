@@ -51,7 +51,7 @@ class MemoryPlan:
         filter_light: peak while light edges are copied, beside all that stays.
         light: light edges, afterwards.
         heads: first neighbour of every row and, for searches, a bitmap of rows with more, where needed.
-        tiles: edges binned by target, where needed.
+        tiles, weighted_tiles: edges binned by target, without and with weights, where needed.
         id_heads: first neighbours of every row by id, where needed.
     """
 
@@ -66,12 +66,18 @@ class MemoryPlan:
     light: int = 0
     heads: int = 0
     tiles: int = 0
+    weighted_tiles: int = 0
     id_heads: int = 0
+
+    @property
+    def binned(self) -> int:
+        """Edges binned by target."""
+        return self.tiles + self.weighted_tiles
 
     @property
     def rounds(self) -> int:
         """Peak after the upload, without messages."""
-        rounds = self.heads + self.id_heads + self.incoming + self.tiles + self.arrays
+        rounds = self.heads + self.id_heads + self.incoming + self.binned + self.arrays
         return self.graph + max(self.transpose, rounds + max(self.filter_light, self.light + self.result))
 
     @property
@@ -119,10 +125,11 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: GpuPlan,
         need = replace(need, id_heads=4 * control.ID_HEADS * x.size)
     need = replace(need, messages=2 * x.peers * message_bytes, heads=heads)  # two buffers, by parity of the exchange
     if tiled:
-        need = replace(need, tiles=tiles.held_bytes(x.size, x.edges, blocks))
+        read = x if traced.weighted else replace(x, weight=0)
+        binned = tiles.held_bytes(x.size, x.edges, blocks, read.weight)
+        need = replace(need, **{"weighted_tiles" if traced.weighted else "tiles": binned})
         if x.mirrored and not x.directed:
-            bare = replace(x, weight=0)
-            need = replace(need, transpose=max(_transpose_peak(bare), bare.rows + need.tiles))
+            need = replace(need, transpose=max(_transpose_peak(read), read.rows + binned))
     if options.light_edges_only(traced, pulls):
         need = replace(need, **_light(x))
     return need
@@ -247,7 +254,7 @@ def refusal(name: str, extent: GraphSize, need: MemoryPlan, messages: int, wante
     return (
         f"{name} on {extent.size:,} vertices and {extent.edges:,} edges needs {wanted:,} bytes of GPU memory (bringing "
         f"the graph there {need.upload:,}; the graph {need.graph:,}, its edges by target {need.incoming:,}, light ones "
-        f"{need.light:,}, rows' first neighbours {need.heads + need.id_heads:,}, binned edges {need.tiles:,}, the "
+        f"{need.light:,}, rows' first neighbours {need.heads + need.id_heads:,}, binned edges {need.binned:,}, the "
         f"program {need.arrays:,}, messages {messages:,}), and {free:,} are free on {device.name}{beside(device)}; use "
         f"{other}more GPUs (python -m dgraph estimate shows how many)"
     )

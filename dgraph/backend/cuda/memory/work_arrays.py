@@ -53,7 +53,7 @@ class GpuWorkArrays:
     Attributes:
         fields: field → array, by position.
         words: control block, float sums, globals and the counter of the grid barrier, in one array.
-        tiled: True if in-edges are binned by target.
+        tiled: True if in-edges are binned by target; ``tiles`` then has them.
         awaits_heads: True if the next machine of the program tests them.
         heads_by_id: True if rows' first neighbours by id are tested before the rows.
         board: ``words``, from ``post_at`` on the words of the exchange, and from ``ring_at`` on the figures of rounds.
@@ -75,7 +75,7 @@ class GpuWorkArrays:
         pieces = 0
         self.tiled = options.bins_edges(t, graph.extent, pulls)
         if self.tiled:
-            _ = graph.tiles  # made first, while scratch memory is free
+            self.tiles = graph.weighted_tiles if t.weighted else graph.tiles  # made first, while scratch memory is free
         elif pulls:
             _ = graph.incoming
         if t.row_reducer:

@@ -307,7 +307,10 @@ class Launcher:
         if pulls and local.directed:
             environment["in_nonempty"] = address(graph.incoming_some)
         if arrays.tiled:
-            tiles = graph.tiles
+            tiles = arrays.tiles
+            heaviest = np.float64(tiles.heaviest).view(np.int64).item()
+            if tiles.weights is not None:
+                environment |= {"tile_weights": address(tiles.weights), "tile_heaviest": heaviest}
             environment |= {
                 "tile_sources": address(tiles.sources), "tile_targets": address(tiles.targets),
                 "tile_pieces": address(tiles.pieces), "piece_count": len(tiles.pieces),
