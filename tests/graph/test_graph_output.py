@@ -189,6 +189,7 @@ def test_what_the_first_lines_show_is_refused_before_the_rest_is_read(tmp_path, 
     def load(*_, **__):
         raise AssertionError("the graph was read")
 
+    Graph.from_edges([0, 1], [1, 2], [0.5, 1.0]).save_store(tmp_path / "a.store")
     monkeypatch.setattr(Graph, "load", load)
     fractions = {
         "a.wel": "0 1 2\n1 2 1.5\n", "a.csv": "who,whom,much\n7,8,2.5\n", "a.gr": "p sp 3 2\na 1 2 4\na 2 3 0.5\n",
@@ -203,6 +204,15 @@ def test_what_the_first_lines_show_is_refused_before_the_rest_is_read(tmp_path, 
         columns = ["--columns", "who,whom,much"] if name == "a.csv" else []
         assert main(["convert", str(tmp_path / name), str(tmp_path / "b.wsg"), *columns]) == 2, name
         assert "these are float64" in capsys.readouterr().err
+    assert main(["convert", str(tmp_path / "a.store"), str(tmp_path / "b.wsg")]) == 2
+    assert "these are float64" in capsys.readouterr().err
+    table = pd.DataFrame({"who": [7, 8], "whom": [8, 9], "much": [2.5, 3.0], "days": np.array([1, 2], np.int32)})
+    for name in ("a.parquet", "a.arrow"):
+        path = str(tmp_path / name)
+        (table.to_parquet if name == "a.parquet" else table.to_feather)(path)
+        for column, refusal in (("much", "these are float64"), ("days", "the graph was read")):
+            code = main(["convert", path, str(tmp_path / "b.wsg"), "--columns", f"who,whom,{column}"])
+            assert (code, refusal in capsys.readouterr().err) == (2 if column == "much" else 70, True)
     for words in (["rmat:9", "b.wsg", "--weights", "0.5..1"], ["rmat:9", "b.sg", "--weights", "hash"]):
         assert main(["convert", *words]) == 2
     assert main(["convert", str(tmp_path / "a.csv"), "b.txt", "--ids", "string"]) == 2
