@@ -12,13 +12,19 @@ from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
 from dgraph.graph.formats.weight_sample import first_weights
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import LoadOptions, load_options
 from dgraph.graph.stored.write import check_writable
 from dgraph.graph.stored_graph import Graph
-from dgraph.result.files.graph_writers import NAMED_FORMATS, refuse_names, refuse_weights, save_graph, writer_for
+from dgraph.result.files.graph_writers import (
+    NAMED_FORMATS,
+    refuse_kept,
+    refuse_names,
+    refuse_weights,
+    save_graph,
+    writer_for,
+)
 
 STORE = "store"
 EXAMPLES = """\
@@ -55,10 +61,7 @@ def _convert(comm: Comm, args: dict[str, Any]) -> int:
             refuse_names(file, args.get("ids") == "string")
             if comm.rank == 0:
                 refuse_weights(file, first_weights(args["graph"], LoadOptions(**load_options(args))))
-            if "keep" in args:
-                raise UsageError(
-                    f"{file}: a store alone holds kept columns; convert to one (--to store), or leave --keep out"
-                )
+            refuse_kept(file, args.get("keep", ""))
     graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
     show_warnings(graph)
     loaded = time.perf_counter()

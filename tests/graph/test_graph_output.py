@@ -151,6 +151,38 @@ def test_names_are_written_and_read_back(suffix, directed, ranks, tmp_path):
     assert not (tmp_path / "named.txt").exists()
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_kept_columns_are_written_and_read_back(suffix, named, ranks, tmp_path):
+    days = pd.to_datetime(["2024-03-01T00:00:00", "2024-03-02T10:11:12", None, "2024-05-01T00:00:00"])
+    edges = pd.DataFrame(
+        {
+            "source": [3, 1, 7, 3], "target": [1, 7, 3, 7], "weight": [2.5, 1.0, 4.0, 8.5], "day": days,
+            "text": ['a "b"', None, "c, d", "Zoë"], "share": [0.5, np.nan, -1.0, 1e300], "count": [4, -5, 6, 7],
+        }
+    )  # fmt: skip
+    if named:
+        edges[["source", "target"]] = edges[["source", "target"]].map({1: "ann", 3: "Bob, jr.", 7: "Zoë"}.get)
+    keep = ["day", "text", "share", "count"]
+
+    def convert(comm):
+        mine = edges if comm.rank == comm.size - 1 else edges[:0]
+        graph = Graph.from_pandas(mine, keep=keep, directed=False, comm=comm)
+        save_graph(tmp_path / f"kept{suffix}", graph.block, comm)
+
+    on_ranks(ranks, convert)
+    whole = Graph.from_pandas(edges, keep=keep, directed=False).to_pandas()
+    options = {"ids": "string"} if named else {}
+    again = Graph.load(tmp_path / f"kept{suffix}", keep=",".join(keep), directed=False, **options)
+    pd.testing.assert_frame_equal(again.to_pandas(), whole, check_dtype=False)
+    if suffix == ".parquet":
+        assert not Graph.load(tmp_path / "kept.parquet").directed
+        assert pd.read_parquet(tmp_path / "kept.parquet")["text"].isna().sum() == 1
+    with pytest.raises(UsageError, match=r"\.wel has no place for kept columns"):
+        save_graph(tmp_path / "kept.wel", Graph.from_pandas(edges, keep=keep).block, SerialComm())
+
+
 def test_loops_and_parallel_edges(tmp_path):
     edges = [*EDGES[:20], (4, 4, 3), (9, 9, 9), *EDGES[:5]]
     weights = np.array([w for *_, w in edges], np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,8 @@ NAMED_FORMATS: Mapping[str, tuple[str, Writer]] = {"galois": (".gr", save_galois
 
 BY_ORIGINAL = (".csv", ".parquet", ".txt")
 """Formats that store original ids, or names but for .txt; the others number vertices from 0 or 1."""
+WITH_COLUMNS = (".csv", ".parquet")
+"""Formats that hold kept columns of edges."""
 FROM_ONE = (".gr", ".mtx")
 ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
 """Formats that list vertices only as ends of edges."""
@@ -69,8 +71,12 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
         refuse_weights(path, None if block.weights is None else block.weights.dtype)
         check_writable(path)
         refuse_names(path, block.ids.names is not None)
-    if block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL:
-        save_in_order(path, edge_columns(block, comm, None), comm)
+        refuse_kept(path, block.attributes)
+    if block.attributes or (block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL):
+        columns = edge_columns(block, comm, None, as_bytes=True)
+        absent = {name: np.nan for name, values in columns.items() if values.dtype.kind == "f"}
+        directed = {"dgraph.directed": str(int(block.directed))}
+        save_in_order(path, columns, comm, nullable=absent, metadata=directed)
     else:
         with shared_file(path, comm) as file:
             writer(file, block)
@@ -95,6 +101,15 @@ def refuse_names(path: Path, named: bool) -> None:
     """Raise a UsageError if a format that stores original ids cannot hold names."""
     if named and path.suffix.lower() == ".txt":
         raise UsageError(f"{path}: vertices have names, which a line of .txt cannot hold; write .csv or .parquet")
+
+
+def refuse_kept(path: Path, names: Collection[str]) -> None:
+    """Raise a UsageError if a format cannot hold kept columns of edges."""
+    if names and path.suffix.lower() not in WITH_COLUMNS:
+        raise UsageError(
+            f"{path}: {path.suffix} has no place for kept columns; write .csv, .parquet or a store (--to store), or "
+            "leave --keep out"
+        )
 
 
 def writer_for(path: Path, to: str | None) -> Writer:
