@@ -178,7 +178,8 @@ class _Part:
         if values.null_count:
             row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
-                f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in, or drop the row"
+                f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in, or "
+                "drop the row"
             )
         if self.kind == "name":
             self.batches[first] = name_batch(values)

@@ -1,4 +1,4 @@
-"""Type of a graph's weights from its first lines, schema or manifest, before it is read: for outputs that cannot hold them all."""
+"""Type of a graph's weights from its first lines, schema or manifest: for outputs that cannot hold them all."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ VALUE_WORDS = {".mtx": ("%", 2), ".gr": ("c", 3)}
 def first_weights(spec: str, options: LoadOptions) -> np.dtype | None:
     """Return the type that a rule, the first lines, a schema or a manifest require; None if they do not tell it.
 
-    A text file has float64 weights if one of its lines has a fraction, so float64 is certain and int32 may become another.
-    Pipes are not read.
+    A text file has float64 weights if one of its lines has a fraction, so float64 is certain and int32 may become
+    another. Pipes are not read.
     """
     if options.weights is not None:
         return None if options.weights == "unit" else read_rule(options.weights, options.seed).dtype
