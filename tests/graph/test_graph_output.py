@@ -205,6 +205,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path):
         ("a.wsg", "float64", "32-bit integer weights, and these are float64"),
         ("a.wsg", "int64", "these are int64"),
         ("a.xyz", "none", "unknown graph format '.xyz'"),
+        ("a.gexf", "none", r"unknown graph format '.gexf'.*networkx\.write_gexf\("),
     ):
         with pytest.raises(UsageError, match=said):
             saved(tmp_path / name, 2, EDGES, WEIGHTS[kind])

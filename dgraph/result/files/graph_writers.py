@@ -16,7 +16,7 @@ from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.result.files.save import check_writable, save_in_order
+from dgraph.result.files.save import check_writable, save_in_order, unknown_format
 from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]
@@ -116,7 +116,7 @@ def writer_for(path: Path, to: str | None) -> Writer:
     """Return the writer of a file; raise a UsageError if there is none."""
     if to is None:
         if path.suffix.lower() not in GRAPH_WRITERS:
-            raise unknown("graph format", path.suffix or path.name, GRAPH_WRITERS)
+            raise unknown_format("graph format", path, GRAPH_WRITERS)
         return GRAPH_WRITERS[path.suffix.lower()]
     if to not in NAMED_FORMATS:
         raise unknown("format", to, NAMED_FORMATS)

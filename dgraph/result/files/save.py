@@ -228,7 +228,15 @@ def check(path: str | os.PathLike, suffixes: Collection[str] = WRITERS) -> None:
 def check_suffix(path: Path, suffixes: Collection[str] = WRITERS) -> None:
     """Refuse a suffix that names no output format."""
     if path.suffix not in suffixes and not path.is_dir():
-        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
+        raise unknown_format("output format", path, suffixes)
+
+
+def unknown_format(kind: str, path: Path, suffixes: Collection[str]) -> UsageError:
+    """Make the error for a suffix that has no writer; of ``.graphml`` and ``.gexf``, NetworkX has one."""
+    refused = unknown(kind, path.suffix or f"path {path.name}", suffixes)
+    if path.suffix not in (".graphml", ".gexf"):
+        return refused
+    return UsageError(f"{refused}; NetworkX writes it: networkx.write_{path.suffix[1:]}(graph.to_networkx(), path)")
 
 
 def check_writable(path: Path) -> None:
