@@ -110,7 +110,9 @@ def _advice(kinds: Mapping[str, str]) -> str:
         )
     return (
         f". {texts[0]} holds text: compare it with text, several by numpy.isin, or load times as "
-        "times (pandas.to_datetime)" if texts else ""
+        "times (pandas.to_datetime)"
+        if texts
+        else ""
     )
 
 

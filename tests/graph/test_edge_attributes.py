@@ -96,7 +96,7 @@ def test_numbered_by_degree_and_filtered_graphs_keep_attributes():
     [
         (lambda e: e.time >= "1975-01-01", "time is a NumPy array of times: compare it with numpy.datetime64"),
         (lambda e: e.time.dt.month == 3, "time is a NumPy array of times: compare it with numpy.datetime64"),
-        (lambda e: e.type >= np.datetime64("1975-01-01"), "type holds text: compare it with text, several by numpy.isin"),
+        (lambda e: e.type >= np.datetime64("1975-01-01"), "holds text: compare it with text, several by numpy.isin"),
         (lambda e: e.amount.dt, "one bool for each of their values$"),
     ],
 )
