@@ -10,7 +10,8 @@ from typing import Any
 
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.option_groups import add_load_options
+from dgraph.cli.conditions import filtered, parted
+from dgraph.cli.option_groups import add_load_options, add_where
 from dgraph.comm import Comm
 from dgraph.graph.formats.weight_sample import first_weights
 from dgraph.graph.load import describe
@@ -44,7 +45,9 @@ def task(words: Sequence[str]) -> Task:
         choices=(*NAMED_FORMATS, STORE),
         help="format, where several share a suffix (.gr: dimacs); store: a folder with one part a rank",
     )
-    add_load_options(parser.add_argument_group("graph"))
+    group = parser.add_argument_group("graph")
+    add_load_options(group)
+    add_where(group)
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     return Task(lambda comm: _convert(comm, args))
@@ -62,7 +65,11 @@ def _convert(comm: Comm, args: dict[str, Any]) -> int:
             if comm.rank == 0:
                 refuse_weights(file, first_weights(args["graph"], LoadOptions(**load_options(args))))
             refuse_kept(file, args.get("keep", ""))
+        for condition in args.get("where", ()):
+            parted(condition)
     graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
+    if "where" in args:
+        graph = filtered(graph, args["where"])
     show_warnings(graph)
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)
