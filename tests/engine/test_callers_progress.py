@@ -1,5 +1,7 @@
 """Progress that a caller of ``dgraph.run`` asks for, and the table of rounds."""
 
+import time
+
 import networkx
 import pytest
 from simulated import on_ranks
@@ -47,6 +49,20 @@ def test_rounds_of_one_rank_are_reported_while_they_run(monkeypatch):
     assert all(before < number for number, before in reports), "a round is reported when its call ends, not later"
     assert len(ended) > 5
     assert len(reports) <= 16 * len(ended)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_seconds_of_rounds_are_without_compilation(ranks, monkeypatch):
+    """Check rounds in which all time counts as compilation, as a wait for compiled kernels does."""
+    monkeypatch.setattr("dgraph.engine.rounds.driver.compile_clock.spent", time.perf_counter)
+
+    def run(comm):
+        graph = dgraph.Graph.load("rmat:8", comm=comm)
+        return dgraph.bfs(graph, source=graph.hub()).rounds_table()["seconds"]
+
+    for seconds in on_ranks(ranks, run):
+        assert len(seconds)
+        assert max(seconds) < 1e-5
 
 
 def test_only_who_overrides_rounds_watches_them():
