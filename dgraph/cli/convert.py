@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.cli.arguments import flag
+from dgraph.cli.columns.conditions import filtered, parted
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.conditions import filtered, parted
 from dgraph.cli.option_groups import add_load_options, add_where
 from dgraph.comm import Comm
 from dgraph.graph.formats.weight_sample import first_weights

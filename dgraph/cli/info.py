@@ -109,8 +109,8 @@ def _format_facts(facts: dict[str, Any]) -> str:
         size = f" · {facts['bytes']:,} bytes" if "bytes" in facts else ""
         lines.append(f"format {facts['format']}{size}")
     lines.append(f"fingerprint {facts['fingerprint']}")
-    out = "out-" if facts["directed"] else ""
-    lines.append(f"{out}degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
+    prefix = "out-" if facts["directed"] else ""
+    lines.append(f"{prefix}degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
     for power, count in enumerate(degree["histogram"]):
         low, high = (0, 0) if power == 0 else (1 << (power - 1), (1 << power) - 1)
         lines.append(f"  {low if low == high else f'{low} .. {high}':>22}  {count:,} vertices")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dgraph.cli.arguments import flag
+from dgraph.cli.columns.vertex_file import SUFFIXES, read_vertex_file
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options
-from dgraph.cli.vertex_file import SUFFIXES, read_vertex_file
 from dgraph.comm import Comm
 from dgraph.errors import DataError, OutputError, UsageError, unknown
 from dgraph.graph.load_options import load_options

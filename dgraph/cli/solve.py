@@ -16,13 +16,13 @@ from dgraph.algorithms.requested import check_residual
 from dgraph.backend import refuse_early
 from dgraph.backend.build import Graph, is_large
 from dgraph.backend.schedule_options import HOST
+from dgraph.cli.columns.conditions import filtered, parted
+from dgraph.cli.columns.vertex_file import read_vertex_file
 from dgraph.cli.commands import show_warnings
-from dgraph.cli.conditions import filtered, parted
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import RunRequest
 from dgraph.cli.sources import Vertices, in_file, name_of
 from dgraph.cli.terminal.terminal_progress import progress_for
-from dgraph.cli.vertex_file import read_vertex_file
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint import clear, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
