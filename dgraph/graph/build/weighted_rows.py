@@ -46,7 +46,7 @@ def _weights_of(attributes: Attributes, name: str, comm: Comm) -> np.ndarray:
         )
     if name not in attributes:
         refused = unknown("attribute of the edges (keep= of the load keeps columns)", name, attributes)
-        raise UsageError(f"{refused}; the graph's own weights, which no keep names, are those of a run without weight=")
+        raise UsageError(f"{refused}; a run without weight= takes the graph's own weights")
     column = attributes[name]
     if column.kind.kind not in "biuf":
         raise UsageError(
