@@ -51,7 +51,8 @@ class Similarity(Algorithm):
         sizes = [None if ends is None else len(ends) for ends in (self.first, self.second)]
         if sizes[0] != sizes[1]:
             raise UsageError(
-                f"similarity: first has {sizes[0]} vertices and second {sizes[1]}; give both, one of each for a pair"
+                f"similarity: first has {sizes[0]} vertices and second {sizes[1]}; give both, one of each for a pair, "
+                "or neither, for the k most similar vertices of every vertex"
             )
 
     def run(self, ctx: Context) -> Answer:

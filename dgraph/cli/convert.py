@@ -9,16 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.cli.arguments import flag
+from dgraph.cli.columns.conditions import filtered, parted
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.option_groups import add_load_options
+from dgraph.cli.option_groups import add_load_options, add_where
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
 from dgraph.graph.formats.weight_sample import first_weights
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import LoadOptions, load_options
 from dgraph.graph.stored.write import check_writable
 from dgraph.graph.stored_graph import Graph
-from dgraph.result.files.graph_writers import NAMED_FORMATS, refuse_names, refuse_weights, save_graph, writer_for
+from dgraph.result.files.graph_writers import (
+    NAMED_FORMATS,
+    refuse_kept,
+    refuse_names,
+    refuse_weights,
+    save_graph,
+    writer_for,
+)
 
 STORE = "store"
 EXAMPLES = """\
@@ -38,7 +45,9 @@ def task(words: Sequence[str]) -> Task:
         choices=(*NAMED_FORMATS, STORE),
         help="format, where several share a suffix (.gr: dimacs); store: a folder with one part a rank",
     )
-    add_load_options(parser.add_argument_group("graph"))
+    group = parser.add_argument_group("graph")
+    add_load_options(group)
+    add_where(group)
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     return Task(lambda comm: _convert(comm, args))
@@ -55,11 +64,12 @@ def _convert(comm: Comm, args: dict[str, Any]) -> int:
             refuse_names(file, args.get("ids") == "string")
             if comm.rank == 0:
                 refuse_weights(file, first_weights(args["graph"], LoadOptions(**load_options(args))))
-            if "keep" in args:
-                raise UsageError(
-                    f"{file}: a store alone holds kept columns; convert to one (--to store), or leave --keep out"
-                )
+            refuse_kept(file, args.get("keep", ""))
+        for condition in args.get("where", ()):
+            parted(condition)
     graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
+    if "where" in args:
+        graph = filtered(graph, args["where"])
     show_warnings(graph)
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)

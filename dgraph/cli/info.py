@@ -49,7 +49,7 @@ def _info(comm: Comm, args: dict[str, Any]) -> int:
         raise UsageError("--representations holds the whole graph on one rank; start it without mpirun")
     graph = Graph.load(spec, comm=comm, **load_options(args))
     show_warnings(graph)
-    facts: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph)}
+    facts: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph), "directed": graph.directed}
     if is_store(spec):
         facts |= {
             "format": "a store: parts in a folder",
@@ -109,7 +109,8 @@ def _format_facts(facts: dict[str, Any]) -> str:
         size = f" · {facts['bytes']:,} bytes" if "bytes" in facts else ""
         lines.append(f"format {facts['format']}{size}")
     lines.append(f"fingerprint {facts['fingerprint']}")
-    lines.append(f"degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
+    prefix = "out-" if facts["directed"] else ""
+    lines.append(f"{prefix}degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
     for power, count in enumerate(degree["histogram"]):
         low, high = (0, 0) if power == 0 else (1 << (power - 1), (1 << power) - 1)
         lines.append(f"  {low if low == high else f'{low} .. {high}':>22}  {count:,} vertices")

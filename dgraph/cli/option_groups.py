@@ -127,6 +127,17 @@ def add_load_options(graph: Any, styles: bool = False) -> None:
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
 
 
+def add_where(group: Any) -> None:
+    """Add ``--where``."""
+    group.add_argument(
+        "--where",
+        action="append",
+        metavar="CONDITION",
+        help="edges to take, such as 'time>=2024-03-01': a kept column (--keep), weight, source or target, one of "
+        "= != < <= > >=, and a value; repeated: all hold (default: every edge)",
+    )
+
+
 def add_parameters(group: Any, algorithm: Any) -> None:
     """Add an algorithm's parameters; their destinations are ``parameter NAME``, that of ``--source`` is ``source``."""
     if algorithm.needs_source:
@@ -207,6 +218,7 @@ def _add_input(group: Any) -> None:
         f"rmat:20,seed=7; '{PROGRAM} list' names all (default: a small generated graph)",
     )
     add_load_options(group, styles=True)
+    add_where(group)
     group.add_argument("--weight", metavar="NAME", help="the attribute of edges (--keep) that is their weight")
 
 
@@ -296,6 +308,14 @@ def _add_output(group: Any) -> None:
         metavar="FILE",
         help="result by vertex id: .csv, .parquet, .arrow, .feather, .npz (every column) or .txt ('vertex value' "
         "lines); with several sources FILE.SOURCE.csv",
+    )
+    group.add_argument("--top", type=int, metavar="K", help="print the K vertices of largest value (first column)")
+    group.add_argument(
+        "--attributes",
+        type=Path,
+        metavar="FILE",
+        help="join a table of vertices, .csv, .parquet or .arrow, whose first column has ids or names, to --top and "
+        "--output",
     )
     group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
     group.add_argument(

@@ -60,6 +60,9 @@ class RunRequest:
         format: key of ``dgraph.report.STYLES`` for stdout; None where none was given.
         target: vertex to which a shortest path is printed; None where none was given.
         definition: class of the algorithm: of the register, or made from the user's class.
+        where: conditions that edges fulfil.
+        top: rows of largest value that are printed.
+        attributes: table of vertices that is joined to the rows.
     """
 
     algorithm: str
@@ -76,6 +79,9 @@ class RunRequest:
     definition: Any = field(default=None, compare=False)
     target: Any = None
     rounds_table: Path | None = None
+    where: tuple[str, ...] = ()
+    top: int | None = None
+    attributes: Path | None = None
 
     def resolved(self, read: Callable[[Vertices], Any]) -> RunRequest:
         """Return the request with ids or names in place of :class:`Vertices`, as ``read`` returns them."""
@@ -181,7 +187,7 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
     args = parser.parsed(words)
     if "parameter target" in args and args.get("parameter return_predecessors") is False:
         parser.error("--target follows predecessors, which --no-return-predecessors leaves out; drop one of them")
-    for name in ("max_rounds", "threads"):
+    for name in ("max_rounds", "threads", "top"):
         if args.get(name, 1) < 1:
             parser.error(f"got --{name.replace('_', '-')} {args[name]}, but it is 1 or more")
     parameters = {name.removeprefix("parameter "): args[name] for name in args if name.startswith("parameter ")}
@@ -213,6 +219,9 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
         definition=algorithm,
         target=parameters.get("target") if algorithm.name in WITH_PATHS else None,
         rounds_table=args.get("rounds_table"),
+        where=tuple(args.get("where", ())),
+        top=args.get("top"),
+        attributes=args.get("attributes"),
     )
     named = has_names(args.get("graph"), args.get("ids"))
     if named is False:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.extras import extra
 from dgraph.cli.arguments import flag
+from dgraph.cli.columns.vertex_file import SUFFIXES, read_vertex_file
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options
 from dgraph.comm import Comm
@@ -89,26 +89,15 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
 
 def _columns(path: str) -> dict[str, np.ndarray]:
     suffix = Path(path).suffix
+    if suffix not in (".npz", *SUFFIXES):
+        raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
+    if suffix != ".npz":
+        table = read_vertex_file(path)
+        return {name: table[name].to_numpy() for name in table.column_names}
     try:
-        if suffix == ".npz":
-            with np.load(path) as arrays:
-                return dict(arrays)
-        if suffix not in (".csv", ".parquet", ".arrow"):
-            raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
-        pyarrow = extra("pyarrow", f"{suffix} files")
-        if suffix == ".csv":
-            from pyarrow import csv
-
-            table = csv.read_csv(path)
-        elif suffix == ".parquet":
-            from pyarrow import parquet
-
-            table = parquet.read_table(path)
-        else:
-            with pyarrow.OSFile(path) as file:
-                table = pyarrow.ipc.open_file(file).read_all()
+        with np.load(path) as arrays:
+            return dict(arrays)
     except OSError as refused:
         raise OutputError(f"{path} cannot be read: {refused}") from None
-    except ValueError as wrong:  # pyarrow's errors are ValueErrors
-        raise DataError(f"{path} is no table of labels: {wrong}") from None
-    return {name: table[name].to_numpy() for name in table.column_names}
+    except ValueError as wrong:
+        raise DataError(f"{path} is not a table of labels: {wrong}") from None

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import partitioning
 from dgraph import report
 from dgraph.algorithms.base import Algorithm
@@ -14,6 +16,8 @@ from dgraph.algorithms.requested import check_residual
 from dgraph.backend import refuse_early
 from dgraph.backend.build import Graph, is_large
 from dgraph.backend.schedule_options import HOST
+from dgraph.cli.columns.conditions import filtered, parted
+from dgraph.cli.columns.vertex_file import read_vertex_file
 from dgraph.cli.commands import show_warnings
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import RunRequest
@@ -117,7 +121,9 @@ def _run(
             path = name_of(request.output, source, several)
             progress.phase("output", str(path))
             with record("output"):
-                result.save(path)
+                result.save(path, attributes=request.attributes is not None)
+        if request.top is not None:
+            _find_largest(request.top, request.attributes is not None, result, record)
         if request.target is not None and result.converged:
             _find_path(request.target, result, record)
     collected = record.collect()
@@ -132,6 +138,20 @@ def _find_path(target: int | str, result: Result, record: Record) -> None:
         vertices = result.path(target)
         length = result.value(target, "distance") if vertices else None
     record.describe("outcome", path={"target": target, "vertices": vertices, "length": length})
+
+
+def _find_largest(count: int, attributes: bool, result: Result, record: Record) -> None:
+    """Write the rows of largest value into the report's outcome; collective."""
+    with record("output"):
+        rows = result.top(count, attributes=attributes)
+    record.describe("outcome", top={name: _plain(values) for name, values in rows.items()})
+
+
+def _plain(values: np.ndarray) -> list:
+    """Return values for JSON: times as text, missing ones as None."""
+    if values.dtype.kind == "M":
+        return [None if value is None else value.isoformat() for value in values.astype("datetime64[us]").tolist()]
+    return [None if value is None or value != value else value for value in values.tolist()]
 
 
 def _checkpoint(request: RunRequest, source: int | str | None, several: bool) -> Path:
@@ -168,10 +188,18 @@ def refuse_words(request: RunRequest) -> Algorithm:
 
         certificate(work.name)
     device_of(asked)
+    for condition in request.where:
+        parted(condition)
+    if request.attributes and request.output is None and request.top is None:
+        raise UsageError(
+            f"--attributes {request.attributes} joins rows, and none are asked for; give --top or --output"
+        )
     if options_of(asked).residuals:
         check_residual(work)
     if request.target is not None and request.format not in (None, "table", "json"):
         raise UsageError(f"--target prints a path, for which --format {request.format} has no line; give table or json")
+    if request.top is not None and request.format not in (None, "table", "json"):
+        raise UsageError(f"--top prints rows, for which --format {request.format} has no line; give table or json")
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
@@ -222,10 +250,24 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
     progress.phase(phase, spec)
     with record(phase), watched_by(progress.reading):
         graph = Graph.load(spec, comm=comm, build=build, **placing, **options)
+        if request.where:
+            graph = filtered(graph, request.where)
+        if request.attributes:
+            graph = _with_attributes(graph, request.attributes)
     progress.line(describe(graph))
     if algorithm.wants_weights and graph.weight_type is None and not ("weights" in options or "weight" in request.run):
         record.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
     return graph
+
+
+def _with_attributes(graph: Graph, path: Path) -> Graph:
+    """Return the graph with the columns of a table of vertices, which rank 0 reads; collective."""
+    table = None
+    with graph.comm.together():
+        if graph.comm.rank == 0:
+            table = read_vertex_file(path)
+            table = table.rename_columns(["vertex", *table.column_names[1:]])
+    return graph.with_vertex_attributes(table)
 
 
 def _starts(request: RunRequest, graph: Graph, record: Record, progress: Progress) -> list[int | str | None]:

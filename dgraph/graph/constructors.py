@@ -372,6 +372,8 @@ class Constructors:
         raw.attributes = kept_columns({} if listed is None else listed.kept, rules, raw.src.size, comm)
         raw.facts.name = "networkx"
         raw.facts.notes += shared_notes("" if listed is None else listed.note, comm)
+        if weight not in (None, "weight") and not comm.total(int(weights is not None)):
+            raw.facts.warnings.append(f"no edge has the attribute {weight!r}: every edge weighs 1")
         return cls._of_listed(raw, comm, LoadOptions(sparse_ids=sparse, **keywords), policy, device)
 
     @classmethod

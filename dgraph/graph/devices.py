@@ -120,6 +120,8 @@ def described(device: Device) -> Any:
         UsageError: an unknown word, or an object of another type.
     """
     if isinstance(device, str):
+        if device.lower() == "gpu":
+            raise UsageError(f"unknown device {device!r}: it is called 'cuda'")
         if device not in DEVICES:
             raise unknown("device", device, DEVICES)
         return DEVICES[device]()

@@ -51,6 +51,10 @@ class EdgeAttribute:
             return self.values[entries]
         return np.append(decode_names(self.words), np.array([None], object))[self.values[entries]]
 
+    def written(self, entries: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """Return values as files get them; text as bytes of one width on all ranks, empty where there is none."""
+        return self.values[entries] if self.words is None else np.append(self.words, b"")[self.values[entries]]
+
     def merged(self, starts: np.ndarray) -> EdgeAttribute:
         """Return one value for each run of entries; runs begin at ``starts``."""
         if self.rule == "first" or not starts.size:

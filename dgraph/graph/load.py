@@ -231,7 +231,7 @@ def describe(graph: _Loaded) -> str:
         f"{graph.n:,} vertices",
         f"{graph.m:,} edges, {'directed' if graph.directed else 'undirected'}, {weights}",
         *(text for text, count in counts.items() if count),
-        f"largest degree {facts.largest_degree:,}",
+        f"largest {'out-' if graph.directed else ''}degree {facts.largest_degree:,}",
         ids,
     ]
     return f"{facts.name}: {' · '.join(parts)}" + "".join(f" · {note}" for note in [*facts.notes, *facts.warnings])

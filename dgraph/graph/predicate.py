@@ -109,7 +109,10 @@ def _advice(kinds: Mapping[str, str]) -> str:
             f"{times[0]}.astype('datetime64[M]'), with numpy.datetime64('2024-03')"
         )
     return (
-        f". {texts[0]} holds text: compare it with text, or load times as times (pandas.to_datetime)" if texts else ""
+        f". {texts[0]} holds text: compare it with text, several by numpy.isin, or load times as "
+        "times (pandas.to_datetime)"
+        if texts
+        else ""
     )
 
 

@@ -153,6 +153,8 @@ def _facts(report: dict) -> Iterator[tuple[str, str]]:
         yield "summary", ", ".join(figures)
     if path := report["outcome"].get("path"):
         yield "path", _path(path)
+    if top := report["outcome"].get("top"):
+        yield from _largest(top)
     if validation := report["outcome"].get("validation"):
         yield "validation", _validation(validation)
     yield from _machine(report, choices)
@@ -264,6 +266,13 @@ def _path(path: dict) -> str:
         return f"none: {path['target']} is not reached"
     edges = f"{len(vertices) - 1:,} edge{'s'[: len(vertices) != 2]}"
     return f"length {_value(path['length'])}, {edges}: {' → '.join(map(str, vertices))}"
+
+
+def _largest(top: dict[str, list]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of ``--top``: vertex, value, and attributes that it has."""
+    for number, (vertex, value, *attributes) in enumerate(zip(*top.values(), strict=True), 1):
+        joined = (f", {name} {text}" for name, text in zip([*top][2:], attributes, strict=True) if text is not None)
+        yield f"top {number}", f"{vertex}: {_value(value)}{''.join(joined)}"
 
 
 def _validation(validation: dict) -> str:

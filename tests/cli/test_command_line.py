@@ -5,6 +5,7 @@ import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from children import ROOT, run
 from report_schema import SCHEMA, violations
@@ -165,3 +166,63 @@ def test_what_a_gpu_cannot_fails_before_a_long_load(dgraph, monkeypatch, line, g
     codes, said = dgraph(f"bfs huge.el {line}")
     assert codes == [2]
     assert told in said
+
+
+@pytest.mark.parametrize("ranks", [None, pytest.param(3, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_conditions_choose_edges_and_attributes_join_the_largest_rows(dgraph, tmp_path, suffix, ranks):
+    """Compare the degrees of one month, and the rows written, with pandas' counts."""
+    random = np.random.default_rng(1)
+    times = pd.Timestamp("2024-02-20") + pd.to_timedelta(random.integers(0, 40, 300), unit="D")
+    table = pd.DataFrame(
+        {
+            "payer": random.integers(0, 30, 300), "payee": random.integers(30, 60, 300), "paid": times,
+            "how": random.choice(["card", "cash", "wire"], 300), "big": random.random(300) < 0.8,
+        }
+    )  # fmt: skip
+    (table.to_parquet if suffix == "parquet" else table.to_csv)(tmp_path / f"t.{suffix}", index=False)
+    people = pd.DataFrame({"id": np.arange(60), "since": pd.Timestamp("2001-01-01"), "city": ["Ulm", None] * 30})
+    people.to_parquet(tmp_path / "people.parquet", index=False)
+    codes, said = dgraph(
+        f"degrees t.{suffix} --columns payer,payee --keep paid,how,big --keep-parallel --where paid>=2024-03-01 "
+        "--where paid<2024-04-01 --where how!=wire --where big=true --where source<25 --top 4 "
+        "--attributes people.parquet -o out.csv --report run.json --quiet",
+        ranks,
+    )
+    assert set(codes) == {0}, said
+    march = table[(table.paid.dt.month == 3) & (table.how != "wire") & table.big & (table.payer < 25)]
+    degrees = pd.concat([march.payer, march.payee]).value_counts()
+    largest = sorted(((-count, vertex) for vertex, count in degrees.items()))[:4]
+    top = json.loads((tmp_path / "run.json").read_text())["outcome"]["top"]
+    assert list(zip(top["degree"], top["vertex"], strict=True)) == [(-count, vertex) for count, vertex in largest]
+    assert top["city"] == [None if vertex % 2 else "Ulm" for vertex in top["vertex"]]
+    assert set(top["since"]) == {"2001-01-01T00:00:00"}
+    written = pd.read_csv(tmp_path / "out.csv").set_index("vertex")
+    assert written.degree[written.degree > 0].to_dict() == degrees.to_dict()
+    assert written.city.isna().sum() == sum(vertex % 2 for vertex in written.index)
+
+
+def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
+    (tmp_path / "t.csv").write_text("source,target,paid,how,big\n1,2,2024-03-01,card,true\n2,3,2024-04-01,cash,false\n")
+    for options, message in (
+        ("--where paid", "write a column, one of"),
+        ("--where paid>May", "needs a time"),
+        ("--where big=maybe", "needs true or false"),
+        ("--where source<x", "needs a number"),
+        ("--where how<card", "holds text, which is compared by = and !="),
+        ("--where hov=card", "did you mean 'how'?"),
+        ("--top 0", "--top 0, but it is 1 or more"),
+        ("--attributes t.csv", "give --top or --output"),
+        ("--top 2 --attributes t.json", "read from .csv, .parquet and .arrow"),
+        ("--top 2 --format gap", "--top prints rows"),
+    ):
+        codes, said = dgraph(f"degrees t.csv --keep paid,how,big {options}")
+        assert codes == [2], options
+        assert message in said, said
+    codes, said = dgraph("degrees t.csv --keep paid,how,big --where paid<2024-03-15 --top 2")
+    assert codes == [0]
+    assert "top 1    1: 1" in said
+    assert "top 2    2: 1" in said
+    codes, said = dgraph("convert t.csv u.csv --keep paid,how --where how=cash")
+    assert codes == [0]
+    assert (tmp_path / "u.csv").read_text().splitlines()[1:] == ["2,3,2024-04-01T00:00:00.000000,cash"]

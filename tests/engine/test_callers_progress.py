@@ -1,5 +1,7 @@
 """Progress that a caller of ``dgraph.run`` asks for, and the table of rounds."""
 
+import time
+
 import networkx
 import pytest
 from simulated import on_ranks
@@ -8,7 +10,7 @@ import dgraph
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.driver import RoundDriver
 from dgraph.engine.rounds.progress import CalledProgress, Progress
-from dgraph.errors import UsageError
+from dgraph.errors import Cancelled, UsageError
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -49,6 +51,20 @@ def test_rounds_of_one_rank_are_reported_while_they_run(monkeypatch):
     assert len(reports) <= 16 * len(ended)
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_seconds_of_rounds_are_without_compilation(ranks, monkeypatch):
+    """Check rounds in which all time counts as compilation, as a wait for compiled kernels does."""
+    monkeypatch.setattr("dgraph.engine.rounds.driver.compile_clock.spent", time.perf_counter)
+
+    def run(comm):
+        graph = dgraph.Graph.load("rmat:8", comm=comm)
+        return dgraph.bfs(graph, source=graph.hub()).rounds_table()["seconds"]
+
+    for seconds in on_ranks(ranks, run):
+        assert len(seconds)
+        assert max(seconds) < 1e-5
+
+
 def test_only_who_overrides_rounds_watches_them():
     class Quiet(Progress):
         def phase(self, name, detail=""): ...
@@ -73,6 +89,43 @@ def test_rounds_of_all_vertices_have_all_edges(name, ranks):
 
     for table, reported in on_ranks(ranks, run):
         assert set(table.tolist()) == set(reported) == {200}
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(("name", "least"), [("triangles", 16), ("lcc", 16), ("mst", 3), ("random_walks", 3)])
+def test_parts_of_a_run_without_rounds_are_reported(name, least, ranks, monkeypatch):
+    """Check that parts are reported in order while others are ahead, and that the run can be cancelled between them."""
+    monkeypatch.setattr("dgraph.algorithms.edge_triangles.triangle_counts.SMALL", 10)
+    monkeypatch.setattr("dgraph.algorithms.kernels.walks.walks_cpu.PART", 1 << 11)
+    ends = list(networkx.gnm_random_graph(600, 3000, seed=1).edges)
+    parameters = {"length": 8} if name == "random_walks" else {}
+
+    def run(comm):
+        reports = []
+
+        def keep(event):
+            if "round" in event:
+                reports.append((event["round"], event["vertices"]))
+
+        class Stopped(CalledProgress):
+            def cancelled(self):
+                return len(reports) >= 2
+
+        part = list(zip(*ends[comm.rank :: comm.size], strict=True))
+        graph = dgraph.Graph.from_edges(*part, n=600, directed=False, comm=comm)
+        dgraph.run(name, graph, progress=keep, **parameters)
+        all_reports = reports.copy()
+        reports.clear()
+        with pytest.raises(Cancelled):
+            dgraph.run(name, graph, progress=Stopped(keep), **parameters)
+        return all_reports, len(reports)
+
+    for reports, before in on_ranks(ranks, run):
+        assert [number for number, _ in reports] == list(range(1, len(reports) + 1))
+        assert len(reports) >= least
+        assert all(count >= 0 for _, count in reports)
+        assert sum(count for _, count in reports)
+        assert before == 2
 
 
 def test_true_prints_on_stderr(capsys, monkeypatch):

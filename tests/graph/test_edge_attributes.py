@@ -96,7 +96,7 @@ def test_numbered_by_degree_and_filtered_graphs_keep_attributes():
     [
         (lambda e: e.time >= "1975-01-01", "time is a NumPy array of times: compare it with numpy.datetime64"),
         (lambda e: e.time.dt.month == 3, "time is a NumPy array of times: compare it with numpy.datetime64"),
-        (lambda e: e.type >= np.datetime64("1975-01-01"), "type holds text: compare it with text"),
+        (lambda e: e.type >= np.datetime64("1975-01-01"), "holds text: compare it with text, several by numpy.isin"),
         (lambda e: e.amount.dt, "one bool for each of their values$"),
     ],
 )
@@ -207,7 +207,7 @@ def test_refusals_name_the_column():
     graph = dgraph.Graph.from_pandas(table, keep=["time", "type", "amount"])
     with pytest.raises(UsageError, match="weight = 'type': the column is text"):
         dgraph.sssp(graph, 0, weight="type")
-    with pytest.raises(UsageError, match=r"unknown attribute of the edges .*'amont'"):
+    with pytest.raises(UsageError, match=r"unknown attribute of the edges .*'amont'.*without weight="):
         dgraph.pagerank(graph, weight="amont")
     with pytest.raises(UsageError, match="bfs uses no weights"):
         dgraph.bfs(graph, 0, weight="amount")

@@ -151,6 +151,38 @@ def test_names_are_written_and_read_back(suffix, directed, ranks, tmp_path):
     assert not (tmp_path / "named.txt").exists()
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_kept_columns_are_written_and_read_back(suffix, named, ranks, tmp_path):
+    days = pd.to_datetime(["2024-03-01T00:00:00", "2024-03-02T10:11:12", None, "2024-05-01T00:00:00"])
+    edges = pd.DataFrame(
+        {
+            "source": [3, 1, 7, 3], "target": [1, 7, 3, 7], "weight": [2.5, 1.0, 4.0, 8.5], "day": days,
+            "text": ['a "b"', None, "c, d", "Zoë"], "share": [0.5, np.nan, -1.0, 1e300], "count": [4, -5, 6, 7],
+        }
+    )  # fmt: skip
+    if named:
+        edges[["source", "target"]] = edges[["source", "target"]].map({1: "ann", 3: "Bob, jr.", 7: "Zoë"}.get)
+    keep = ["day", "text", "share", "count"]
+
+    def convert(comm):
+        mine = edges if comm.rank == comm.size - 1 else edges[:0]
+        graph = Graph.from_pandas(mine, keep=keep, directed=False, comm=comm)
+        save_graph(tmp_path / f"kept{suffix}", graph.block, comm)
+
+    on_ranks(ranks, convert)
+    whole = Graph.from_pandas(edges, keep=keep, directed=False).to_pandas()
+    options = {"ids": "string"} if named else {}
+    again = Graph.load(tmp_path / f"kept{suffix}", keep=",".join(keep), directed=False, **options)
+    pd.testing.assert_frame_equal(again.to_pandas(), whole, check_dtype=False)
+    if suffix == ".parquet":
+        assert not Graph.load(tmp_path / "kept.parquet").directed
+        assert pd.read_parquet(tmp_path / "kept.parquet")["text"].isna().sum() == 1
+    with pytest.raises(UsageError, match=r"\.wel has no place for kept columns"):
+        save_graph(tmp_path / "kept.wel", Graph.from_pandas(edges, keep=keep).block, SerialComm())
+
+
 def test_loops_and_parallel_edges(tmp_path):
     edges = [*EDGES[:20], (4, 4, 3), (9, 9, 9), *EDGES[:5]]
     weights = np.array([w for *_, w in edges], np.int32)
@@ -173,6 +205,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path):
         ("a.wsg", "float64", "32-bit integer weights, and these are float64"),
         ("a.wsg", "int64", "these are int64"),
         ("a.xyz", "none", "unknown graph format '.xyz'"),
+        ("a.gexf", "none", r"unknown graph format '.gexf'.*networkx\.write_gexf\("),
     ):
         with pytest.raises(UsageError, match=said):
             saved(tmp_path / name, 2, EDGES, WEIGHTS[kind])
@@ -189,6 +222,7 @@ def test_what_the_first_lines_show_is_refused_before_the_rest_is_read(tmp_path, 
     def load(*_, **__):
         raise AssertionError("the graph was read")
 
+    Graph.from_edges([0, 1], [1, 2], [0.5, 1.0]).save_store(tmp_path / "a.store")
     monkeypatch.setattr(Graph, "load", load)
     fractions = {
         "a.wel": "0 1 2\n1 2 1.5\n", "a.csv": "who,whom,much\n7,8,2.5\n", "a.gr": "p sp 3 2\na 1 2 4\na 2 3 0.5\n",
@@ -203,6 +237,15 @@ def test_what_the_first_lines_show_is_refused_before_the_rest_is_read(tmp_path, 
         columns = ["--columns", "who,whom,much"] if name == "a.csv" else []
         assert main(["convert", str(tmp_path / name), str(tmp_path / "b.wsg"), *columns]) == 2, name
         assert "these are float64" in capsys.readouterr().err
+    assert main(["convert", str(tmp_path / "a.store"), str(tmp_path / "b.wsg")]) == 2
+    assert "these are float64" in capsys.readouterr().err
+    table = pd.DataFrame({"who": [7, 8], "whom": [8, 9], "much": [2.5, 3.0], "days": np.array([1, 2], np.int32)})
+    for name in ("a.parquet", "a.arrow"):
+        path = str(tmp_path / name)
+        (table.to_parquet if name == "a.parquet" else table.to_feather)(path)
+        for column, refusal in (("much", "these are float64"), ("days", "the graph was read")):
+            code = main(["convert", path, str(tmp_path / "b.wsg"), "--columns", f"who,whom,{column}"])
+            assert (code, refusal in capsys.readouterr().err) == (2 if column == "much" else 70, True)
     for words in (["rmat:9", "b.wsg", "--weights", "0.5..1"], ["rmat:9", "b.sg", "--weights", "hash"]):
         assert main(["convert", *words]) == 2
     assert main(["convert", str(tmp_path / "a.csv"), "b.txt", "--ids", "string"]) == 2

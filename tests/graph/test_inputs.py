@@ -353,13 +353,14 @@ def test_networkx_views_merge_and_refusals():
     assert arcs(Graph.from_networkx(graph, merge="sum", comm=SerialComm()))[0] == ("a", "b", 4)
     view = nx.subgraph_view(graph, filter_node=lambda node: node != "c")
     assert vertices(Graph.from_networkx(view, comm=SerialComm())) == ["a", "b"]
-    for bad in (nx.Graph([(1, "a")]), nx.Graph([((1, 2), (3, 4))]), nx.Graph([(1.5, 2.5)])):
+    for bad in (nx.Graph([(1, "a")]), nx.Graph([((1, 2), (3, 4))]), nx.Graph([(1.5, 2.5)]), nx.Graph([(-1, 2)])):
         with pytest.raises(UsageError, match="convert_node_labels_to_integers"):
             Graph.from_networkx(bad, comm=SerialComm())
     with pytest.raises(UsageError, match="edge 1 → 2 has 'heavy'"):
         Graph.from_networkx(nx.Graph([(1, 2, {"weight": "heavy"})]), comm=SerialComm())
-    with pytest.raises(DataError, match="is -1"):
-        Graph.from_networkx(nx.Graph([(-1, 2)]), comm=SerialComm())
+    assert not Graph.from_networkx(graph, comm=SerialComm()).facts.warnings
+    unweighted = Graph.from_networkx(graph, weight="cost", comm=SerialComm())
+    assert unweighted.facts.warnings == ["no edge has the attribute 'cost': every edge weighs 1"]
     with pytest.raises(UsageError, match="no vertex"):
         Graph.from_networkx(nx.Graph(), comm=SerialComm())
 

@@ -73,7 +73,7 @@ REFUSED = [
     ("a.txt", "1 2\n3 4 5\n", r"a\.txt:2: got '3 4 5'; it goes on after column 2"),
     ("a.txt", "1 2 5\n3 4\n", r"a\.txt:2: got '3 4'; column 3 of 3 is missing"),
     ("a.txt", "1 2 3 4\n", r"a\.txt:1: got '1 2 3 4'; it goes on after column 3"),
-    ("a.txt", "a b\nc d\n", r"a\.txt:2: got 'c d'; 'c' in column 1 is not a whole number.* --ids string"),
+    ("a.txt", "a b\nc d\n", r"a\.txt:2: got 'c d'; 'c' in column 1 is .*; names of vertices need --ids string"),
     ("a.txt", "a 1\n1 2\n", r"a\.txt:1: got 'a 1'; .*; if it names columns or counts, say --header"),
     ("a.txt", "4 2\n0 1 5\n1 2 7\n2 3 9\n", r"a\.txt:1: got '4 2'; column 3 of 3 is missing; .*say --header"),
     ("a.txt", "3 3\n0 1 5\n1 2 7\n2 3 9\n", r"a\.txt:1: got '3 3'; column 3 of 3 is missing; .*say --header"),

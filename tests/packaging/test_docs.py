@@ -52,7 +52,7 @@ MOST_OF_AN_ALGORITHM = 300
 
 README_LINES = 110
 
-COMMAND = re.compile(r"python -m dgraph ([^`|>&;#\n]*)")
+COMMAND = re.compile(r"python -m dgraph ((?:'[^'\n]*'|[^'`|>&;#\n])*)")
 PARTITIONING = re.compile(r"python -m partitioning ([^`|>&;#\n]*)")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

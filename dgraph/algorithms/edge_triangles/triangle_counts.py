@@ -8,11 +8,21 @@ never holds many more of others' edges than of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
+
+CANCELLED = "the run was cancelled before its triangles were counted"
+
+PARTS = 16
+"""Parts of a count of many triangles: a run may be interrupted between two, and shows progress."""
+
+SMALL = 1 << 14
+"""Vertices up to which a count is one part."""
 
 
 def triangles_at(ctx: Context, counter_of: Callable[[np.ndarray, np.ndarray], Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -25,9 +35,11 @@ def triangles_at(ctx: Context, counter_of: Callable[[np.ndarray, np.ndarray], An
     """
     with ctx.record("compute"):
         rows = ctx.rows("ghosts", "degree", oriented=True)
-        counter = counter_of(rows.offsets, rows.targets)
-        counter.count(rows.offsets, rows.targets)
-        for offsets, targets in rows.pieces():
-            counter.count(offsets, targets)
+        counter, number = counter_of(rows.offsets, rows.targets), 0
+        parts = PARTS if ctx.local.n > SMALL else 1
+        for offsets, targets in chain([(rows.offsets, rows.targets)], rows.pieces()):
+            for middles in counter.count(offsets, targets, parts):
+                number += 1
+                boundary(ctx, CANCELLED, number, middles)
         neighbours = np.diff(rows.offsets) + np.bincount(rows.targets, minlength=rows.slots)
         return rows.returned(counter.counts), rows.returned(neighbours)

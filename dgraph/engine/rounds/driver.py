@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dgraph._support import interrupts
+from dgraph._support import compile_clock, interrupts
 from dgraph.backend.interface import DeviceRounds, Machine, SharedMachine
 from dgraph.comm import Comm
 from dgraph.engine.rounds.return_state import State
@@ -26,6 +26,9 @@ from dgraph.program import Program
 
 if TYPE_CHECKING:
     from dgraph.engine.sync import Sync
+
+LEAST = 1e-9
+"""Least seconds of rounds, where two clocks differ."""
 
 LOOK_AROUND = 0.05
 """Seconds of fused rounds between two checks for signals, cancellation and progress output."""
@@ -232,7 +235,7 @@ class HostDriven(RoundDriver):
                 with record("compute"), self.comm.together():
                     machine.begin()
         while not machine.done and machine.round < limit:
-            began, first = time.perf_counter(), machine.round
+            began, first = _clock(), machine.round
             self.watchdog.begin(first + 1)
             self._advance(limit)
             self.watchdog.at("agreement")
@@ -249,7 +252,7 @@ class HostDriven(RoundDriver):
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
-            seconds = (time.perf_counter() - began) / len(figures)
+            seconds = (_clock() - began) / len(figures)
             record.rounds.extend(self._visited(figures), seconds, machine.notes(), **self._fields(len(figures)))
             self.progress.round(machine.round, frontier, self.every_edge or edges, direction)
 
@@ -283,6 +286,11 @@ class DeviceDriven(HostDriven):
             super()._advance(limit)
 
 
+def _clock() -> float:
+    """Return the seconds on a clock that stands still while code is compiled."""
+    return time.perf_counter() - compile_clock.spent()
+
+
 class OneLaunch(RoundDriver):
     """The backend runs whole rounds, many a call, on one rank; the host looks for signals between the calls."""
 
@@ -307,10 +315,10 @@ class OneLaunch(RoundDriver):
             with record("compute"):
                 machine.begin()
         while not machine.done and machine.round < limit:
-            began, first = time.perf_counter(), machine.round
+            began, first = _clock(), machine.round
             with record("compute"):
                 run = machine.fused(min(batch, limit - first, checkpoints.until(first) if checkpoints else batch))
-            seconds = (time.perf_counter() - began) / run
+            seconds = max(_clock() - began, LEAST) / run
             batch = 1 if self.residual is not None else max(1, min(int(LOOK_AROUND / seconds), growth * batch))
             figures = self._visited(machine.figures(first))
             record.rounds.extend(figures, seconds, machine.notes(), **self._fields(run))

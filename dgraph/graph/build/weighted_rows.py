@@ -45,7 +45,8 @@ def _weights_of(attributes: Attributes, name: str, comm: Comm) -> np.ndarray:
             f"keep=[{name!r}]"
         )
     if name not in attributes:
-        raise unknown("attribute of the edges (keep= of the load keeps columns)", name, attributes)
+        refused = unknown("attribute of the edges (keep= of the load keeps columns)", name, attributes)
+        raise UsageError(f"{refused}; a run without weight= takes the graph's own weights")
     column = attributes[name]
     if column.kind.kind not in "biuf":
         raise UsageError(

@@ -14,7 +14,7 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.names import decode_names, decoded_chunks, exchange_bytes
 
 
-def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np.ndarray]:
+def edge_columns(block: EdgeBlock, comm: Comm, root: int | None, as_bytes: bool = False) -> dict[str, np.ndarray]:
     """Return ``source``, ``target``, ``weight`` if edges have weights, and attributes; collective.
 
     Names of vertices are bytes (dtype S), text of attributes is str (dtype object).
@@ -23,6 +23,7 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
         block: the graph. An undirected edge is listed once, with the smaller id as ``source``.
         comm: communicator of the ranks.
         root: the rank that receives the edges of all; None: each rank keeps its own.
+        as_bytes: text of attributes is bytes, too, empty where there is none.
     """
     ends = [block.ids.to_original(gids, comm) for gids in (block.sources(), block.targets)]
     kept = slice(None) if block.directed else np.flatnonzero(ends[0] <= ends[1])
@@ -35,7 +36,8 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np
     if root is not None and comm.size > 1:
         columns = {key: np.concatenate(sent_to(root, column, comm)) for key, column in columns.items()}
     for name, column in block.attributes.items():
-        columns[name] = replace(column, values=columns[name]).shown()
+        shown = replace(column, values=columns[name])
+        columns[name] = shown.written() if as_bytes else shown.shown()
     return columns
 
 

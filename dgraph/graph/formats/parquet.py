@@ -49,13 +49,35 @@ def read_arrow(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     return _read(path, comm, options, _arrow)
 
 
+def table_weights(path: str, parquet: bool, columns: str | None) -> np.dtype | None:
+    """Return the type of the weights that a table's schema names, None without weights; its rows are not read.
+
+    Args:
+        path: a Parquet file, or an Arrow file.
+        parquet: it is a Parquet file.
+        columns: as ``LoadOptions.columns``.
+    """
+    with _read_errors(path), (_parquet if parquet else _arrow)(path, 1) as (schema, _, _):
+        chosen = chosen_columns(path, schema.names, columns)
+        if len(chosen) < 3:
+            return None
+        kind = schema.field(chosen[2]).type
+        decimal = str(kind).startswith("decimal")
+        return as_weights(np.empty(0, np.float64 if decimal else kind.to_pandas_dtype()), chosen[2]).dtype
+
+
 def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     threads = rank_threads(comm)
     with comm.together():
+        if options.lenient:
+            raise UsageError(
+                f"{path}: lenient drops lines of text, and no rows of a table; leave it out, and drop the rows that "
+                "lack a value, or fill them in"
+            )
         file_size(path)
         with _read_errors(path), opened(path, threads) as (schema, rows, groups):
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
-            chosen = _columns(path, names, options.columns)
+            chosen = chosen_columns(path, names, options.columns)
             chosen = chosen if options.weights is None else chosen[:2]
             weight_type = str(schema.field(chosen[2]).type) if len(chosen) > 2 else ""
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
@@ -113,7 +135,8 @@ def at_of(chosen: list[str], names: list[str]) -> list[int]:
     return [names.index(name) for name in chosen]
 
 
-def _columns(path: str, names: list[str], columns: str | None) -> list[str]:
+def chosen_columns(path: str, names: list[str], columns: str | None) -> list[str]:
+    """Return the names of the columns of sources, targets and, if there are any, weights."""
     if len(set(names)) != len(names):
         raise DataError(f"{path}: two columns have one name ({', '.join(names)}); rename one")
     if columns is None:
@@ -155,7 +178,8 @@ class _Part:
         if values.null_count:
             row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(
-                f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in"
+                f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in, or "
+                "drop the row"
             )
         if self.kind == "name":
             self.batches[first] = name_batch(values)

@@ -438,6 +438,8 @@ def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, la
         scan.CARRIAGE: CARRIAGE,
     }
     hint = decimal_hint(word) if wrong == scan.WORD and layout.decimal == "." else ""
+    if wrong == scan.WORD and layout.advice and word[:1].isalpha() and _name_kind(layout, column) != "number":
+        hint = "; names of vertices need --ids string (ids='string')"
     return (
         f"got {_line(text, line)!r}; {reasons[wrong]}{hint}; a line is {layout.example!r}: correct or remove this "
         f"one{layout.advice}"

@@ -1,4 +1,4 @@
-"""Type of a graph's weights from its first lines, before it is read: for outputs that cannot hold them all."""
+"""Type of a graph's weights from its first lines, schema or manifest: for outputs that cannot hold them all."""
 
 from __future__ import annotations
 
@@ -14,25 +14,32 @@ from dgraph.errors import DgraphError
 from dgraph.graph.build.weights import read_rule
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.formats.edge_list import read_edge_list, read_wel
+from dgraph.graph.formats.parquet import read_arrow, read_parquet, table_weights
 from dgraph.graph.formats.sniff import read_head, words_of
 from dgraph.graph.load_options import LoadOptions
+from partitioning.store import Store, is_store
 
 VALUE_WORDS = {".mtx": ("%", 2), ".gr": ("c", 3)}
 """Formats of text with a count of their lines: characters that begin a comment, and the word that is the weight."""
 
 
 def first_weights(spec: str, options: LoadOptions) -> np.dtype | None:
-    """Return the type that a rule of weights or the first lines of a file require; None if they do not tell it.
+    """Return the type that a rule, the first lines, a schema or a manifest require; None if they do not tell it.
 
-    A file has float64 weights if one of its lines has a fraction, so float64 is certain and int32 may become another.
-    Pipes are not read.
+    A text file has float64 weights if one of its lines has a fraction, so float64 is certain and int32 may become
+    another. Pipes are not read.
     """
     if options.weights is not None:
         return None if options.weights == "unit" else read_rule(options.weights, options.seed).dtype
-    if not os.path.isfile(spec):
-        return None
-    suffix = suffix_of(spec, options.format)
     try:
+        if is_store(spec):
+            kind = Store.open(Path(spec), verify=False).manifest["graph"]["weights"]
+            return None if kind is None else np.dtype(kind)
+        if not os.path.isfile(spec):
+            return None
+        suffix = suffix_of(spec, options.format)
+        if FORMATS.get(suffix) in (read_parquet, read_arrow):
+            return table_weights(spec, FORMATS[suffix] is read_parquet, options.columns)
         if suffix == ".npz":
             return _matrix_type(spec)
         if suffix in VALUE_WORDS:

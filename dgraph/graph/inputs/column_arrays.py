@@ -147,7 +147,9 @@ def _is_missing(value: Any) -> bool:
 
 def missing(name: str, row: int) -> DataError:
     """Make the error for a missing value."""
-    return DataError(f"{name}[{row}] is missing; every edge has two ends and, if there are weights, one; fill it in")
+    return DataError(
+        f"{name}[{row}] is missing; every edge has two ends and, if there are weights, one; fill it in, or drop the row"
+    )
 
 
 def kinds_of(values: np.ndarray) -> str:

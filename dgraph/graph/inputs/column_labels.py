@@ -43,7 +43,7 @@ def labelled_column(name: str, wanted: Any, labels: Sequence[Any]) -> int:
         return position
     if isinstance(wanted, str):
         refused = unknown(f"column for {name}", wanted, map(str, labels))
-        raise UsageError(f"{refused}; give {name}= the label of its column")
+        raise UsageError(f"{refused}; give {name}= the label of its column (reset_index() makes one of an index)")
     raise UsageError(
         f"{name} = {shown(wanted)} is not valid: no column has this label, nor this position (an integer from 0); "
         f"columns are {', '.join(shown(label) for label in labels)}"

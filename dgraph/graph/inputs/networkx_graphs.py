@@ -75,6 +75,8 @@ def list_graph(graph: Any, weight: str | None, keep: Sequence[str] = ()) -> List
         sources, targets = np.repeat(numbers, degrees), np.fromiter(ends, np.int64, pairs)
     except OverflowError:
         raise UsageError(f"a node is beyond 64 bits; {CURE}") from None
+    if int(numbers.min(initial=0)) < 0:
+        raise UsageError(f"a node is {numbers.min()}; ids are integers from 0, or strings: {CURE}")
     if parallel:
         counts = np.fromiter(map(len, chain.from_iterable(map(methodcaller("values"), rows))), np.int64, pairs)
         sources, targets = np.repeat(sources, counts), np.repeat(targets, counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.result.files.save import check_writable, save_in_order
+from dgraph.result.files.save import check_writable, save_in_order, unknown_format
 from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]
@@ -38,6 +38,8 @@ NAMED_FORMATS: Mapping[str, tuple[str, Writer]] = {"galois": (".gr", save_galois
 
 BY_ORIGINAL = (".csv", ".parquet", ".txt")
 """Formats that store original ids, or names but for .txt; the others number vertices from 0 or 1."""
+WITH_COLUMNS = (".csv", ".parquet")
+"""Formats that hold kept columns of edges."""
 FROM_ONE = (".gr", ".mtx")
 ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
 """Formats that list vertices only as ends of edges."""
@@ -69,8 +71,12 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
         refuse_weights(path, None if block.weights is None else block.weights.dtype)
         check_writable(path)
         refuse_names(path, block.ids.names is not None)
-    if block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL:
-        save_in_order(path, edge_columns(block, comm, None), comm)
+        refuse_kept(path, block.attributes)
+    if block.attributes or (block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL):
+        columns = edge_columns(block, comm, None, as_bytes=True)
+        absent = {name: np.nan for name, values in columns.items() if values.dtype.kind == "f"}
+        directed = {"dgraph.directed": str(int(block.directed))}
+        save_in_order(path, columns, comm, nullable=absent, metadata=directed)
     else:
         with shared_file(path, comm) as file:
             writer(file, block)
@@ -97,11 +103,20 @@ def refuse_names(path: Path, named: bool) -> None:
         raise UsageError(f"{path}: vertices have names, which a line of .txt cannot hold; write .csv or .parquet")
 
 
+def refuse_kept(path: Path, names: Collection[str]) -> None:
+    """Raise a UsageError if a format cannot hold kept columns of edges."""
+    if names and path.suffix.lower() not in WITH_COLUMNS:
+        raise UsageError(
+            f"{path}: {path.suffix} has no place for kept columns; write .csv, .parquet or a store (--to store), or "
+            "leave --keep out"
+        )
+
+
 def writer_for(path: Path, to: str | None) -> Writer:
     """Return the writer of a file; raise a UsageError if there is none."""
     if to is None:
         if path.suffix.lower() not in GRAPH_WRITERS:
-            raise unknown("graph format", path.suffix or path.name, GRAPH_WRITERS)
+            raise unknown_format("graph format", path, GRAPH_WRITERS)
         return GRAPH_WRITERS[path.suffix.lower()]
     if to not in NAMED_FORMATS:
         raise unknown("format", to, NAMED_FORMATS)

@@ -37,6 +37,7 @@ class FileRows:
         infinity: text for an unreached vertex in a text file; b"" writes the number.
         nullable: columns whose missing values a table shows as null.
         threads: threads of this rank.
+        metadata: words of a table's schema; None: none.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -45,6 +46,7 @@ class FileRows:
     infinity: bytes
     nullable: Collection[str]
     threads: int
+    metadata: Mapping[str, str] | None = None
 
     def blocks(self) -> list[slice]:
         """Return the slices of rows that threads format as text one at a time."""
@@ -82,12 +84,12 @@ def _write_text(file: SharedFile, rows: FileRows, text: Callable[[slice], bytes]
 
 def save_parquet(file: SharedFile, rows: FileRows) -> None:
     """Write every column as a Parquet table; missing values are null."""
-    save_table(file, ".parquet", rows.columns, rows.nullable)
+    save_table(file, ".parquet", rows.columns, rows.nullable, rows.metadata)
 
 
 def save_arrow(file: SharedFile, rows: FileRows) -> None:
     """Write every column as an Arrow IPC file (Feather version 2); missing values are null."""
-    save_table(file, ".arrow", rows.columns, rows.nullable)
+    save_table(file, ".arrow", rows.columns, rows.nullable, rows.metadata)
 
 
 def save_npz(file: SharedFile, rows: FileRows) -> None:
@@ -170,8 +172,9 @@ def save(
 
 
 def save_in_order(
-    path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1, nullable: Collection[str] = ()
-) -> None:
+    path: str | os.PathLike, columns: Columns, comm: Comm, threads: int = 1, nullable: Collection[str] = (),
+    metadata: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
     """Write rows that are in order from rank to rank, such as edges by their ends; collective.
 
     Args:
@@ -180,13 +183,14 @@ def save_in_order(
         comm: communicator of the ranks.
         threads: threads of this rank.
         nullable: as of :func:`save`.
+        metadata: words that the schema of a table gets; other formats leave them out.
 
     Raises:
         UsageError, OutputError: as :func:`save` does.
     """
     _check_on_root(path, comm)
     mine = len(next(iter(columns.values())))
-    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", nullable, threads), comm)
+    _write(path, FileRows(columns, comm.before(mine), comm.total(mine), b"", nullable, threads, metadata), comm)
 
 
 def save_lines(path: str | os.PathLike, text: Sequence[bytes], comm: Comm) -> None:
@@ -224,7 +228,15 @@ def check(path: str | os.PathLike, suffixes: Collection[str] = WRITERS) -> None:
 def check_suffix(path: Path, suffixes: Collection[str] = WRITERS) -> None:
     """Refuse a suffix that names no output format."""
     if path.suffix not in suffixes and not path.is_dir():
-        raise unknown("output format", path.suffix or f"path {path.name}", suffixes)
+        raise unknown_format("output format", path, suffixes)
+
+
+def unknown_format(kind: str, path: Path, suffixes: Collection[str]) -> UsageError:
+    """Make the error for a suffix that has no writer; of ``.graphml`` and ``.gexf``, NetworkX has one."""
+    refused = unknown(kind, path.suffix or f"path {path.name}", suffixes)
+    if path.suffix not in (".graphml", ".gexf"):
+        return refused
+    return UsageError(f"{refused}; NetworkX writes it: networkx.write_{path.suffix[1:]}(graph.to_networkx(), path)")
 
 
 def check_writable(path: Path) -> None:

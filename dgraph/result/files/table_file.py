@@ -43,12 +43,17 @@ class TableFile:
         self.sink.close()
 
 
-def save_table(file: SharedFile, kind: str, columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> None:
+def save_table(
+    file: SharedFile, kind: str, columns: Mapping[str, np.ndarray], nullable: Collection[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
     """Write the rows of rank 0, then those of rank 1 and so on; collective."""
     comm, writer = file.comm, None
     with comm.together():
         if comm.rank == 0:
-            writer = TableFile(file, kind, arrow_schema(columns, nullable))
+            schema = arrow_schema(columns, nullable)
+            described = {**(schema.metadata or {}), **(metadata or {})}
+            writer = TableFile(file, kind, schema.with_metadata(described) if described else schema)
     sizes = comm.allgather(np.array([len(next(iter(columns.values())))]))[:, 0].tolist()
     try:
         for rank, size in enumerate(sizes):

@@ -12,7 +12,10 @@ import numpy as np
 
 from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, fill
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.local import LocalGraph
+
+CANCELLED = "the run was cancelled before its forest was found"
 
 
 class Trees:
@@ -31,7 +34,7 @@ class Trees:
 
     def joined(self, a, b, weight) -> dict[str, np.ndarray]:
         """Join the trees by edges, as :meth:`Forest.lightest` returns them; return the columns."""
-        columns = empty_columns(self.local.masters, weight.dtype)
+        columns, number = empty_columns(self.local.masters, weight.dtype), 0
         while self.comm.total(len(a)):
             lids, *edges = self._choices(a, b, weight)
             fill(columns, lids, *edges)
@@ -39,6 +42,8 @@ class Trees:
             self._rename(a, b)
             apart = self.name[a] != self.name[b]
             a, b, weight = (each[apart] for each in (a, b, weight))
+            number += 1
+            boundary(self.ctx, CANCELLED, number, self.comm.total(len(lids)))
         return columns
 
     def _choices(self, a, b, weight):

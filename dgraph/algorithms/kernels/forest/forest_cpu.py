@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.kernels.forest.forest_between_hosts import Trees
+from dgraph.algorithms.kernels.forest.forest_between_hosts import CANCELLED, Trees
 from dgraph.algorithms.kernels.forest.forest_columns import empty_columns, exact_sum, fill
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.local import LocalGraph
 
 MANY = 6
@@ -54,7 +55,7 @@ class Forest(RowSolver):
         """Return the columns of the forest, the sum of the weights, and the number of edges; collective."""
         with ctx.record("compute"):
             if ctx.comm.size == 1:
-                return self.whole(ctx.local)
+                return self.whole(ctx)
             columns = Trees(ctx).joined(*self.lightest(ctx.local))
             here = columns["source"] >= 0
             return columns, exact_sum(columns["weight"][here], ctx.comm), ctx.total(int(here.sum()))
@@ -75,17 +76,21 @@ class Forest(RowSolver):
         a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
         return a, b, w
 
-    def whole(self, local: LocalGraph) -> Answers:
+    def whole(self, ctx: Context) -> Answers:
         """Join trees along the lightest edges of a whole graph, as over ranks.
 
         Returns:
             columns, see :mod:`~dgraph.algorithms.kernels.forest.forest_columns`; sum of the weights; number of edges.
         """
+        local, number = ctx.local, 0
         edges = self._edges(local) if len(_ranges(local.out.weights, local.size)) == 1 else self.lightest(local)
         ids, found = local.original, np.full(local.size, -1, np.int64)
         parent, best = np.arange(local.size, dtype=np.uint32), np.full(local.size, -1, np.int64)
-        roots = np.empty((2, local.size), np.uint32)
-        _hook(*edges, ids, parent, best, found, np.arange(edges[0].size), *roots)
+        roots, alive, count = np.empty((2, local.size), np.uint32), np.arange(edges[0].size), edges[0].size
+        while count:
+            count, trees = _hook(*edges, ids, parent, best, found, alive, count, *roots)
+            number += 1
+            boundary(ctx, CANCELLED, number, trees)
         here = np.flatnonzero(found >= 0)
         a, b, w = (column[found[here]] for column in edges)
         columns = empty_columns(local.size, w.dtype)
@@ -196,23 +201,22 @@ def _take(order, a, b, parent, taken):
 
 @plain_first
 @njit(cache=True, nogil=True)
-def _hook(a, b, w, ids, parent, best, found, alive, roots, to):
-    """Let every tree choose its first edge and join the tree at the other end, until none is left.
+def _hook(a, b, w, ids, parent, best, found, alive, count, roots, to):
+    """Let every tree choose its first edge and join the tree at the other end; return edges left, and trees that chose.
 
-    Of two trees that choose the same edge, the one whose root has the smaller id stays. ``alive`` numbers the edges;
-    ``roots`` and ``to`` are scratch.
+    Of two trees that choose the same edge, the one whose root has the smaller id stays. The first ``count`` numbers of
+    ``alive`` are those of edges; ``roots`` and ``to`` are scratch.
     """
-    count = len(a)
-    while count:
-        count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
-        for i in range(seen):
-            root, e = roots[i], best[roots[i]]
-            one, other = _root(parent, a[e]), _root(parent, b[e])
-            to[i] = other if one == root else one
-            if best[to[i]] == e and ids[root] < ids[to[i]]:
-                to[i] = root
-            else:
-                found[root] = e
-        for i in range(seen):
-            parent[roots[i]] = to[i]
-            best[roots[i]] = -1
+    count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
+    for i in range(seen):
+        root, e = roots[i], best[roots[i]]
+        one, other = _root(parent, a[e]), _root(parent, b[e])
+        to[i] = other if one == root else one
+        if best[to[i]] == e and ids[root] < ids[to[i]]:
+            to[i] = root
+        else:
+            found[root] = e
+    for i in range(seen):
+        parent[roots[i]] = to[i]
+        best[roots[i]] = -1
+    return count, seen

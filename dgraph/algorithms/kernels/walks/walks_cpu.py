@@ -29,8 +29,8 @@ GROUP = 32
 SMALL = 1 << 10
 """Walks up to which one thread makes them."""
 
-PART = 1 << 28
-"""Steps between two looks for an interrupt."""
+PART = 1 << 24
+"""Steps between two looks for an interrupt, and two shows of progress."""
 
 END, BACK = -1, -2
 """Steps that cross no edge: the walk ends, or returns to its source."""
@@ -81,14 +81,14 @@ class HostWalks(HostSolver):
         threads = self.team.size if len(walks) > SMALL else 1
         places, counts = np.empty((threads, GROUP), np.int64), np.zeros((threads, 8), np.int64)
         step = max(PART // max(request.length, 1), GROUP)
-        for first in range(0, len(walks), step):
+        for number, first in enumerate(range(0, len(walks), step), 1):
             ctx.comm.watchdog.begin(0)
             part = slice(first, first + step)
             self.team.run(
                 _walk, threads, rows.offsets, rows.targets, rows.totals, rows.weights, request.key, request.returns,
                 first, walks[part], weights[part] if len(weights) else weights, places, counts, np.zeros(1, np.int64),
             )  # fmt: skip
-            boundary(ctx, CANCELLED)
+            boundary(ctx, CANCELLED, number, len(walks[part]))
         return int(counts[:, 0].sum())
 
     def _between_ranks(

@@ -7,7 +7,9 @@ looked up. A wedge costs one read of a mark; marks of hubs, whose numbers are th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,26 +62,31 @@ class Counter:
         edges = np.arange(len(targets))
         self._starts, self._sources, self._entering = transpose(len(self.counts), offsets, targets, edges)
 
-    def count(self, offsets: np.ndarray, targets: np.ndarray) -> None:
-        """Add the triangles whose middle corner v has one of these rows."""
+    def count(self, offsets: np.ndarray, targets: np.ndarray, parts: int) -> Iterator[int]:
+        """Add the triangles whose middle corner v has one of these rows; yield the middle corners of each part."""
         threads = self.team.size if len(self._targets) > SMALL else 1
         longest = int(np.diff(offsets).max(initial=0))
         place, found = np.zeros((threads, len(self.counts)), np.uint32), np.zeros((threads, longest + 1), np.int64)
-        self.team.run(
-            _count, threads, self._offsets, self._targets, self._sources, self._starts, self._entering, offsets,
-            targets, place, found, self.counts, np.zeros(1, np.int64),
-        )  # fmt: skip
+        entering = self._starts[-1] - self._starts[::-1]
+        bounds = np.searchsorted(entering, entering[-1] * np.arange(1, parts) // parts) // CHUNK * CHUNK
+        for begin, end in pairwise([0, *bounds.tolist(), len(self.counts)]):
+            self.team.run(
+                _count, threads, self._offsets, self._targets, self._sources, self._starts, self._entering, offsets,
+                targets, place, found, self.counts, np.array([begin]), end,
+            )  # fmt: skip
+            yield end - begin
 
 
 @plain_first
 @njit(**OPTIONS)
 def _count(
-    t, threads, offsets, targets, sources, starts, entering, row_offsets, row_targets, places, founds, counts, taken
-):
+    t, threads, offsets, targets, sources, starts, entering, row_offsets, row_targets, places, founds, counts, taken,
+    end,
+):  # fmt: skip
     place, found, last = places[t], founds[t], len(counts) - 1
     while True:
         begin = fetch_add(taken, 0, CHUNK)
-        if begin > last:
+        if begin >= end:
             return
         for v in range(last - begin, max(last - begin - CHUNK, -1), -1):
             first, stop = row_offsets[v], row_offsets[v + 1]
