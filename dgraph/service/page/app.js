@@ -10,6 +10,7 @@ import { themed } from "./theme.js";
 const at = id => document.getElementById(id);
 const ENDED = ["done", "failed", "cancelled"];
 const TOP = 10;
+const CLASSES = ["labels", "community"]; // columns whose values name classes: the largest name says nothing, the figure has sizes
 const state = { graphs: [], jobs: [], cursors: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, figures: [], stop: () => {} };
 const drawn = {};
 
@@ -221,9 +222,10 @@ function answerRows(job) {
   const names = Object.keys(state.rows.columns), columns = Object.values(state.rows.columns), path = `/v1/jobs/${encodeURIComponent(job.id)}/result`;
   const cell = (value, i) => value === null ? "–" : typeof value !== "number" ? named(String(value)) : i === 0 ? String(value) : Number.isInteger(value) ? count(value) : figure(value, 6);
   const rows = (columns[0] || []).map((_, i) => make("tr", {}, ...columns.map((values, at) => make("td", { class: typeof values[i] === "string" ? "name" : "number" }, cell(values[i], at)))));
-  return [make("h3", {}, names[1] ? `Largest ${names[1].replaceAll("_", " ")}` : "Answer"),
-    rows.length ? table(names.map((name, at) => [name.replaceAll("_", " "), columns[at].some(value => typeof value === "string") ? "name" : "number"]), rows, "First rows of the answer") : empty("No row has a value."),
-    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["csv", "arrow", "parquet", "json"].flatMap((kind, i) => [i ? ", " : "", make("a", { class: "target", href: `${path}?format=${kind}`, download: `${job.id}.${kind}` }, kind)]))];
+  const classes = CLASSES.includes(names[1]);
+  return [make("h3", {}, names[1] && !classes ? `Largest ${names[1].replaceAll("_", " ")}` : "Answer"),
+    classes ? null : rows.length ? table(names.map((name, at) => [name.replaceAll("_", " "), columns[at].some(value => typeof value === "string") ? "name" : "number"]), rows, "First rows of the answer") : empty("No row has a value."),
+    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["csv", "arrow", "parquet", "json"].flatMap((kind, i) => [i ? " · " : "", make("a", { class: "target", href: `${path}?format=${kind}`, download: `${job.id}.${kind}` }, kind)]))];
 }
 
 function roundsFigure() {
