@@ -231,7 +231,7 @@ function answerRows(job) {
 function roundsFigure() {
   const kept = state.report?.rounds?.kept;
   const points = kept?.length ? kept.map(row => ({ round: row.round, active: row.frontier_vertices })) : state.points;
-  if (points.length < 2) return [];
+  if (points.length < 2 || kept && points.every(point => point.active === points[0].active)) return [];
   return [make("h3", {}, "Active vertices by round"), rounds(thinned(points), width("job-body"))];
 }
 
@@ -347,6 +347,7 @@ for (;;) {
   }
 }
 at("algorithm").replaceChildren(...state.algorithms.map(each => make("option", { value: each.name }, each.name)));
+at("algorithm").value = "pagerank"; // the first of the list, apsp, takes a row of n numbers for each vertex
 addEventListener("hashchange", opened);
 addEventListener("popstate", opened);
 await opened();
