@@ -94,8 +94,8 @@ def run(
                 text = f"{work.name}: {work.edge_rule.words}; it runs on a copy without what does not count"
                 run_progress.line(text)
         del loaded
-        spread = work.needs_rows and comm.size > 1
-        rows = with_whole_rows(counted, work.name, run_record, run_progress) if spread else counted
+        needs = work.needs_rows if comm.size > 1 else None
+        rows = with_whole_rows(counted, work.name, needs, run_record, run_progress) if needs else counted
         local = local_graph(rows, run_record, run_progress)
         start = start_of(previous, named, version, local, directed, comm)
         certified = oriented if validate else None

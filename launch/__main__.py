@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     unit = commands.add_parser("unit", help="a unit with which systemd runs the service", description=ABOUT_UNIT)
     unit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the unit to FILE, not to stdout")
     _k8s(commands.add_parser("k8s", help="a JobSet or an MPIJob for Kubernetes", description=ABOUT_K8S))
-    options = vars(parser.parse_args(ours))
+    parsed, unknown = parser.parse_known_args(ours)
+    if unknown:
+        parser.error(_advice(unknown, parsed.command, commands.choices[parsed.command]))
+    options = vars(parsed)
     output: Path | None = options.pop("output", None)
     command, note = options.pop("command"), None
     try:
@@ -88,6 +92,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{output} cannot be written: {failed.strerror}", file=sys.stderr)
         return 74
     return 0
+
+
+def _advice(unknown: Sequence[str], command: str, parser: argparse.ArgumentParser) -> str:
+    """Return the error for words that a command does not have: the near option, or a missing ``--``."""
+    word = unknown[0].partition("=")[0]
+    if not word.startswith("-"):
+        return f"{word!r} is not an option; write -- before dgraph's words: python -m launch {command} … -- {word} …"
+    near = get_close_matches(word, [name for name in parser._option_string_actions if name.startswith("--")], 1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"{command} has no option {word}; {meant}see python -m launch {command} --help"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -153,9 +154,10 @@ def _imported(name: str) -> Policy:
     try:
         place = getattr(importlib.import_module(module), member, None)
     except ImportError as error:
-        raise PolicyError(
-            f"policy {name!r}: {module} cannot be imported ({error}); start where it can, or set PYTHONPATH"
-        ) from error
+        advice = "start where it can, or set PYTHONPATH"
+        if module.endswith(".py"):
+            advice = f"name the module, not the file: {Path(module).stem}:{member}, from its folder or with PYTHONPATH"
+        raise PolicyError(f"policy {name!r}: {module} cannot be imported ({error}); {advice}") from error
     registered = [policy for policy in POLICIES.values() if place is not None and policy.place is place]
     if registered or member in POLICIES:
         return registered[0] if registered else POLICIES[member]

@@ -13,6 +13,9 @@ from dgraph._support.extras import extra
 COLOURS = ("#4477aa", "#ee8866", "#228833", "#aa3377", "#ccbb44", "#66ccee", "#ee6677", "#777777")
 """Colours of classes, taken in turn."""
 
+MOST_BARS = 200
+"""Most bars that are side by side; where values span more, a bar is as wide as this part of the span."""
+
 
 def axes_of(ax: Any, title: str, x: str, y: str) -> Any:
     """Return ``ax``, or the axes of a new figure, with a title and labels.
@@ -35,7 +38,9 @@ def draw_counts(ax: Any, values: np.ndarray, counts: np.ndarray, logarithmic: bo
         ax.set_xscale("symlog", linthresh=1)
         ax.set_yscale("log")
     else:
-        ax.bar(values, counts, width=1.0, color=COLOURS[0], edgecolor="white", linewidth=0.3)
+        width = max(1.0, float(np.ptp(values)) / MOST_BARS) if values.size else 1.0
+        border = 0.3 if width == 1.0 else 0.0  # a white border hides bars of few pixels
+        ax.bar(values, counts, width=width, color=COLOURS[0], edgecolor="white", linewidth=border)
 
 
 def draw_bins(ax: Any, edges: np.ndarray, counts: np.ndarray) -> None:

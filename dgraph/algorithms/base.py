@@ -23,7 +23,7 @@ from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.names import Names
 from dgraph.graph.stored_graph import Graph
-from dgraph.program import MAX, MIN, Program
+from dgraph.program import MAX, MIN, Program, RowReducer
 from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED, Column
 from dgraph.result.edge_values import EdgeValues
@@ -89,7 +89,8 @@ class Algorithm(ABC):
         undirected: True if it needs an undirected graph; a directed one is symmetrised.
         edge_rule: what it counts of loops and parallel edges that the graph keeps; by default all, each time.
         needs_rows: "own" if all edges of a vertex must lie on one rank: oec then replaces "auto" and policies that
-            spread them; None: they may lie on several.
+            spread them. "in" or "out": these edges must; "auto" is then iec or oec, and other policies
+            stay. None: they may lie on several.
         resumes: True if it writes checkpoints, from which a stopped run goes on.
         continues: True if a run may start from an earlier answer (``ctx.previous``).
         residual: True if rounds have a residual, which ``Options(record="residual")`` records.
@@ -274,6 +275,8 @@ class ProgramAlgorithm(Algorithm):
     def __init__(self, program: Program):
         self.program, self.name = program, type(program).__name__.lower()  # type: ignore[misc]
         self.residual = program.residual is not None
+        if any(isinstance(field.reduce, RowReducer) for field in program.fields.values()):
+            self.needs_rows = "out" if program.reverse else "in"
 
     def run(self, ctx: Context) -> Answer:
         """Run the program to its end or to the round limit; collective."""

@@ -17,8 +17,18 @@ TIMERS = {"open": "build", "partition": "partition", "build": "build"}
 """Step of :meth:`Graph.partition` → timer that it runs under."""
 
 
-def with_whole_rows(graph: Graph, algorithm: str, record: Record, progress: Progress) -> Graph:
-    """Return the graph under a policy by which all edges of a vertex lie on one rank: its own, or oec."""
+def with_whole_rows(graph: Graph, algorithm: str, needs: str, record: Record, progress: Progress) -> Graph:
+    """Return the graph under a policy by which the edges that an algorithm ``needs`` lie on one rank.
+
+    Args:
+        graph: the graph; its own policy stays where it can.
+        algorithm: name for the warning.
+        needs: :attr:`Algorithm.needs_rows`.
+        record: gets the warning.
+        progress: prints it.
+    """
+    if needs != "own":
+        return graph.on("iec" if needs == "in" and graph.directed else "oec") if graph.policy == "auto" else graph
     if graph.policy.partition(",")[0] in CUT_ROWS:
         text = f"{algorithm} reads all edges of a vertex on one rank, and {graph.policy} spreads them: oec is used"
         record.warn(text)

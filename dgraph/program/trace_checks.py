@@ -134,6 +134,11 @@ def _check_row_reducer(t: Traced, key: str) -> None:
             f"{name}: edges and cond must not read {key!r}, which {reducer!r} folds; let apply(self, v) copy it to a "
             "field that they read"
         )
+    if key in t.apply:
+        raise TraceError(
+            f"{name}.apply returns {key!r}, but {reducer!r} folds into it anew in each round and would lose the value; "
+            "return it as another field, which has no reduce"
+        )
     if next(iter(t.edge.values())).kind not in ("int", "bool", "inf"):
         raise TraceError(f"{name}.edge gives keys that are not integers for {key!r}; {reducer!r} compares integers")
 

@@ -14,7 +14,7 @@ from dgraph.report.fields import BYTES, COUNT, RANK, RUN, SECONDS, folded, read,
 from dgraph.report.style import solving
 from dgraph.report.tables import short_name
 from dgraph.report.text_lines import aligned, count, durations, size
-from dgraph.report.time_split import means
+from dgraph.report.time_split import means, rounds_time
 
 TRAITS = ("policy", "schedule", "backend", "transport", "threads", "direction", "sync", "resumed")
 """Choices in which runs of one problem may differ."""
@@ -34,6 +34,7 @@ class ComparedRun:
         label: algorithm and graph.
         ranks: number of ranks.
         seconds: from a graph in memory to the answer, without compilation, of the slowest rank.
+        rounds: of these, those in rounds.
         imbalance: max / mean of compute over ranks; 1 is even.
         group: number of the problem; runs of one group solved the same one.
         speedup: time of the run with the fewest ranks in its group / time of this one.
@@ -46,6 +47,7 @@ class ComparedRun:
     label: str
     ranks: int
     seconds: float
+    rounds: float
     imbalance: float
     group: int
     speedup: float
@@ -56,7 +58,7 @@ class ComparedRun:
 
     @property
     def compute(self) -> float:
-        """Max over ranks in seconds; the rest of ``seconds`` is communication that nothing overlaps."""
+        """Max over ranks in seconds."""
         return self.figures["compute"]
 
     @property
@@ -96,6 +98,7 @@ def compare(reports: Sequence[dict]) -> list[ComparedRun]:
                 label=f"{report['algorithm'].get('name', '?')} on {short_name(report['graph'].get('name', '?'))}",
                 ranks=ranks,
                 seconds=seconds,
+                rounds=rounds_time(report),
                 imbalance=max(compute) * len(compute) / sum(compute) if any(compute) else 1.0,
                 group=groups.index(problem),
                 speedup=speedup,
@@ -125,7 +128,7 @@ def columns(rows: Sequence[ComparedRun]) -> list[ComparisonColumn]:
         ComparisonColumn("ranks", COUNT, [row.ranks for row in rows]),
         ComparisonColumn("seconds", SECONDS, [row.seconds for row in rows]),
         compute,
-        ComparisonColumn("rest", SECONDS, [max(row.seconds - row.compute, 0) for row in rows]),
+        ComparisonColumn("communication", SECONDS, [max(row.rounds - row.compute, 0) for row in rows]),
         ComparisonColumn("imbalance", RATIO, [row.imbalance for row in rows]),
         *others,
         *(scaling if several else ()),

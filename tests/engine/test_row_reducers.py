@@ -100,6 +100,10 @@ def test_a_ceiling_bounds_folds():
         np.testing.assert_array_equal(result.columns["kept"], capped(n, src, dst)[result.columns["vertex"]])
 
 
+def policy_of(result):
+    return next(choice["taken"] for choice in result.report["choices"] if choice["what"] == "policy")
+
+
 @pytest.mark.mpi
 def test_cut_rows_are_refused():
     n, src, dst = edges()
@@ -110,6 +114,14 @@ def test_cut_rows_are_refused():
         graph = dgraph.Graph.from_edges(src[comm.rank :: comm.size], dst[comm.rank :: comm.size], n=n, comm=comm)
         with pytest.raises(UsageError, match=r"Folded folds all in-edges of a vertex .MODE.*use --policy iec"):
             dgraph.run(Folded(), graph.on("oec"))
+        free = dgraph.run(Folded(), graph)
+        assert policy_of(free) == "iec"
+        whole = dgraph.Graph.from_edges(src, dst, n=n, comm=SerialComm())
+        rows = dgraph.run(Folded(), whole).columns
+        np.testing.assert_array_equal(
+            free.columns["kept"], rows["kept"][np.searchsorted(rows["vertex"], free.columns["vertex"])]
+        )
+        assert policy_of(dgraph.run(Folded(), graph.undirected())) == "oec"
         spread = dgraph.run("cdlp", graph.on("iec"))
         assert any("oec is used" in warning for warning in spread.report["warnings"])
 
@@ -124,6 +136,7 @@ def test_programs_that_cannot_fold_rows_are_refused():
     refused(r'set directions = \("pull",\)', directions=("push", "pull"))
     refused("propose one field", other=Field("int64", reduce=MIN), edge=lambda self, u, e, v: {"found": 1, "other": 2})
     refused("must not read 'found'", edge=lambda self, u, e, v: {"found": u.found})
+    refused("apply returns 'found', but MODE folds into it anew", apply=lambda self, v, g: {"found": 1, "active": True})
     refused("unknown ceiling of Folded 'cap'", found=Field("int64", reduce=HINDEX), ceiling="cap")
     refused("names an integer field that bounds a field of HINDEX", ceiling="key")
     refused("names an integer field that bounds", found=Field("int64", reduce=HINDEX), ceiling="found")

@@ -161,6 +161,20 @@ def test_misspelt_options_are_refused_with_the_near_one(command, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["slurm", "--rank", "2", "--", "cc", "web.el"], "slurm has no option --rank; did you mean --ranks?"),
+        (["slurm", "--tme=10", "--", "cc", "web.el"], "slurm has no option --tme; did you mean --time?"),
+        (["k8s", "--imge", "x", "--", "cc", "web.el"], "k8s has no option --imge; did you mean --image?"),
+        (["slurm", "--ntasks-per-node", "2"], "slurm has no option --ntasks-per-node; see python -m launch slurm"),
+        (["slurm", "--nodes", "2", "cc", "web.el"], "'cc' is not an option; write -- before dgraph's words"),
+    ],
+)  # fmt: skip
+def test_misspelt_options_of_launch_name_the_near_one(words, message, capsys):
+    assert message in refusal(words, capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (["slurm", "--", "pagerank", "web.el", "--alpha", "2"], "alpha = 2.0 is not a probability"),
         (["slurm", "--", "examples/widest_path.py:WidestPath", "web.el", "--sorce", "3"], "did you mean --source?"),
         (["slurm", "--", "serve", "--prt", "3"], "did you mean --port?"),

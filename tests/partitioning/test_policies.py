@@ -44,6 +44,7 @@ def test_options_come_from_the_signature():
         ("oec,seed=1", "no option 'seed': it has none"),
         ("hvc,threshold=3,threshold=4", "threshold is given twice, as 3 and 4"),
         ("no.such.module:mine", "no.such.module cannot be imported"),
+        ("own/mine.py:stripes", "name the module, not the file: mine:stripes"),
         ("json:nothing", "json has no function 'nothing'"),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
     document, _ = browser(tmp_path / "runs.html")
     assert "Strong scaling" in document
     assert document.count("<circle") == 3
-    assert "1: 1 ranks" in document
+    assert "1: 1 rank<" in document
     document, _ = browser(tmp_path / "runs.html", width=390)
     sizes = re.findall(r'<svg viewBox="0 0 ([\d.]+) [\d.]+" width="([\d.]+)"', document)
     assert sizes

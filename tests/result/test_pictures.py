@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dgraph
+from dgraph._support.pictures import draw_counts
 from dgraph.comm import world
 
 matplotlib.use("agg")
@@ -58,6 +59,12 @@ def test_values_leave_out_unreached_vertices(graph, ax):
     if world().rank == 0:
         reached = rows["distance"][rows["distance"] < np.iinfo(np.int64).max]
         assert {round(bar.get_x() + 0.5): bar.get_height() for bar in axes.patches} == counts(reached)
+
+
+def test_few_values_far_apart_have_bars_that_are_seen(ax):
+    draw_counts(ax, np.array([0, 3, 10_908]), np.array([5, 1, 7]), logarithmic=False)
+    assert min(bar.get_width() for bar in ax.patches) > np.ptp(ax.get_xlim()) / 400
+    assert [bar.get_height() for bar in ax.patches] == [5, 1, 7]
 
 
 def test_histogram_of_floats(graph, ax):

@@ -162,6 +162,8 @@ def test_older_jobs_are_a_page_further(opened, live):
 def test_figures_of_the_answer_fit_the_page_and_its_colours(opened, size, scheme):
     page = opened(size, scheme)
     ask(page, "rome", "pagerank", tol=1e-4)
+    page.wait_for_selector("#job .bars .compute")
+    assert page.locator("#job svg.figure").count() == 0, "all vertices are active in each round"
     for title in ("pagerank: pagerank", "pagerank: convergence"):
         picture = page.locator(f"#job img[alt='figure of {title}']")
         picture.wait_for()
@@ -178,6 +180,8 @@ def test_figures_of_the_answer_fit_the_page_and_its_colours(opened, size, scheme
     ask(page, "rome", "cc")
     page.locator("#job img[alt='figure of cc: sizes of labels']").wait_for()
     assert page.locator("#job img.picture").count() == 1
+    assert page.inner_text("#job h3 >> nth=0") == "Answer"
+    assert page.locator("#job tbody").count() == 0, "the largest label says nothing"
 
 
 def test_why_there_is_no_figure_is_shown(opened):

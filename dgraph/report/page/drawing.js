@@ -84,7 +84,8 @@ export function bars(columns, write, { width = wide(), full = 0, marks = [], of 
   const most = Math.max(...totals, ...marks.filter(Boolean), full, 1e-12), x = value => left + (width - left - 90) * value / most;
   const svg = make("svg", { viewBox: `0 0 ${width} ${top + ranks * height + 4}`, width, class: "bars", role: "img",
     "aria-label": totals.slice(0, 64).map((total, r) => `rank ${r} ${write(total)}: ${parts(r).join(", ")}`).join("; ") });
-  for (const value of top ? ticks(most).filter((_, i) => width > 600 || i % 2 === 0) : []) {
+  const unit = write === bytes ? 1024 ** Math.max(Math.floor(Math.log2(most) / 10), 0) : 1;
+  for (const value of top ? ticks(most / unit).filter((_, i) => width > 600 || i % 2 === 0).map(step => step * unit) : []) {
     svg.append(make("line", { class: "rule", x1: x(value), x2: x(value), y1: top - 4, y2: top + ranks * height }),
       make("text", { x: x(value), y: 11, "text-anchor": "middle" }, write(value)));
   }

@@ -144,7 +144,10 @@ export function scaling(rows) {
     high = 300,
     right = 30,
     groups = [...new Set(rows.map(row => row.group))];
-  const logs = rows.flatMap(row => [row.seconds]).filter(value => value > 0).map(Math.log2);
+  const lines = groups.map(group => rows.filter(row => row.group === group && row.seconds > 0).sort((a, b) => a.ranks - b
+    .ranks || a.seconds - b.seconds)).filter(line => line.length);
+  const ideal = line => line[0].seconds * line[0].ranks / line[line.length - 1].ranks;
+  const logs = lines.flatMap(line => [...line.map(row => row.seconds), ideal(line)]).map(Math.log2);
   const ranks = rows.map(row => Math.log2(row.ranks)),
     low = Math.min(...logs) - 0.5,
     top2 = Math.max(...logs) + 0.5;
@@ -159,18 +162,11 @@ export function scaling(rows) {
   for (const p of new Set(rows.map(row => row.ranks))) svg.append(make("text", { x: x(p), y: top + high +
     16, "text-anchor": "middle" }, `${p}`));
   svg.append(make("text", { x: (left + width) / 2, y: top + high + 31, "text-anchor": "middle" }, "ranks"));
-  const clip = (a, b) => { const end = Math.min(b.ranks, a.ranks * a.seconds / 2 ** low); return [end, a.seconds * a
-      .ranks / end
-    ]; };
   const hues = ["compute", "exchange", "load", "unpack", "compile", "pack"];
-  for (const group of groups) {
-    const line = rows.filter(row => row.group === group && row.seconds > 0).sort((a, b) => a.ranks - b.ranks || a
-        .seconds - b.seconds),
-      hue = colour(hues[group % hues.length]);
-    if (!line.length) continue;
-    const [end, value] = clip(line[0], line[line.length - 1]);
-    svg.append(make("line", { x1: x(line[0].ranks), y1: y(line[0].seconds), x2: x(end), y2: y(value),
-      stroke: "var(--soft)", "stroke-dasharray": "4 4" }));
+  for (const line of lines) {
+    const hue = colour(hues[line[0].group % hues.length]);
+    svg.append(make("line", { x1: x(line[0].ranks), y1: y(line[0].seconds), x2: x(line[line.length - 1].ranks), y2: y(
+        ideal(line)), stroke: "var(--soft)", "stroke-dasharray": "4 4" }));
     svg.append(make("path", { d: line.map((row, i) => `${i ? "L" : "M"}${x(row.ranks)} ${y(row.seconds)}`).join(""),
       fill: "none", stroke: hue, "stroke-width": 2 }));
     for (const row of line) svg.append(hint(make("circle", { cx: x(row.ranks), cy: y(row.seconds), r: 4.5,

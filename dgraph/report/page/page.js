@@ -114,7 +114,7 @@ function compared(rows, columns, phases, differences) {
     scales ? section("Strong scaling", note, scaling(rows)) : null,
     section("Figures", (scales ?
       "Speed-up and efficiency are relative to the run of fewest ranks on the same problem. " : "") +
-      "Compute is of the slowest rank, rest is time − compute: communication that nothing overlaps.", all(columns)),
+      "Compute is of the slowest rank, communication the rest of the slowest rank's rounds. Seconds also have the start of programs.", all(columns)),
     section("Phases", "Seconds of the whole run, mean of ranks.", all(phases)),
   ].filter(Boolean);
 }
@@ -129,7 +129,7 @@ function open(run) {
       return node;
     };
     main.append(make("nav", {}, button("compare", -1), ...data.runs.map((run, i) => button(
-      `${i + 1}: ${run.walls.length} ranks`, i))));
+      `${i + 1}: ${run.walls.length} rank${run.walls.length > 1 ? "s" : ""}`, i))));
   }
   main.append(...(chosen < 0 ? compared(data.rows, data.columns, data.phases, data.differences) : show(data.runs[chosen])));
 }

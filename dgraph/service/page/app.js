@@ -10,6 +10,7 @@ import { themed } from "./theme.js";
 const at = id => document.getElementById(id);
 const ENDED = ["done", "failed", "cancelled"];
 const TOP = 10;
+const CLASSES = ["labels", "community"]; // columns whose values name classes: the largest name says nothing, the figure has sizes
 const state = { graphs: [], jobs: [], cursors: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, figures: [], stop: () => {} };
 const drawn = {};
 
@@ -221,15 +222,16 @@ function answerRows(job) {
   const names = Object.keys(state.rows.columns), columns = Object.values(state.rows.columns), path = `/v1/jobs/${encodeURIComponent(job.id)}/result`;
   const cell = (value, i) => value === null ? "–" : typeof value !== "number" ? named(String(value)) : i === 0 ? String(value) : Number.isInteger(value) ? count(value) : figure(value, 6);
   const rows = (columns[0] || []).map((_, i) => make("tr", {}, ...columns.map((values, at) => make("td", { class: typeof values[i] === "string" ? "name" : "number" }, cell(values[i], at)))));
-  return [make("h3", {}, names[1] ? `Largest ${names[1].replaceAll("_", " ")}` : "Answer"),
-    rows.length ? table(names.map((name, at) => [name.replaceAll("_", " "), columns[at].some(value => typeof value === "string") ? "name" : "number"]), rows, "First rows of the answer") : empty("No row has a value."),
-    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["csv", "arrow", "parquet", "json"].flatMap((kind, i) => [i ? ", " : "", make("a", { class: "target", href: `${path}?format=${kind}`, download: `${job.id}.${kind}` }, kind)]))];
+  const classes = CLASSES.includes(names[1]);
+  return [make("h3", {}, names[1] && !classes ? `Largest ${names[1].replaceAll("_", " ")}` : "Answer"),
+    classes ? null : rows.length ? table(names.map((name, at) => [name.replaceAll("_", " "), columns[at].some(value => typeof value === "string") ? "name" : "number"]), rows, "First rows of the answer") : empty("No row has a value."),
+    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["csv", "arrow", "parquet", "json"].flatMap((kind, i) => [i ? " · " : "", make("a", { class: "target", href: `${path}?format=${kind}`, download: `${job.id}.${kind}` }, kind)]))];
 }
 
 function roundsFigure() {
   const kept = state.report?.rounds?.kept;
   const points = kept?.length ? kept.map(row => ({ round: row.round, active: row.frontier_vertices })) : state.points;
-  if (points.length < 2) return [];
+  if (points.length < 2 || kept && points.every(point => point.active === points[0].active)) return [];
   return [make("h3", {}, "Active vertices by round"), rounds(thinned(points), width("job-body"))];
 }
 
@@ -345,6 +347,7 @@ for (;;) {
   }
 }
 at("algorithm").replaceChildren(...state.algorithms.map(each => make("option", { value: each.name }, each.name)));
+at("algorithm").value = "pagerank"; // the first of the list, apsp, takes a row of n numbers for each vertex
 addEventListener("hashchange", opened);
 addEventListener("popstate", opened);
 await opened();
