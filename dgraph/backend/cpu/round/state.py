@@ -2,6 +2,7 @@
 
 PUSH, PULL = 0, 1
 AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
+FORCED_WORDS = {"auto": AUTO, "push": FORCE_PUSH, "pull": FORCE_PULL, "flip": FLIP}
 
 # phases of one call: a sum of these
 START, EDGE, VERTEX, STEP, LOWEST, OPEN = 1, 2, 4, 8, 16, 32
