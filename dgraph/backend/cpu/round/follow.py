@@ -70,7 +70,7 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
     offsets, neighbours, weights = graph
     count = c[QUEUED]
     k, j, h, low, vertices, edges, ahead = np.int64(0), np.int64(0), np.int64(0), np.int64(0), 0, 0, np.int64(0)
-    chunk, is_shared = chunk_of(count, threads), count > 0
+    chunk, is_shared = chunk_of(count, c[EDGES], threads), count > 0
     while True:
         first = last = 0
         if is_shared:

@@ -83,9 +83,10 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
 
 
 @njit(**INLINE)
-def chunk_of(count, threads):
+def chunk_of(count, edges, threads):
     """Return the vertices per chunk: small enough for balance, large enough to avoid contention on the counter."""
-    return count if threads == 1 else max(16, min(1024, count // (8 * threads)))
+    least = 16 if edges < HEAVY * count else 1
+    return count if threads == 1 else max(least, min(1024, count // (8 * threads)))
 
 
 @njit(**INNER)
@@ -160,7 +161,7 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
     offsets, neighbours, weights = graph
     degree = F[-1]
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
-    by_id = c[BY_ID] != 0
+    by_id, own_rows = c[BY_ID] != 0, c[OWN_ROWS] != 0
     words = (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
     while words > 0:
@@ -183,8 +184,8 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
                         word |= np.uint64(1) << np.uint64(v & 63)
                         if v < masters:
                             awake += 1
-                            if not DEFERS:
-                                edges += load(degree, v)
+                            if not DEFERS:  # the row's ends are in the cache
+                                edges += load(offsets, v + 1) - load(offsets, v) if own_rows else load(degree, v)
             if not ALL:
                 store(next_bits, i, word)
     fetch_add(shared, base + AWAKE, awake)
@@ -271,7 +272,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
             for i in range(count * t // threads, count * (t + 1) // threads):
                 store(flags, load(touched, i), np.uint8(0))
     else:
-        chunk = chunk_of(count, threads)
+        chunk = chunk_of(count, 0, threads)
         while count > 0:
             first = fetch_add(shared, base + VERTEX_NEXT, chunk)
             if first >= count:

@@ -18,6 +18,8 @@ WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 SENDS, OWN, OWN_TOO = range(31, 34)
 # entries of a thread's scratch array for a row reducer
 ROOM = 34
+# 1 if a row that a pull scans is the out-edges of its vertex, too: their number is its degree
+OWN_ROWS = 35
 CONTROLS = 40
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
@@ -42,6 +44,9 @@ BUFFER = 4096
 
 BUFFERS = 4
 """Buffers of a thread; those that a program does not use take no memory."""
+
+HEAVY = 64
+"""Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
 
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""
