@@ -90,7 +90,6 @@ class CpuMachine(ProgramMachine):
         self.words[slots.FORCED] = slots.FORCED_WORDS[forced]
         self.words[slots.WHOLE] = int("whole" in (traced.step or {}))
         self.words[slots.WHOLE_ROWS] = int(local.whole_rows)
-        self.words[slots.OWN_ROWS] = int(local.whole_rows and not local.directed)
         self.words[slots.BY_ID] = by_id
         self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
         self.words[slots.OWN : slots.OWN_TOO + 1] = -1

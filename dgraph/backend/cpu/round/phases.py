@@ -161,7 +161,7 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
     offsets, neighbours, weights = graph
     degree = F[-1]
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
-    by_id, own_rows = c[BY_ID] != 0, c[OWN_ROWS] != 0
+    by_id = c[BY_ID] != 0
     words = (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
     while words > 0:
@@ -184,8 +184,8 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
                         word |= np.uint64(1) << np.uint64(v & 63)
                         if v < masters:
                             awake += 1
-                            if not DEFERS:  # the row's ends are in the cache
-                                edges += load(offsets, v + 1) - load(offsets, v) if own_rows else load(degree, v)
+                            if not DEFERS:
+                                edges += load(degree, v)
             if not ALL:
                 store(next_bits, i, word)
     fetch_add(shared, base + AWAKE, awake)

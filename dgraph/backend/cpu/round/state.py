@@ -18,8 +18,6 @@ WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 SENDS, OWN, OWN_TOO = range(31, 34)
 # entries of a thread's scratch array for a row reducer
 ROOM = 34
-# 1 if a row that a pull scans is the out-edges of its vertex, too: their number is its degree
-OWN_ROWS = 35
 CONTROLS = 40
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
