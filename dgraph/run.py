@@ -23,7 +23,7 @@ from dgraph.engine.opened_device import opened
 from dgraph.engine.placement import local_graph, with_whole_rows
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import progress_of
-from dgraph.engine.run_options import Options
+from dgraph.engine.run_options import DEFAULTS, Options
 from dgraph.errors import ConvergenceWarning, ValidationFailed
 from dgraph.graph.graph_like import as_graph, both_ways, name_of_input
 from dgraph.graph.local import LocalGraph
@@ -60,7 +60,7 @@ def run(
         run_progress = progress_of(progress, comm.rank)
         saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
     lazily = record is None  # the report is made when it is read: nothing else reads the record
-    run_record, run_options = record or Record(comm), options or Options()
+    run_record, run_options = record or Record(comm), options or DEFAULTS
     with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
         with run_record("init"):
             named = requested(algorithm, parameters, weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record
@@ -47,14 +48,7 @@ def local_graph(graph: Graph, record: Record, progress: Progress) -> LocalGraph:
         UsageError: the policy cannot place the graph.
     """
     facts = graph.facts
-
-    @contextmanager
-    def step(name: str, policy: str) -> Iterator[None]:
-        with record(TIMERS[name]):
-            progress.phase(name, policy)
-            yield
-
-    policy, reason, warning, local = graph.partition(step)
+    policy, reason, warning, local = graph.partition(partial(_step, record, progress))
     record.choose("policy", policy, reason)
     for text in [*facts.warnings, *([warning] if warning else [])]:
         record.warn(text)
@@ -70,3 +64,11 @@ def local_graph(graph: Graph, record: Record, progress: Progress) -> LocalGraph:
     )  # fmt: skip
     record.counts |= {"masters": local.masters, "mirrors": local.mirrors, "edges": local.out.arcs}
     return local
+
+
+@contextmanager
+def _step(record: Record, progress: Progress, name: str, policy: str) -> Iterator[None]:
+    """Time and report a step of :meth:`Graph.partition`."""
+    with record(TIMERS[name]):
+        progress.phase(name, policy)
+        yield

@@ -69,3 +69,7 @@ class Options:
     def residuals(self) -> bool:
         """True if rounds record their residual."""
         return RESIDUAL in record_words(self.record)
+
+
+DEFAULTS = Options()
+"""Settings of a run whose call names none."""

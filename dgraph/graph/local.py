@@ -284,7 +284,7 @@ class LocalGraph:
         if not self.ascending:
             masters = np.flatnonzero(ids == vertex)
             return int(masters[0]) if masters.size else None
-        position = int(np.searchsorted(ids, vertex))
+        position = int(ids.searchsorted(vertex))
         return position if position < ids.size and ids[position] == vertex else None
 
     @cached_property

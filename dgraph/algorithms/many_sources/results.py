@@ -94,11 +94,16 @@ class Summed:
     arcs: np.ndarray = field(default_factory=lambda: np.zeros(0))
     replica: NumberedRows | None = None
 
-    def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
-        """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
-        values = self.sums * others
-        values[lids] = self.sums[lids] * own
-        return FieldColumn({"sums": values}, "sums")
+    def scaled(self, lids: np.ndarray, own: float, others: float) -> Column:
+        """Return the column of sums times ``own`` at ``lids``, and times ``others`` elsewhere, made when it is read."""
+        return partial(_scaled, self.sums, lids, own, others)
+
+
+def _scaled(sums: np.ndarray, lids: np.ndarray, own: float, others: float) -> np.ndarray:
+    """Return sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
+    values = sums * others
+    values[lids] = sums[lids] * own
+    return values
 
 
 def add_parts(sums: np.ndarray, parts: list[np.ndarray]) -> None:

@@ -85,7 +85,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     stack, fell, away, gone = buffer_of(W, t, 0), buffer_of(W, t, 1), buffer_of(W, t, 2), buffer_of(W, t, 3)
     flags, shared, mirrors, fallen, dirty, counts = W.flags, W.shared, W.mirrors, W.far_next, W.dirty, W.counts
     offsets, neighbours, _ = graph
-    masters, sends, chunk = c[MASTERS], c[SENDS] != 0, min(chunk_of(count, threads), 64)
+    masters, sends, chunk = c[MASTERS], c[SENDS] != 0, min(chunk_of(count, 0, threads), 64)
     top = f = j = g = dropped = followed = edges = more = 0
     least, nowhere = np.int64(TOP), np.int64(-1)
     while count > 0:

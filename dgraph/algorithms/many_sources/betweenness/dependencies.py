@@ -144,7 +144,10 @@ class Dependencies(HopSearch):
             sum_lanes, threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
             self.parts, reached,
         )  # fmt: skip
-        add_parts(self.sums, self.owned(self.parts))
+        if groups == 1 and self.replica is None and len(self.sources) <= LANES:  # the only batch
+            self.sums = self.parts[0]
+        else:
+            add_parts(self.sums, self.owned(self.parts))
 
     def answer(self) -> Summed:
         """Return the sums; the vertices that a source reaches are added to its own if ends count."""

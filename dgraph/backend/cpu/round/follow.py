@@ -60,14 +60,17 @@ def sort_hits(t, count, k, j, ahead, low, own, F, P, G, W, c):
 
 
 @njit(**INNER)
-def follow_phase(t, threads, graph, F, P, G, W, c):
-    """Relax the edges of the queue and of the thread's own lists; set the slot's lowest bucket of waiting vertices."""
+def follow_phase(t, threads, small, graph, F, P, G, W, c):
+    """Relax the edges of the queue and of the thread's own lists; set the slot's lowest bucket of waiting vertices.
+
+    A thread alone keeps to itself what it lowers, but of a larger team only as long as ``small`` edges last.
+    """
     source, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
     flags, shared, hits, own, spare = W.flags, W.shared, buffer_of(W, t, 3), buffer_of(W, t, 0), buffer_of(W, t, 2)
     offsets, neighbours, weights = graph
     count = c[QUEUED]
     k, j, h, low, vertices, edges, ahead = np.int64(0), np.int64(0), np.int64(0), np.int64(0), 0, 0, np.int64(0)
-    chunk, is_shared = chunk_of(count, threads), count > 0
+    chunk, is_shared = chunk_of(count, c[EDGES], threads), count > 0
     while True:
         first = last = 0
         if is_shared:
@@ -75,7 +78,7 @@ def follow_phase(t, threads, graph, F, P, G, W, c):
             last = min(first + chunk, count)
             is_shared = first < count
         if not is_shared:
-            if k == 0 or (k > FOLLOWED and not ALONE):
+            if k == 0 or (k > FOLLOWED and not ALONE) or (ALONE and edges > small > 0):
                 break
             source, own, spare = own, spare, own
             first, last, k = 0, k, np.int64(0)

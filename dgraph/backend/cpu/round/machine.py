@@ -85,21 +85,14 @@ class CpuMachine(ProgramMachine):
             float_sums=self.module.FLOAT_SUMS, room=self._fold_room(),
         )  # fmt: skip
         self.words = np.zeros(slots.CONTROLS, np.int64)
-        self.words[[slots.MASTERS, slots.ROWS, slots.N, slots.M, slots.ARCS]] = (
-            local.masters, size, local.n, local.m, local.arcs,
-        )  # fmt: skip
+        self.words[slots.MASTERS : slots.ARCS + 1] = local.masters, size, local.n, local.m, local.arcs
         self.words[slots.UNEXPLORED] = local.arcs
-        self.words[slots.FORCED] = {
-            "auto": slots.AUTO,
-            "push": slots.FORCE_PUSH,
-            "pull": slots.FORCE_PULL,
-            "flip": slots.FLIP,
-        }[forced]
+        self.words[slots.FORCED] = slots.FORCED_WORDS[forced]
         self.words[slots.WHOLE] = int("whole" in (traced.step or {}))
         self.words[slots.WHOLE_ROWS] = int(local.whole_rows)
         self.words[slots.BY_ID] = by_id
         self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
-        self.words[[slots.OWN, slots.OWN_TOO]] = -1
+        self.words[slots.OWN : slots.OWN_TOO + 1] = -1
         self.words[slots.WIDTH] = int(traced.program.widens)
         self.words[slots.ROOM] = self.arrays.keys.shape[1]
         self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1

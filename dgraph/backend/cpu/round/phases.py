@@ -83,9 +83,10 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
 
 
 @njit(**INLINE)
-def chunk_of(count, threads):
+def chunk_of(count, edges, threads):
     """Return the vertices per chunk: small enough for balance, large enough to avoid contention on the counter."""
-    return count if threads == 1 else max(16, min(1024, count // (8 * threads)))
+    least = 16 if edges < HEAVY * count else 1
+    return count if threads == 1 else max(least, min(1024, count // (8 * threads)))
 
 
 @njit(**INNER)
@@ -271,7 +272,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
             for i in range(count * t // threads, count * (t + 1) // threads):
                 store(flags, load(touched, i), np.uint8(0))
     else:
-        chunk = chunk_of(count, threads)
+        chunk = chunk_of(count, 0, threads)
         while count > 0:
             first = fetch_add(shared, base + VERTEX_NEXT, chunk)
             if first >= count:

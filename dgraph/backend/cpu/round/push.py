@@ -18,7 +18,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     flags, shared, hits, shares = W.flags, W.shared, buffer_of(W, t, 0), W.shares
     offsets, neighbours, weights = graph
     k, edges, turn = 0, 0, 0
-    chunk = chunk_of(count, threads)
+    chunk = chunk_of(count, c[EDGES], threads)
     by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
     nowhere = np.int64(-1)
     mine = nowhere if ALONE or DEFERS else share_of(tick + 1, t)

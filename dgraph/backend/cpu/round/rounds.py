@@ -239,16 +239,16 @@ def run_open(t, threads, F, P, G, W, c):
 
 
 @njit(**SPLICED)
-def run_follow(t, threads, push, F, P, G, R, W, c):
+def run_follow(t, threads, small, push, F, P, G, R, W, c):
     """Run EDGE and VERTEX of programs whose threads follow their own vertices; ``follow.py``."""
     if c[FAR] == 0:
         c[LOWEST_BUCKET] = FAR_BASE
     if t == 0:
         W.shared[2 * FAR_COUNT + 8 - far_count(c)] = 0
     if threads == 1:
-        follow_phase_alone(t, threads, push, F, P, G, W, c)
+        follow_phase_alone(t, threads, small, push, F, P, G, W, c)
     else:
-        follow_phase(t, threads, push, F, P, G, W, c)
+        follow_phase(t, threads, small, push, F, P, G, W, c)
     barrier(W.gate, threads)
     base = slot(c)
     relaxed = load_acquire(W.shared, base + FOLLOWED_EDGES)
@@ -273,7 +273,7 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
             at = (c[ROUND] % RING) * 3
             R.ring[at], R.ring[at + 1], R.ring[at + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
         if FOLLOWS:
-            run_follow(t, threads, push, F, P, G, R, W, c)
+            run_follow(t, threads, small, push, F, P, G, R, W, c)
         else:
             run_edge(t, threads, True, push, pull, F, P, G, W, c)
             if EDGE_KERNEL and t == 0:

@@ -2,6 +2,7 @@
 
 PUSH, PULL = 0, 1
 AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
+FORCED_WORDS = {"auto": AUTO, "push": FORCE_PUSH, "pull": FORCE_PULL, "flip": FLIP}
 
 # phases of one call: a sum of these
 START, EDGE, VERTEX, STEP, LOWEST, OPEN = 1, 2, 4, 8, 16, 32
@@ -41,6 +42,9 @@ BUFFER = 4096
 
 BUFFERS = 4
 """Buffers of a thread; those that a program does not use take no memory."""
+
+HEAVY = 64
+"""Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
 
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -39,13 +40,19 @@ def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None
         out_degree: int64 (masters,), in the whole graph.
         team: None: one thread.
     """
-    real = values.dtype.kind == "f"
-    end = np.inf if real else int(np.iinfo(values.dtype).max)
+    end = _end(values.dtype)
     team = team or team_of(1)
     threads = max(1, min(team.size, values.size // SHARE))
-    counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), np.float64 if real else np.int64)
+    counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), type(end))
     team.launch(count, threads, values, end, out_degree, counts, farthest)
-    return int(counts[:, 0].sum()), farthest[:, 0].max().tolist(), int(counts[:, 1].sum())
+    counted = counts.sum(axis=0).tolist()
+    return counted[0], farthest.max().tolist(), counted[1]
+
+
+@cache
+def _end(dtype: np.dtype) -> int | float:
+    """Return the value of a vertex without a path."""
+    return np.inf if dtype.kind == "f" else int(np.iinfo(dtype).max)
 
 
 def _count_few(t, team, threads, values, end, out_degree, counts, farthest):
