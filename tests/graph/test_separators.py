@@ -73,7 +73,7 @@ READ = [
     ("1,2,\n2,3,x\n", {"columns": "1,2"}, [(1, 2), (2, 3)]),
     ("u,v,note\n1,2,\n2,3,a b\n", {}, [(1, 2), (2, 3)]),
     ("\tsource\ttarget\n0\t5\t6\n", {"columns": "source,target"}, [(5, 6)]),
-    ("1\t2\n\t\n\t# a \"remark\n2\t3\n \t\n\t", {}, [(1, 2), (2, 3)]),
+    ('1\t2\n\t\n\t# a "remark\n2\t3\n \t\n\t', {}, [(1, 2), (2, 3)]),
 ]
 
 

@@ -164,7 +164,7 @@ class NameReader:
         ends = places.reshape(-1, 2)
         level = comm.largest(self.weights.level)
         weights = self.weights.finish(level) if self.places[2] >= 0 else None
-        return ends[:, 0], ends[:, 1], weights, words
+        return ends[:, 0].copy(), ends[:, 1].copy(), weights, words
 
 
 _REASONS = {
