@@ -155,6 +155,7 @@ PROPERTIES = [
     ("graph.g.meta.edges = 2\n", r"g\.e: 1 edges, but meta\.edges \(.*g\.properties:1\) says 2"),
     ("graph.g.meta.edges = 0_1\n", r"g\.properties:1: .*it is a whole number"),
     ("graph.g.pr.damping-factor = nan\n", r"g\.properties:1: .*it is a finite number"),
+    ("graph.g.pr.damping-factor = \x0b0.85\n", r"g\.properties:1: .*it is a finite number"),
     ("graph.g.directed = true\x1c\n", r"g\.properties:1: .*true or false"),
     ("graph.g.meta.vertices = 3\n", r"g\.v: 2 vertices, but meta\.vertices \(.*g\.properties:1\) says 3"),
     ("graph.g.edge-properties.names = a,b\n", r"g\.properties:1: .*one property at most"),

@@ -73,6 +73,7 @@ READ = [
     ("1,2,\n2,3,x\n", {"columns": "1,2"}, [(1, 2), (2, 3)]),
     ("u,v,note\n1,2,\n2,3,a b\n", {}, [(1, 2), (2, 3)]),
     ("\tsource\ttarget\n0\t5\t6\n", {"columns": "source,target"}, [(5, 6)]),
+    ('1\t2\n\t\n\t# a "remark\n2\t3\n \t\n\t', {}, [(1, 2), (2, 3)]),
 ]
 
 
@@ -118,6 +119,7 @@ HIDDEN = [
     ("% 3 4\n1 2\n", {}, 1, "line 1, '% 3 4'"),
     ("1,2,3\n#3,4,5\n5,6,7\n", {}, 1, "line 2, '#3,4,5'"),
     ("1 2\n3 4\n", {}, 0, ""),
+    ("1\t2\n\t#3\t4\n5\t6\n", {}, 1, r"line 2, '\\t#3\\t4'"),
     ("# Nodes: 4 Edges: 2\n# FromNodeId\tToNodeId\n1\t2\n3\t4\n", {}, 0, ""),
     ("% sym weighted\n% 2 4 4\n1 2 9\n3 4 9\n", {}, 0, ""),
     ("1 2\n# a remark\n3 4\n", {}, 0, ""),

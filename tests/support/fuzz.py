@@ -17,10 +17,9 @@ import numpy as np
 from format_cases import rows
 from fuzz_inputs import BYTES, ODD, broken, ldbc, packed_as, valid
 from loading import agreed, cleaned, figures, joined, share
-from plain_lists import plain_fixed, plain_integers, plain_named
+from plain_lists import plain_cedge, plain_fixed, plain_integers, plain_named
 from plain_readers import (
     RefusedError,
-    plain_cedge,
     plain_dimacs,
     plain_galois,
     plain_gapbs,

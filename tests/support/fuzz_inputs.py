@@ -19,7 +19,7 @@ ODD = [
     b"\xef\xbb\xbf", b"\x00", b"\xff", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"1_0", b"0x1", b"1e-400",
     b"18446744073709551617", b"0.1234567890123456789", b"123456789012345678901234567890", b"\x1f\x8b",
     b"p sp 3 3", b"%%MatrixMarket", b"\"", b"'", b"=", b"true", b"-Infinity", b"u v\n", b"6 3\n", b"to,from\n",
-    b"n" * 255, b"n" * 256, b"1\t", b"\xc2\x85",
+    b"n" * 255, b"n" * 256, b"1\t", b"\xc2\x85", b"\t\n", b"\n\t\n", b"\n\t#\n", b"\n# 1\r2\n", b"\n # \"\n", b'""',
 ]  # fmt: skip
 BYTES = [
     b"\x00" * 8,

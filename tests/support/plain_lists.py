@@ -71,6 +71,13 @@ def fields_of(line: str, separator: str) -> list[str]:
         rest = rest[1:]
 
 
+def unclosed(line: str, separator: str) -> bool:
+    """Return True if a column begins with a quotation mark that its end does not close."""
+    mark = re.escape(separator)
+    begin, end = (rf"((?:^|{mark})[ \t]*)", rf"(?=[ \t]|{mark}|$)") if mark else (r"(^|[ \t])", r"(?=[ \t]|$)")
+    return re.search(rf'{begin}"', re.sub(rf'{begin}"(?:[^"]|"")*"{end}', r"\1_", line)) is not None
+
+
 def trimmed(columns: list[str]) -> list[str]:
     while columns and not columns[-1]:
         columns = columns[:-1]
@@ -214,7 +221,7 @@ def rows_of(lines: list[str], separator: str, read, places: list[int], columns: 
     edges = []
     for line in lines:
         try:
-            if "\r" in line:
+            if "\r" in line or (read is integer_row and unclosed(line, separator)):
                 raise RefusedError
             edges.append(read(fields_of(line, separator), places, columns))
         except RefusedError:
@@ -264,15 +271,36 @@ def plain_integers(content: bytes, passed=None, tabs_first: bool = False):
 
 def plain_fixed(content: bytes, passed=None, columns: int = 2):
     """Read an edge list of a number of columns; ids are 0 … n-1."""
-    lines = lines_of(content)
-    data = list(text_lines(content, "#%"))
-    edges = opened(
-        data, [words_of(line) for line in data], "", lambda some, rest: integers(some, columns, passed=rest), passed
-    )
+    edges, hidden = fixed_rows(content, columns, passed, integers)
     n = max(max(u, v) for u, v, _ in edges) + 1
     proportionate(n, len(edges))
+    return True, range(n), edges, hidden
+
+
+def plain_cedge(content: bytes, passed=None):
+    """Read edges behind their numbers; the vertices are the ids that occur."""
+
+    def row(line):
+        number, *rest = re.split(r"[ \t]+", line, maxsplit=1)
+        an_id(number)
+        return (*rest, "?")[0]
+
+    def read(some, _columns, passed):
+        return integers(some, 3, passed=passed, row=row)
+
+    return True, None, *fixed_rows(content, 4, passed, read, (1, 2))
+
+
+def fixed_rows(content: bytes, columns: int, passed: list | None, read, ends=(0, 1)) -> tuple[list, int]:
+    """Return the edges that ``read(lines, columns, passed=…)`` returns, and the number of hidden comments."""
+    lines = lines_of(content)
+    words = list(text_lines(content, "#%"))
+    edges = opened(
+        words, [words_of(line) for line in words], "", lambda some, rest: read(some, columns, passed=rest), passed, ends
+    )
+    high = max(max(u, v) for u, v, _ in edges)
     hidden = sum(hides(line, "", columns) for line in lines.later if line.lstrip(" \t")[0] in "#%" and "\r" not in line)
-    return True, range(n), edges, hidden + hidden_before(lines.before, "", columns, len(edges), n - 1)
+    return edges, hidden + hidden_before(lines.before, "", columns, len(edges), high)
 
 
 def plain_named(content: bytes, passed=None, tabs_first: bool = False):

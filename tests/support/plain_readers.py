@@ -20,14 +20,23 @@ def a_line(raw: bytes) -> str:
 
 
 def text_lines(content: bytes, comments: str):
-    """Yield lines that are neither empty nor comments."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    """Yield lines that are neither empty nor comments, and those with a carriage return inside.
+
+    Before and in the first line of data a carriage return is refused.
+    """
+    content, begun = content.removeprefix(b"\xef\xbb\xbf"), False
     for raw in content.split(b"\n"):
         line = a_line(raw)
+        if "\r" in line:
+            if not begun:
+                raise RefusedError
+            yield line
+            continue
         if line.rstrip(" \t") == "" or (line[0] in comments and not line[0].isalpha()):
             continue
         if line[0] in comments and re.match(r"[a-z]([ \t]|$)", line):
             continue
+        begun = True
         yield line
 
 
@@ -66,6 +75,8 @@ def rows_of(lines, columns: int, low=0, high=(1 << 63) - 1, delimiters="", passe
     edges, reals = [], False
     for line in lines:
         try:
+            if "\r" in line:
+                raise RefusedError
             words = fields(row(line) if row else line, delimiters)
             if len(words) != columns:
                 raise RefusedError
@@ -149,19 +160,6 @@ def misplaced(names: list[str], ends=(0, 1)) -> None:
     sources, targets = ends_named(names)
     if len(sources) == len(targets) == 1 and (sources[0], targets[0]) != ends:
         raise RefusedError
-
-
-def plain_cedge(content: bytes, passed=None):
-    def row(line):
-        number, *rest = re.split(r"[ \t]+", line, maxsplit=1)
-        an_id(number)
-        return (*rest, "?")[0]
-
-    def read(some, rest):
-        return rows_of(some, 3, passed=rest, row=row)
-
-    lines = list(text_lines(content, "#%"))
-    return True, None, opened(lines, [words_of(line) for line in lines], "", read, passed, (1, 2))
 
 
 def plain_dimacs(content: bytes, passed=None, kinds=("sp",), tag="a", columns=3):
@@ -282,11 +280,12 @@ def plain_packed(content: bytes, record: str = "<IIhh"):
 
 def plain_metis(content: bytes):
     content = content.removeprefix(b"\xef\xbb\xbf")
-    lines = [a_line(raw) for raw in content.removesuffix(b"\n").split(b"\n")]
-    lines = [line for line in lines if not line.startswith("%")]
-    while lines and not lines[0].strip(" \t"):
+    lines = [re.sub(r"\r\Z", "", raw.decode("latin-1")) for raw in content.removesuffix(b"\n").split(b"\n")]
+    while lines and lines[0].strip(" \t")[:1] in ("", "%") and "\r" not in lines[0]:
         lines.pop(0)
-    head = words_of(lines[0]) if lines else []
+    if not lines or "\r" in lines[0]:
+        raise RefusedError
+    head = words_of(lines[0])
     form = head[2].zfill(3) if len(head) > 2 else "000"
     if not 2 <= len(head) <= 4 or not re.fullmatch("[01]{3}", form):
         raise RefusedError
@@ -296,7 +295,7 @@ def plain_metis(content: bytes):
         raise RefusedError
     skip, weighted = int(form[0]) + extra, form[2] == "1"
     proportionate(n, m)
-    rows = lines[1:]
+    rows = [line for line in lines[1:] if not line.startswith("%")]
     if len(rows) < n or any(row.strip(" \t") for row in rows[n:]):
         raise RefusedError
     edges = []

@@ -100,6 +100,8 @@ def vertex_list(content: bytes, passed=None) -> list[int]:
     vertices = []
     for line in text_lines(content, "#"):
         try:
+            if "\r" in line:
+                raise RefusedError
             vertices.append(an_id(words_of(line)[0]))
         except RefusedError:
             if passed is None:

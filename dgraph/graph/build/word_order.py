@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.graph.block import gid_type
 from partitioning.arrays.lazy_numba import compiles
 
 ROWS = 1 << 12
@@ -21,7 +22,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 WAITING = 1 << 19
-"""Words that wait in a :class:`WordPool` until the distinct ones among them are found."""
+"""Words that wait in a :class:`WordPool` at least until the distinct ones among them are found."""
 
 
 class WordPool:
@@ -29,40 +30,53 @@ class WordPool:
 
     def __init__(self) -> None:
         self.waiting: list[np.ndarray] = []
-        self.words: list[np.ndarray] = []
+        self.words = np.empty(0, "S1")
         self.codes: list[np.ndarray] = []
-        self.size = self._distinct = 0
+        self.size = 0
 
     def add(self, words: np.ndarray) -> None:
         """Add words (dtype S)."""
         self.waiting.append(words)
         self.size += words.size
-        if sum(piece.size for piece in self.waiting) >= WAITING:
+        if sum(piece.size for piece in self.waiting) >= max(WAITING, self.words.size):
             self._code_waiting()
 
     def __contains__(self, word: bytes) -> bool:
-        return any(bool((words == word).any()) for words in [*self.words, *self.waiting])
+        return any(bool((words == word).any()) for words in [self.words, *self.waiting])
 
     def distinct(self) -> np.ndarray:
         """Return the distinct words, ascending."""
         self._code_waiting()
-        return distinct_words(np.concatenate([np.empty(0, "S1"), *self.words]))[0]
+        return self.words[word_order(self.words)]
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct words, ascending, and the position of each of the added words among them; empty it."""
         self._code_waiting()
-        words, places = distinct_words(np.concatenate([np.empty(0, "S1"), *self.words]))
-        codes = np.concatenate([np.empty(0, np.int64), *self.codes])
-        self.words, self.codes = [], []
-        return words, places[codes]
+        order, end = word_order(self.words), 0
+        positions = np.empty(order.size, gid_type(order.size))
+        positions[order] = np.arange(order.size)
+        places, self.codes = np.empty(self.size, positions.dtype), self.codes[::-1]
+        while self.codes:
+            codes = self.codes.pop()
+            begin, end = end, end + codes.size
+            places[begin:end] = positions[codes]
+        words, self.words = self.words[order], self.words[:0]
+        return words, places
 
     def _code_waiting(self) -> None:
-        if self.waiting:
-            words, codes = coded_words(np.concatenate(self.waiting))
-            self.waiting = []
-            self.words.append(words)
-            self.codes.append(codes.astype(np.int64) + self._distinct)
-            self._distinct += words.size
+        """Replace the waiting words by codes; words that were coded before keep theirs."""
+        if not self.waiting:
+            return
+        coded = self.words.size
+        words, places = coded_words(np.concatenate([self.words, *self.waiting]))
+        self.waiting = []
+        fresh = np.ones(words.size, bool)
+        fresh[places[:coded]] = False
+        codes = np.empty(words.size, gid_type(words.size))
+        codes[places[:coded]] = np.arange(coded)
+        codes[fresh] = np.arange(coded, words.size)
+        self.codes.append(codes[places[coded:]])
+        self.words = np.concatenate([self.words, words[fresh]])
 
 
 def word_order(words: np.ndarray) -> np.ndarray:

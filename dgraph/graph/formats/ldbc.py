@@ -38,7 +38,7 @@ def whole_number(value: str) -> int:
 
 def finite_number(value: str) -> float:
     """Parse a finite real number."""
-    if not value.isascii() or "_" in value or not math.isfinite(float(value)):
+    if not value.isascii() or "_" in value or value != value.strip() or not math.isfinite(float(value)):
         raise ValueError("it is a finite number")
     return float(value)
 

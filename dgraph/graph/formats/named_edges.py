@@ -14,7 +14,7 @@ from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
-from dgraph.graph.block import LoadFacts
+from dgraph.graph.block import LoadFacts, gid_type
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
@@ -63,8 +63,10 @@ def read_named(
     columns.report(head, raw.facts, options)
     raw.src, raw.dst, raw.weights, words = reader.table(comm)
     names, numbers = number_names(words, comm)
-    raw.src, raw.dst = numbers[raw.src], numbers[raw.dst]
     raw.n, raw.ids = int(names.starts[-1]), NamedIds(names)
+    if comm.size > 1:  # on one rank a position is the number
+        numbers = numbers.astype(gid_type(raw.n))
+        raw.src, raw.dst = numbers[raw.src], numbers[raw.dst]
     raw.facts.lines_dropped = comm.total(reader.dropped)
     edges = comm.total(raw.src.size)
     refuse_most(path, edges, raw.facts.lines_dropped, "SOURCE TARGET")

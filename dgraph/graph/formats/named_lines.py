@@ -164,7 +164,7 @@ class NameReader:
         ends = places.reshape(-1, 2)
         level = comm.largest(self.weights.level)
         weights = self.weights.finish(level) if self.places[2] >= 0 else None
-        return ends[:, 0], ends[:, 1], weights, words
+        return ends[:, 0].copy(), ends[:, 1].copy(), weights, words
 
 
 _REASONS = {
@@ -177,14 +177,6 @@ _REASONS = {
     EMPTY: "a name is empty",
     RETURNS: CARRIAGE,
 }
-
-
-@njit(cache=True)
-def _gap_end(text, position, end, separator):
-    """Return the first position from ``position`` on that is neither a blank nor a tab, or is the separator."""
-    while position < end and (text[position] == 32 or text[position] == 9) and text[position] != separator:
-        position += 1
-    return position
 
 
 @njit(cache=True, nogil=True)
@@ -206,7 +198,7 @@ def _find(
         position = end + 1
         if end > begin and text[end - 1] == 13:
             end -= 1
-        if _gap_end(text, begin, end, 0) >= end and not carriage:
+        if scan.gap_end(text, begin, end, 0) >= end and not carriage:
             continue
         if not carriage and classes[text[begin]] == scan.COMMENT:
             if scan.hides_fields(text[begin:end], classes, fields):
@@ -219,7 +211,7 @@ def _find(
         while wrong == 0:
             start = here
             quoted = separator != QUOTE
-            low = _gap_end(text, here, end, separator) if quoted else here
+            low = scan.gap_end(text, here, end, separator) if quoted else here
             quoted = quoted and low < end and text[low] == QUOTE
             twice = False
             if quoted:
@@ -229,7 +221,7 @@ def _find(
                     twice = twice or text[high] == QUOTE
                     high += 1 + (text[high] == QUOTE)
                 here = high + 1
-                gap = _gap_end(text, here, end, separator)
+                gap = scan.gap_end(text, here, end, separator)
                 ends = gap >= end or (text[gap] == separator if separator else gap > here)
                 here = gap if separator else here
                 if high >= end or not ends:

@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.graph.formats.scan import BLANK, COMMENT, DELIMITER, OTHER, PADDING, blank_end, ends_token
+from dgraph.graph.formats.scan import BLANK, COMMENT, DELIMITER, OTHER, PADDING, ends_token, gap_end
 from dgraph.graph.formats.sniff import words_of
 
 QUOTE = 34
@@ -60,7 +60,7 @@ def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool, inner_mark: i
 def _unquote(text, classes, lenient, inner_mark, out):
     position, blanked = 0, 0
     while position < text.size:
-        line, here = position, blank_end(text, classes, position)
+        line, here = position, gap_end(text, position, text.size, 0)
         skip = here < text.size and classes[text[here]] == COMMENT
         inside, begins, wrong, start = False, True, False, here
         while here < text.size and text[here] != 10:

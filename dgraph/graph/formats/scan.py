@@ -117,6 +117,14 @@ def blank_end(text, classes, position):
     return position
 
 
+@njit(cache=True)
+def gap_end(text, position, end, separator):
+    """Return the first position from ``position`` on that is neither a blank nor a tab, or is the separator."""
+    while position < end and (text[position] == 32 or text[position] == 9) and text[position] != separator:
+        position += 1
+    return position
+
+
 @njit(cache=True, forceinline=True)
 def ends_line(text, classes, position):
     r"""Return True if the line or the text ends at ``position``: ``\n``, or ``\r`` before it."""
@@ -411,10 +419,11 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, fields, src, dst
         position = blank_end(text, classes, position)
         end, carriage = line_end(text, position)
         wrong, column, token, late_start, late_end = OK, 0, position, 0, 0
+        mark = gap_end(text, position, end, 0)  # tabs that separate columns, too
         if carriage:
             wrong = CARRIAGE
-        elif ends_line(text, classes, position) or _is_comment(text, classes, position):
-            if fields and position < end and hides_fields(text[position:end], classes, fields):
+        elif ends_line(text, classes, mark) or _is_comment(text, classes, mark):
+            if fields and mark < end and hides_fields(text[mark:end], classes, fields):
                 hidden_line, hidden_start = (hidden_line, hidden_start) if hidden else (lines, line)
                 hidden += 1
             position = end + 1

@@ -8,6 +8,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
+from dgraph.graph.block import gid_type
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats.named_lines import WIDEST
@@ -64,5 +65,6 @@ def named_edges(path: str, ends: tuple[list, list], weights: np.ndarray | None, 
                 pool.add(batches.pop(0))
         words, places = pool.table()
     table, numbers = number_names(words, comm)
-    every = numbers[places]
-    return RawEdges(every[:edges], every[edges:], weights, n=int(table.starts[-1]), ids=NamedIds(table))
+    n = int(table.starts[-1])
+    every = places if comm.size == 1 else numbers.astype(gid_type(n))[places]  # on one rank a position is the number
+    return RawEdges(every[:edges], every[edges:], weights, n=n, ids=NamedIds(table))
