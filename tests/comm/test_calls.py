@@ -196,8 +196,17 @@ def test_an_error_of_the_caller_waits_for_the_other_threads():
 WITHOUT_ROUNDS = {"apsp", "clustering", "lcc", "mst", "scc", "similarity", "triangles"}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("algorithm", sorted(CALLS.keys() - WITHOUT_ROUNDS))
+ONE_LAUNCH = {"random_walks"}
+"""Algorithms without rounds on a GPU alone."""
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "backend"),
+    [(name, "cpu") for name in sorted(CALLS.keys() - WITHOUT_ROUNDS)]
+    + [
+        pytest.param(name, "cuda", marks=pytest.mark.gpu) for name in sorted(CALLS.keys() - WITHOUT_ROUNDS - ONE_LAUNCH)
+    ],
+)
 def test_the_call_after_an_interrupt_is_right(algorithm, backend):
     graph = dgraph.Graph.load("rmat:10,symmetric", weights="1..9", comm=dgraph.comm.SerialComm())
     more = {"source": 5} if "source" in CALLS[algorithm] else {}
