@@ -65,9 +65,10 @@ class InRows:
     """In-edges of the vertices that this rank keeps.
 
     Attributes:
-        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), numbers in the whole graph.
+        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), rows of shares.
         weights: of the edges; None: each weighs 1.
         leaving: sum of the weights of the out-edges of each kept vertex; 0: it is dangling.
+        places: rows of the shares of kept vertices, int64 (kept,).
         first: number of the first kept vertex; ``n``: vertices of the whole graph.
         numbers: returns the numbers of original ids.
         to_masters: returns values of kept vertices by this rank's masters; collective.
@@ -77,6 +78,7 @@ class InRows:
     sources: np.ndarray
     weights: np.ndarray | None
     leaving: np.ndarray
+    places: np.ndarray
     first: int
     n: int
     numbers: Callable[[np.ndarray], np.ndarray]
@@ -105,8 +107,10 @@ def in_rows(ctx: Context) -> InRows:
     if comm.size == 1:
         into = local.incoming if local.directed else local.out
         weights = None if into.weights is None else into.weights.astype(np.float64)
+        places = np.empty(local.n, np.uint32)
+        places[np.argsort(-local.out_degree, kind="stable")] = np.arange(local.n)
         return InRows(
-            into.offsets, into.neighbours.view(np.uint32), weights, leaving, 0, local.n,
+            into.offsets, places[into.neighbours], weights, leaving, places.astype(np.int64), 0, local.n,
             lambda ids: lids_of(local, ids), np.ascontiguousarray,
         )  # fmt: skip
     rows = ctx.rows("own", "id", weights=reads, simple=False)
@@ -122,7 +126,7 @@ def in_rows(ctx: Context) -> InRows:
         order = np.lexsort((width, source, target))
         offsets, sources = offsets_of(target[order] - first, kept), source[order]
         weights = width[order] if reads else None
-    return InRows(offsets, sources, weights, leaving, first, rows.n, rows.numbers, rows.to_masters)
+    return InRows(offsets, sources, weights, leaving, np.arange(kept), first, rows.n, rows.numbers, rows.to_masters)
 
 
 class RankLanes(HostSolver):
@@ -174,7 +178,7 @@ class RankLanes(HostSolver):
         totals, jumps, going = (lines(count) for count in (2 * chunks, len(homes), 1))
         with np.errstate(divide="ignore"):
             share = np.where(dangling, 0.0, 1 / rows.leaving)
-        ranks[:], following[:] = even, (even * share)[:, None]
+        ranks[:], following[rows.places] = even, (even * share)[:, None]
         sinks = np.full(LANES, ctx.total(int(dangling.sum())) * even)
         jump = np.zeros(kept, np.uint32)
         jump[vertices] = np.arange(1, len(homes))
@@ -186,7 +190,7 @@ class RankLanes(HostSolver):
             going[0], totals[:] = ~frozen, 0.0
             self.team.run(
                 _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, shares, ranks, following, jumps,
-                jump, going, totals, alpha, share, dangling, number > SETTLED, np.zeros(1, np.int64),
+                jump, going, totals, alpha, share, rows.places, dangling, number > SETTLED, np.zeros(1, np.int64),
             )  # fmt: skip
             mine = np.add.reduce(totals.reshape(chunks, 2, LANES))
             change, sinks = np.add.reduce(ctx.comm.allgather(mine), axis=0)
@@ -216,8 +220,8 @@ def lines(rows: int) -> np.ndarray:
 
 @njit(**OPTIONS)
 def _iterate(
-    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, dangling,
-    settled, taken,
+    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, places,
+    dangling, settled, taken,
 ):  # fmt: skip
     n = len(share)
     while True:
@@ -230,6 +234,6 @@ def _iterate(
             if settled and first == last and jump[v] == 0:
                 continue
             rank_row(
-                sources, weights, first, last, shares, ranks, np.int64(v), following, jumps, np.int64(jump[v]), going,
-                totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
+                sources, weights, first, last, shares, ranks, np.int64(v), following, places[v], jumps,
+                np.int64(jump[v]), going, totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
             )  # fmt: skip
