@@ -125,13 +125,13 @@ def _all_pairs(bench: Bench) -> Iterator[Cell]:
         seconds = []
         for _ in range(2):
             began = time.perf_counter()
-            found = dgraph.apsp(placed, variant=variant, **options)
+            result = dgraph.apsp(placed, variant=variant, **options)
             seconds.append(time.perf_counter() - began)
             if seconds[-1] > LONG:
                 break
-        distances = found.matrix.here
+        distances = result.matrix.here
         total = float(distances.sum(where=np.isfinite(distances)))
-        products = {"products": found.summary["products"]} if "products" in found.summary else {}
+        products = {"products": result.summary["products"]} if "products" in result.summary else {}
         return {"ms": 1e3 * seconds[-1], "n": graph.n, "answer": f"{total:.6g}"} | products
 
     for n in sizes:

@@ -27,13 +27,13 @@ def ran(spec, method):
         steps.append(tuple(sizes))
         update(self, rows, columns, pivots, close)
 
-    def told(self, variant, block, of=None):
+    def recorded_run(self, variant, block, of=None):
         parts.append(of)
         run(self, variant, block, of)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Elimination, "_update", counted)
-        patch.setattr(Elimination, "run", told)
+        patch.setattr(Elimination, "run", recorded_run)
         graph = dgraph.Graph.load(spec, weights="1..9", device="cpu")
         matrix = dgraph.apsp(
             graph, variant=method, block=BLOCK, **({"parts": 3} if method == "separators" else {})
@@ -92,8 +92,8 @@ def test_no_method_is_another_by_name():
 )
 def test_other_blocks_are_found(method, broken, monkeypatch):
     monkeypatch.setattr(elimination, "_blocks", broken)
-    found = []
+    differing = []
     for spec in GRAPHS:
         steps, parts, answer, graph = ran(spec, method)
-        found.append((steps, answer) != predicted(method, graph, parts))
-    assert any(found)
+        differing.append((steps, answer) != predicted(method, graph, parts))
+    assert any(differing)
