@@ -96,7 +96,7 @@ class Drawn(Kept):
 
     def matrix(self, weighted: bool) -> sparse.csr_array:
         """Return the simple graph as SciPy's matrix."""
-        arcs = [(u, v, w) for u, v, w in self.simple.edges(data="weight")]
+        arcs = [(u, v, w) for u, v, w in self.simple.edges.data("weight")]
         if not self.directed:
             arcs += [(v, u, w) for u, v, w in arcs]
         src, dst, weights = np.array(arcs, np.float64).reshape(-1, 3).T
