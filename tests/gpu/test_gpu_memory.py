@@ -72,8 +72,8 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     assert machine.arrays.tiled == (schedule == "auto" and isinstance(program, PageRank))
     if machine.arrays.tiled:
         tiles = machine.arrays.tiles
-        held = (tiles.sources, tiles.targets, tiles.weights, tiles.pieces, tiles.bounds, tiles.cut)
-        taken = sum(array.nbytes for array in held if array is not None)
+        arrays = (tiles.sources, tiles.targets, tiles.weights, tiles.pieces, tiles.bounds, tiles.cut)
+        taken = sum(array.nbytes for array in arrays if array is not None)
         assert (tiles.weights is None) == (planned.weighted_tiles == 0)
         assert taken <= planned.binned <= 1.1 * taken
 

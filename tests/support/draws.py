@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import networkx as nx
 import numpy as np
-import scipy.sparse as sparse
 from kept_edges import FREE, KEPT, ORACLES, Kept, check, check_free, distances
 from scipy.sparse import csgraph
 
@@ -94,14 +94,9 @@ class Drawn(Kept):
         weights = rng.integers(1, 9, src.size).astype(self.heavy) if self.weighted else None
         return src.astype(np.int64), dst.astype(np.int64), weights
 
-    def matrix(self, weighted: bool) -> sparse.csr_array:
+    def matrix(self, weighted: bool) -> Any:
         """Return the simple graph as SciPy's matrix."""
-        arcs = [(u, v, w) for u, v, w in self.simple.edges(data="weight")]
-        if not self.directed:
-            arcs += [(v, u, w) for u, v, w in arcs]
-        src, dst, weights = np.array(arcs, np.float64).reshape(-1, 3).T
-        values = weights if weighted else np.ones(src.size)
-        return sparse.csr_array((values, (src.astype(int), dst.astype(int))), shape=(self.n, self.n))
+        return nx.to_scipy_sparse_array(self.simple, range(self.n), weight="weight" if weighted else None)
 
 
 def _ends(shape: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

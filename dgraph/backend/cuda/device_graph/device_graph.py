@@ -368,13 +368,13 @@ class DeviceGraph(RowClasses, IdPlaces):
         """All edges and their weights in tiles of targets."""
         return self._tiled(self.out)
 
-    def _tiled(self, out: DeviceCsr) -> EdgeTiles:
+    def _tiled(self, rows: DeviceCsr) -> EdgeTiles:
         """Return edges in tiles. Where every arc has its reverse, rows serve as in-edges.
 
         With mirrors the local arcs still have to be transposed.
         """
         turned = not self.local.directed and self.local.mirrors
-        return EdgeTiles(self._turned(out) if turned else out, self.local.masters, self.device)
+        return EdgeTiles(self._turned(rows) if turned else rows, self.local.masters, self.device)
 
     @cached_property
     def peers(self) -> list[int]:

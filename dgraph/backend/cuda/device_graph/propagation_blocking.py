@@ -148,4 +148,4 @@ MEMBERS = (
 
 def _write_kernels(wide: bool, width: int) -> str:
     types = {"offset_t": TYPES["int64" if wide else "uint32"], "weight_t": f"u{8 * width}"}
-    return own_text("\n".join(f"typedef {kind} {name};" for name, kind in types.items()), "tile_building")
+    return own_text("\n".join(f"typedef {dtype} {name};" for name, dtype in types.items()), "tile_building")
