@@ -135,6 +135,27 @@ def test_followed_buckets_equal_dijkstra(local, threads, delta, monkeypatch):
     assert not machine.arrays.waiting.any()
 
 
+def test_a_thread_alone_leaves_a_bucket_that_grows_to_the_team(local, monkeypatch):
+    """A search that begins at the end of a path gets the whole team in the R-MAT graph, though one bucket holds all."""
+    monkeypatch.setattr(cpu_machine, "SMALL", 16)
+    program = Distances(source=1499, delta=1e9).retype(dist="int32")
+    program.follows = True
+    machine = CpuMachine(trace(program, local.out.weights.dtype), local, TEAMS[2], "auto")
+    teams, usual_call = [], CpuMachine._call
+    machine.start({})
+    machine.apply_totals(*machine.totals(), True)
+
+    def noted(self, phases, limit=1, threads=None, small=0):
+        teams.append(threads)
+        return usual_call(self, phases, limit, threads, small)
+
+    monkeypatch.setattr(CpuMachine, "_call", noted)
+    while not machine.done:
+        machine.fused(1 << 20)
+    assert teams[0] == 1
+    assert 2 in teams
+
+
 def test_a_team_refuses_more_threads_than_it_has():
     with pytest.raises(ValueError, match="3 threads requested of a team of 2"):
         TEAMS[2].run(lambda t, threads: t, 3)

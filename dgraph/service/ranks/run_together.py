@@ -13,12 +13,10 @@ from dgraph.comm.watchdog import allowed
 from dgraph.engine.opened_device import opened
 from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.context import Context
-from dgraph.engine.run_options import Options
+from dgraph.engine.run_options import DEFAULTS
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Record
 from dgraph.result.result import Result
-
-DEFAULTS = Options()
 
 
 @collective
