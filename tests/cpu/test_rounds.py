@@ -140,16 +140,16 @@ def test_a_thread_alone_leaves_a_bucket_that_grows_to_the_team(local, monkeypatc
     monkeypatch.setattr(cpu_machine, "SMALL", 16)
     program = Distances(source=1499, delta=1e9).retype(dist="int32")
     program.follows = True
-    machine = CpuMachine(trace(program, local.out.weights.dtype), local, TEAMS[2], "auto")
+    machine = CpuMachine(trace(program, np.dtype(np.int32)), local, TEAMS[2], "auto")
     teams, usual_call = [], CpuMachine._call
     machine.start({})
     machine.apply_totals(*machine.totals(), True)
 
-    def noted(self, phases, limit=1, threads=None, small=0):
+    def listed_call(self, phases, limit=1, threads=None, small=0):
         teams.append(threads)
         return usual_call(self, phases, limit, threads, small)
 
-    monkeypatch.setattr(CpuMachine, "_call", noted)
+    monkeypatch.setattr(CpuMachine, "_call", listed_call)
     while not machine.done:
         machine.fused(1 << 20)
     assert teams[0] == 1
