@@ -81,8 +81,9 @@ def rank_row(
     """Take row v of ``ranks`` to ``alpha`` times the sum of rows of ``shares``, plus row ``jump`` of ``jumps``.
 
     The sum is over ``neighbours[first:last]``, times ``weights`` (float64); None: 1. A lane in which ``going``, of one
-    row, is 0 stays. The rank times ``share`` is row ``place`` of ``following``. Row ``first_total`` of ``totals`` grows by the
-    change, and the next row by the rank times ``sink``. All arrays of rows are float64, of ``RANK_LINES`` lines a row.
+    row, is 0 stays. The rank times ``share`` is row ``place`` of ``following``. Row ``first_total`` of ``totals`` grows
+    by the change, and the next row by the rank times ``sink``. All arrays of rows are float64, of ``RANK_LINES`` lines
+    a row.
     """
 
     def generate(context, builder, signature, args):
