@@ -75,8 +75,10 @@ class Elimination:
             self._recursive(whole, block)
         elif variant == "separators":
             self._separators(parts, block, whole)
+        elif variant == "floyd-warshall":  # as printed: every vertex is a pivot
+            self._eliminate(whole, whole, 1)
         else:
-            self._eliminate(self._inner(whole), whole, 1 if variant == "floyd-warshall" else block)
+            self._eliminate(self._inner(whole), whole, block)
 
     def _inner(self, whole: slice) -> Indices:
         """Return the vertices between two others, one with an arc to it and one with an arc from it; collective."""
