@@ -150,7 +150,7 @@ class Apsp(Algorithm):
             else:
                 distances = kernel.xp.empty(shape, dtype) if distances is None else distances
                 work = Elimination(rows, kernel, distances, step)
-                work.run(plan.variant, block, plan.parts)
+                work.run(plan.variant, block, plan.parts, self.variant == "auto")
                 steps = work.steps
                 reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
             if matrix is not None:

@@ -27,9 +27,9 @@ def ran(spec, method):
         steps.append(tuple(sizes))
         update(self, rows, columns, pivots, close)
 
-    def recorded_run(self, variant, block, of=None):
+    def recorded_run(self, variant, block, of=None, inner=False):
         parts.append(of)
-        run(self, variant, block, of)
+        run(self, variant, block, of, inner)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Elimination, "_update", counted)

@@ -60,13 +60,14 @@ class Elimination:
         least = order[np.concatenate([[True], np.diff(key[order]) > 0])] if len(order) else order
         matrix.reshape(-1)[put(key[least])] = put(weight[least].astype(matrix.dtype))
 
-    def run(self, variant: str, block: int, parts: np.ndarray | None = None) -> None:
+    def run(self, variant: str, block: int, parts: np.ndarray | None = None, inner: bool = False) -> None:
         """Make all distances final.
 
         Args:
             variant: method.
             block: pivots of a block.
             parts: part of each vertex, for ``separators``; -1 in the separator.
+            inner: ``blocked`` leaves out pivots that no path passes through, in place of the printed ones.
         """
         whole = slice(0, self.rows.n)
         if variant == "squaring":
@@ -75,10 +76,9 @@ class Elimination:
             self._recursive(whole, block)
         elif variant == "separators":
             self._separators(parts, block, whole)
-        elif variant == "floyd-warshall":  # as printed: every vertex is a pivot
-            self._eliminate(whole, whole, 1)
         else:
-            self._eliminate(self._inner(whole), whole, block)
+            pivots = self._inner(whole) if inner else whole
+            self._eliminate(pivots, whole, 1 if variant == "floyd-warshall" else block)
 
     def _inner(self, whole: slice) -> Indices:
         """Return the vertices between two others, one with an arc to it and one with an arc from it; collective."""
