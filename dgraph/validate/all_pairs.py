@@ -206,7 +206,7 @@ def _led(distributed: DistributedColumns, rows: np.ndarray, own: tuple, slack: f
     lead[own] = True
     near = slack * (np.where(rows < np.inf, np.abs(rows), 0.0) + most)
     widest = 2 * float(distributed.comm.allreduce(np.array([near.max(initial=0.0)]), "max")[0])
-    descends = not distributed.comm.total(int(any((weight < 0).any() for _, _, weight in _arcs(distributed))))
+    descends = not any((weight < 0).any() for _, _, weight in _arcs(distributed))  # the same on all ranks
     if descends:
         lead |= _tight(distributed, rows, rows, near, lambda weight: weight > widest)
     while True:

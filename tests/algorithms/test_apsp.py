@@ -357,7 +357,7 @@ def test_mutants_of_the_kernel_are_rejected(mutant):
 @pytest.mark.mpi
 @pytest.mark.parametrize(("method", "products"), [("auto", 11), ("blocked", 13)])
 def test_pivots_of_auto_are_vertices_inside_paths(method, products):
-    """Of 37, the inside of a path 0 … 31, 36, 35, and 33, between 34 and 32; 32 has one neighbour, on a cycle."""
+    """Inner vertices of 37: 33, and those of the path 0 … 31, 36, 35 but its ends; 32 has one neighbour, on a cycle."""
     ends = [*itertools.pairwise(range(32)), (32, 33), (33, 32), (34, 35), (34, 33), (36, 36), (36, 35), (31, 36)]
     src, dst = np.array(ends).T
     weights = np.arange(1, len(ends) + 1)

@@ -43,7 +43,7 @@ class NameForm:
 
 @dataclass
 class ScannedLines:
-    """What some lines hold.
+    """Words and weights of some lines, or their fault.
 
     Attributes:
         lines, dropped: numbers of lines, and of those passed over; lines end at a wrong one.

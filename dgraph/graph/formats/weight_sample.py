@@ -24,7 +24,7 @@ VALUE_WORDS = {".mtx": ("%", 2), ".gr": ("c", 3)}
 
 
 def first_weights(spec: str, options: LoadOptions) -> np.dtype | None:
-    """Return the type that a rule, the first lines, a schema or a manifest require; None if they do not tell it.
+    """Return the type that a rule, the first lines, a schema or a manifest require; None if they do not decide it.
 
     A text file has float64 weights if one of its lines has a fraction, so float64 is certain and int32 may become
     another. Pipes are not read.
