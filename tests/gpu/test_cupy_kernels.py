@@ -67,8 +67,10 @@ def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
         cupy_kernels.begin(device)
         cupy_kernels.wait(device)
         assert used == [np.uint64]
-        for thread in set(threading.enumerate()) - threads:
-            thread.join()
+        while started := set(threading.enumerate()) - threads:
+            for thread in started:
+                if thread.is_alive():  # else it is being started, or has ended
+                    thread.join()
         assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_1.kernels"]
 
 
