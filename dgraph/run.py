@@ -51,7 +51,8 @@ def run(
     Raises:
         UsageError: ``graph`` is a service's, or an argument is not as :func:`dgraph.run` says.
     """
-    comm = graph.comm if isinstance(graph, Graph) else communicator(None)
+    is_loaded = isinstance(graph, Graph)
+    comm = graph.comm if is_loaded else communicator(None)
     with comm.together():
         flag("validate", validate)
         instance("options", options, Options, "a dgraph.Options")
@@ -74,10 +75,12 @@ def run(
             if run_record.residuals:
                 check_residual(named)
         with run_record("load"):
-            if not isinstance(graph, Graph):
+            if is_loaded:
+                unweighted = graph
+            else:
                 run_progress.phase("load", name_of_input(graph))
-            with watched_by(run_progress.reading):
-                unweighted = as_graph(graph, comm)
+                with watched_by(run_progress.reading):
+                    unweighted = as_graph(graph, comm)
             loaded = unweighted if weight is None else unweighted.with_weight(weight)
             del unweighted
         with run_record("init"):

@@ -19,7 +19,13 @@ def mask() -> int:
 def _mask(process: int) -> int:
     if not hasattr(os, "sched_getaffinity"):
         return (1 << (os.cpu_count() or 1)) - 1
-    return sum(1 << core for core in os.sched_getaffinity(process))
+    return _bits(frozenset(os.sched_getaffinity(process)))
+
+
+@cache
+def _bits(cores: frozenset[int]) -> int:
+    """Return core numbers as a bit mask; every call asks for its own, which seldom change."""
+    return sum(1 << core for core in cores)
 
 
 def cores() -> int:

@@ -80,6 +80,7 @@ class Algorithm(ABC):
     Attributes:
         name: name in the register and on the command line.
         parameters: name → :class:`Parameter`.
+        of_vertices, of_labels: those that hold vertices, and labels of vertices.
         aliases: other names in the register.
         columns: name → :class:`ResultColumn`, for every column that some parameters give; first those of the defaults.
         needs_source: True if it takes ``source``, an original vertex id.
@@ -104,6 +105,8 @@ class Algorithm(ABC):
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[dict[str, Parameter]] = {}
+    of_vertices: ClassVar[tuple[Parameter, ...]] = ()
+    of_labels: ClassVar[tuple[Parameter, ...]] = ()
     columns: ClassVar[Mapping[str, ResultColumn]] = MappingProxyType({})
     needs_source: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
@@ -149,9 +152,8 @@ class Algorithm(ABC):
         """
         numbered = object.__new__(type(self))  # every call makes one, and copy() takes 10 times as long
         numbered.__dict__.update(self.__dict__)
-        for parameter in self.parameters.values():
-            if parameter.holds_vertices:
-                setattr(numbered, parameter.name, parameter.numbered(getattr(self, parameter.name), names, comm))
+        for parameter in self.of_vertices:
+            setattr(numbered, parameter.name, parameter.numbered(getattr(self, parameter.name), names, comm))
         return numbered
 
     def labelled(self, graph: Graph) -> Algorithm:
@@ -161,8 +163,8 @@ class Algorithm(ABC):
             UsageError: as :func:`label_column`.
         """
         labelled = self
-        for parameter in self.parameters.values():
-            source = getattr(self, parameter.name) if parameter.labels else None
+        for parameter in self.of_labels:
+            source = getattr(self, parameter.name)
             if source is not None:
                 labelled = copy(self) if labelled is self else labelled
                 if isinstance(source, list):
@@ -208,9 +210,7 @@ class Algorithm(ABC):
     def settings(self) -> dict[str, Any]:
         """Return the values of all parameters by name."""
         values = {name: getattr(self, name) for name in self.parameters}
-        return values | {
-            name: "a column" for name, value in values.items() if self.parameters[name].labels and value is not None
-        }
+        return values | {row.name: "a column" for row in self.of_labels if values[row.name] is not None}
 
 
 class Register(dict[str, type[Algorithm]]):
@@ -260,6 +260,8 @@ def algorithm(
             if parameter.name in LOAD_OPTIONS:
                 raise UsageError(f"{name}: the parameter {parameter.name} is also a load option; rename it")
         cls.name, cls.parameters, cls.columns = name, {p.name: p for p in parameters}, columns
+        cls.of_vertices = tuple(p for p in parameters if p.holds_vertices)
+        cls.of_labels = tuple(p for p in parameters if p.labels)
         cls.aliases = tuple(aliases)
         ALGORITHMS.aliases |= dict.fromkeys(aliases, name)
         ALGORITHMS[name] = cls

@@ -162,6 +162,10 @@ def enter(package: ModuleType) -> None:
         FOLDERS.update(row.folders())
 
 
+NO_KERNEL = Kernel("")
+"""The kernel of programs that name none."""
+
+
 def kernel_of(name: str | None) -> Kernel:
     """Return the kernel of this name, or one without machines if none is registered."""
-    return KERNELS.get(name or "", Kernel(""))
+    return KERNELS.get(name or "", NO_KERNEL)

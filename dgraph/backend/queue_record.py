@@ -10,6 +10,10 @@ KEPT = 256
 """Rounds whose statistics are kept, from the first one on."""
 
 
+NO_QUEUES = np.zeros((0, 2), np.int64)
+"""Counts of no queues: every machine of a call has them."""
+
+
 class QueueRecord:
     """Elements that the queues' blocks took, and stolen ones among them, over the rounds of one rank.
 
@@ -19,7 +23,7 @@ class QueueRecord:
     """
 
     def __init__(self) -> None:
-        self.counts = np.zeros((0, 2), np.int64)
+        self.counts = NO_QUEUES
         self.rounds: list[dict[str, float]] = []
 
     def add(self, counts: np.ndarray) -> None:
@@ -29,8 +33,9 @@ class QueueRecord:
 
     def join(self, other: QueueRecord) -> None:
         """Add the rounds of another program."""
-        self._sum(other.counts)
-        self._keep(other.rounds)
+        if other.rounds:
+            self._sum(other.counts)
+            self._keep(other.rounds)
 
     def facts(self) -> dict[str, Any]:
         """Return ``ranks[i].queues`` of ``schema.json``; empty if no queue was used."""

@@ -19,6 +19,9 @@ from dgraph import errors
 from dgraph.comm.waiting import wait_idle, wait_until
 from dgraph.comm.watchdog import Watchdog
 
+NO_PEERS = nullcontext()
+"""Context of work that no other rank waits for."""
+
 
 class Request(Protocol):
     """Pending point-to-point message."""
@@ -165,13 +168,16 @@ class Comm(ABC):
         """Return the exclusive prefix sum of one integer: its sum over the ranks below this one."""
         return int(self.allgather(np.array([value], np.int64))[: self.rank].sum())
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self) -> AbstractContextManager[None]:
         """Run local work that may fail on some ranks; then all ranks raise the lowest failing rank's error.
 
         The block must not communicate. An exception that is not a :class:`~dgraph.errors.DgraphError` becomes an
         :class:`~dgraph.errors.InternalError`, or :class:`~dgraph.errors.OutputError` for an :class:`OSError`.
         """
+        return NO_PEERS if self.size == 1 else self._together()
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
         error: BaseException | None = None
         try:
             yield
@@ -199,19 +205,20 @@ class Comm(ABC):
         with at_end or nullcontext():
             self.agree(error, *[0] * values)
 
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def guarded(self) -> AbstractContextManager[None]:
         """Print an unexpected exception of one rank and end all ranks, since the others would wait for it.
 
         A :class:`~dgraph.errors.DgraphError` is raised on all ranks already, so it propagates.
         """
+        return NO_PEERS if self.size == 1 else self._guarded()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
         try:
             yield
         except errors.DgraphError:
             raise
         except Exception:
-            if self.size == 1:
-                raise
             import sys
             import traceback
 

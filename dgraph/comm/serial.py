@@ -20,6 +20,12 @@ class SerialComm(Comm):
         """Return a copy of ``values``."""
         return np.array(values)
 
+    def total(self, value):
+        """Return ``value``."""
+        return int(value)
+
+    largest = total
+
     def allgather(self, values):
         """Return ``values`` with a leading axis of one rank."""
         return np.array(values)[None]

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, NoReturn, Protocol
 
 from dgraph._support.arguments import is_real
@@ -61,6 +61,10 @@ def allowed(limit: float | str | None) -> float:
     if not 0 <= seconds < math.inf:
         raise UsageError(f"watchdog {shown(limit)}: give seconds, such as 300, or {OFF} (also 0) for none")
     return seconds or math.inf
+
+
+INACTIVE = nullcontext()
+"""Context of work on one rank, which waits for no other."""
 
 
 class Processes(Protocol):
@@ -111,13 +115,13 @@ class Watchdog:
         self._wait, self._waited, self._last, self._next = -1, 0.0, 0.0, 0.0
         self._noted: dict[int, int] = {}
 
-    @contextmanager
-    def watching(self, seconds: float) -> Iterator[None]:
+    def watching(self, seconds: float) -> AbstractContextManager[None]:
         """Limit waits inside the block to ``seconds``; the same value on every rank."""
-        if self._notes is None:
-            yield
-            return
-        self._notes.received()  # drop notes of an earlier run
+        return INACTIVE if self._notes is None else self._watching(self._notes, seconds)
+
+    @contextmanager
+    def _watching(self, notes: Notes, seconds: float) -> Iterator[None]:
+        notes.received()  # drop notes of an earlier run
         self._noted = {}
         self.begin(0)
         self.seconds = seconds
@@ -126,9 +130,12 @@ class Watchdog:
         finally:
             self.seconds = math.inf
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """Lift the limit inside the block, where one rank compiles for the others, or writes."""
+        return INACTIVE if self._notes is None else self._paused()
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
         seconds, self.seconds = self.seconds, math.inf
         try:
             yield

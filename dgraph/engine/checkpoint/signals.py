@@ -5,10 +5,10 @@ Batch systems send them before they take a node back.
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 SIGNALS = (signal.SIGUSR1, signal.SIGTERM)
 
@@ -29,15 +29,17 @@ class StopSignals:
             signal.signal(number, signal.SIG_DFL)
 
 
-@contextlib.contextmanager
-def listening(wanted: bool = True) -> Iterator[StopSignals]:
+def listening(wanted: bool = True) -> AbstractContextManager[StopSignals]:
     """Install the handler for the block; a nested call returns the outer handler.
 
     Only a main thread can install handlers; elsewhere, and if not ``wanted``, the result never asks to stop.
     """
-    if not wanted or threading.current_thread() is not threading.main_thread():
-        yield StopSignals()
-        return
+    able = wanted and threading.current_thread() is threading.main_thread()
+    return _installed() if able else nullcontext(StopSignals())
+
+
+@contextmanager
+def _installed() -> Iterator[StopSignals]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     outer = before[signal.SIGUSR1]
     if isinstance(outer, StopSignals):

@@ -19,6 +19,10 @@ FIRST, HEAVIEST = 3, 3
 """Rounds whose distribution is kept: the first ones, and those with the most edges among the others."""
 
 
+NO_THREADS = np.zeros((0, WARP), np.int64)
+"""Edges of no threads, in runs that count none."""
+
+
 class LoadRecord:
     """Edge counts of one rank's rounds."""
 
@@ -26,7 +30,7 @@ class LoadRecord:
         self._first: list[dict] = []
         self._heaviest: list[tuple[int, int, dict]] = []
         self._blocks: dict[str, np.ndarray] = {}
-        self._threads = np.zeros((0, WARP), np.int64)
+        self._threads = NO_THREADS
 
     def add(self, round: int, stats: RoundStats) -> tuple[int, float]:
         """Add the edges of one round; return the max and the mean over its thread blocks."""

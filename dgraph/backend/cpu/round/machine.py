@@ -214,15 +214,18 @@ class CpuMachine(ProgramMachine):
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """Return this rank's part of the round's totals: int64 [active, edges, sums …, minima …], and float64 sums."""
-        sums = self.results.sums[::8][: self.module.SUMS]
+        sums = self.results.sums[: 8 * self.module.SUMS : 8].tolist()
         totals = np.array([self.active, self.edges, *sums], np.int64)
-        totals[totals.size - self.minima :] ^= TOP
+        if self.minima:
+            totals[-self.minima :] ^= TOP
         return totals, self.results.float_sums[: self.module.FLOAT_SUMS].copy()
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Run ``step`` on the reduced totals of all ranks; sets globals, the end and the next direction."""
-        self.results.sums[::8][: self.module.SUMS] = integers[2:]
-        self.results.sums[::8][self.module.SUMS - self.minima : self.module.SUMS] ^= TOP
+        sums = self.results.sums[: 8 * self.module.SUMS : 8]
+        sums[:] = integers[2:]
+        if self.minima:
+            sums[-self.minima :] ^= TOP
         self.results.float_sums[: self.module.FLOAT_SUMS] = floats
         self.module.apply_totals(
             self._parameters, tuple(self.results), self.words, int(integers[0]), int(integers[1]), starting

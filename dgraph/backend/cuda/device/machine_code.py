@@ -44,6 +44,7 @@ class MachineCode:
         self._keys: dict[str, str] = {}
         self._reported: set[Path] = set()
         self._missed: dict[tuple[str, str], float] = {}
+        self._optimised: set[tuple[str, str]] = set()
 
     def exists(self, text: str, name: str) -> bool:
         """Return True if a text's machine code is in the cache folder, quick where that will do, or optimised."""
@@ -51,13 +52,17 @@ class MachineCode:
 
     def optimised(self, text: str, name: str) -> bool:
         """Return True if a text's optimised machine code is in the cache folder; looked up every ``AGAIN`` seconds."""
+        wanted = text, name
+        if wanted in self._optimised:
+            return True
         now = time.monotonic()
-        if now - self._missed.get((text, name), -AGAIN) < AGAIN:
+        if now - self._missed.get(wanted, -AGAIN) < AGAIN:
             return False
-        exists = self.path(text, name).exists()
-        if not exists:
-            self._missed[text, name] = now
-        return exists
+        if self.path(*wanted).exists():
+            self._optimised.add(wanted)
+        else:
+            self._missed[wanted] = now
+        return wanted in self._optimised
 
     def load(self, text: str, name: str) -> tuple[bytes, bool]:
         """Return a text's machine code, compiled if it is missing, and True if it is optimised."""
@@ -96,6 +101,8 @@ class MachineCode:
 
     def lacks(self) -> bool:
         """Return True if this process waits for optimised code, and has not said so for each text before."""
+        if self.awaited <= self._reported:
+            return False
         self.awaited = {path for path in self.awaited if not path.exists()}
         new = not self.awaited <= self._reported
         self._reported |= self.awaited

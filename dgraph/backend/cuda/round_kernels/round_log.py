@@ -15,7 +15,7 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.queue_record import QueueRecord
+from dgraph.backend.queue_record import NO_QUEUES, QueueRecord
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
@@ -43,7 +43,7 @@ class RoundLog:
         self._unread_from: int | None = None
         self._loads: list[dict[str, np.ndarray]] = []
         self._ring_read = -1, -1
-        self._queues, self._taken = QueueRecord(), np.zeros((0, 2), np.int64)
+        self._queues, self._taken = QueueRecord(), NO_QUEUES
 
     def figures(self, first: int) -> np.ndarray:
         """Return figures of fused rounds from ``first`` on, the last ones if they exceed the ring.
