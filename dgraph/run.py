@@ -16,7 +16,6 @@ from dgraph.algorithms.on_replicas import solved
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import check_continues, check_residual, requested, start_of
 from dgraph.comm import Comm, collective, communicator
-from dgraph.comm.watchdog import allowed
 from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
 from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.opened_device import opened
@@ -108,7 +107,7 @@ def run(
             local, comm, backend, run_record, run_progress, run_options.direction, run_options.sync,
             run_options.max_rounds, place, manager, names, start.answer,
         )  # fmt: skip
-        watched = comm.watchdog.watching(allowed(run_options.watchdog))
+        watched = comm.watchdog.watching(run_options.watchdog)
         with run_record("solve"), interrupts.deferred(), watched, first_runs.plain_kernels() as kernels:
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 from dgraph._support.cache import folder, publish
 
@@ -54,14 +53,15 @@ def compiled(stem: str) -> None:
     publish(folder() / f"{stem}.slow", b"")
 
 
-@contextmanager
-def plain_kernels() -> Iterator[dict[str, None]]:
-    """Collect the names of the kernels that run as plain Python while the body of the ``with`` runs, in their order."""
-    names: dict[str, None] = {}
-    _plain.append(names)
-    try:
-        yield names
-    finally:
+class plain_kernels:
+    """Block that collects the names of the kernels that run as plain Python in it, in their order."""
+
+    def __enter__(self) -> dict[str, None]:
+        names: dict[str, None] = {}
+        _plain.append(names)
+        return names
+
+    def __exit__(self, *error: object) -> None:
         _plain.pop()
 
 

@@ -115,9 +115,9 @@ class Watchdog:
         self._wait, self._waited, self._last, self._next = -1, 0.0, 0.0, 0.0
         self._noted: dict[int, int] = {}
 
-    def watching(self, seconds: float) -> AbstractContextManager[None]:
-        """Limit waits inside the block to ``seconds``; the same value on every rank."""
-        return INACTIVE if self._notes is None else self._watching(self._notes, seconds)
+    def watching(self, limit: float | str | None) -> AbstractContextManager[None]:
+        """Limit waits inside the block to a limit as :func:`allowed` takes it; the same value on every rank."""
+        return INACTIVE if self._notes is None else self._watching(self._notes, allowed(limit))
 
     @contextmanager
     def _watching(self, notes: Notes, seconds: float) -> Iterator[None]:

@@ -68,7 +68,7 @@ class Options:
     @property
     def residuals(self) -> bool:
         """True if rounds record their residual."""
-        return RESIDUAL in record_words(self.record)
+        return self.record is not None and RESIDUAL in record_words(self.record)
 
 
 DEFAULTS = Options()

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,7 +102,7 @@ class Field:
             raise refused("nullable", self.nullable, f"a field of {name}", "a value that it can spare for none")
         object.__setattr__(self, "dtype", name)
 
-    @property
+    @cached_property
     def null(self) -> int | float | None:
         """Value that stands for none; None if every value is one."""
         if self.nullable is None:

@@ -16,7 +16,7 @@ class OneRound(Machine):
         active, edges: this rank's active vertices and their edges, for the totals.
     """
 
-    done = False
+    done, started = False, True
     round = total_active = total_edges = 0
     active: int
     edges: int
@@ -27,8 +27,9 @@ class OneRound(Machine):
 
     def fused(self, limit: int) -> int:
         """Run the one round."""
+        self._ring = np.array([[self.active, self.edges, self.direction == "pull"]], np.int64)
         self.solve()
-        self.apply_totals(np.zeros(2, np.int64), np.empty(0), False)
+        self.round, self.done = self.round + 1, True
         return 1
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +40,7 @@ class OneRound(Machine):
         """Apply the totals of all ranks; a round that leaves no vertex active is the last one."""
         self.round += not starting
         self._ring = np.array([[self.total_active, self.total_edges, int(self.direction == "pull")]], np.int64)
-        self.total_active, self.total_edges = (int(x) for x in integers)
+        self.total_active, self.total_edges = integers.tolist()
         self.done = not starting and self.total_active == 0
 
     def globals(self) -> dict[str, int | float]:

@@ -9,7 +9,6 @@ from dgraph.algorithms import Algorithm
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import Start
 from dgraph.comm import collective
-from dgraph.comm.watchdog import allowed
 from dgraph.engine.opened_device import opened
 from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.context import Context
@@ -48,7 +47,7 @@ def run_together(works: Sequence[Algorithm], graph: Graph, record: Record, progr
             if solver is None:
                 return None
             numbered = [work.numbered(names, comm) for work in works]
-            with interrupts.deferred(), comm.watchdog.watching(allowed(DEFAULTS.watchdog)):
+            with interrupts.deferred(), comm.watchdog.watching(DEFAULTS.watchdog):
                 progress.phase("solve", works[0].name)
                 answers = solver.solve(ctx, numbered)
             for named, work, (answer, rounds) in zip(works, numbered, answers, strict=True):

@@ -80,6 +80,7 @@ class GreedyOnce(OneRound, SharedMachine):
         self.state["color"][:] = -1
         draw_keys(self.local.original, self.traced.program.parameters["random_state"], self.state["key"])
         self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
+        self.done = not self.local.n
 
     def edge(self) -> None:
         """Do nothing: a vertex reads its neighbours' colours when it is coloured."""

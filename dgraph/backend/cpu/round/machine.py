@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from types import ModuleType
 
 import numpy as np
@@ -115,25 +116,28 @@ class CpuMachine(ProgramMachine):
         weights = csr.weights if self.traced.weighted else np.empty(0, np.int32)
         return csr.offsets, csr.neighbours.view(np.uint32), weights
 
-    @property
+    @cached_property
     def _fields(self) -> tuple:
         return (*self.state.values(), self.local.original, self.local.out_degree)
 
-    @property
+    @cached_property
     def _parameters(self) -> tuple:
         return tuple(
             bool(x) if isinstance(x, (bool, np.bool_)) else int(x) if isinstance(x, (int, np.integer)) else float(x)
             for x in self.traced.program.parameters.values()
         ) or (0,)
 
+    @cached_property
+    def _arguments(self) -> tuple:
+        """The arguments of ``work`` that stay from call to call."""
+        results, arrays = tuple(self.results), tuple(self.arrays)
+        return self._push, self._pull, self._fields, self._parameters, results, arrays, self.words
+
     def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
         """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
         fused = phases == slots.FUSED or (phases in (0, slots.START) and self.local.masters == self.local.n)
         work = self.module.work_fused if fused else self.module.work
-        return self.team.launch(
-            work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
-            self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
-        )  # fmt: skip
+        return self.team.launch(work, threads or self._threads(phases), phases, limit, small, *self._arguments)
 
     def _threads(self, phases: int) -> int:
         """Return the number of threads for a call: one for small frontiers, else the whole team."""
@@ -168,9 +172,16 @@ class CpuMachine(ProgramMachine):
         setattr(self.module, COMPILED, True)
 
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
-        """Run ``init`` on masters and set mirrors to identities; ``initial``: values of fields with ``given=True``."""
+        """Run ``init`` on masters and set mirrors to identities; totals of the whole graph are applied at once.
+
+        Args:
+            initial: values of fields with ``given=True``.
+        """
         self._fill_given(initial)
         self._call(slots.START)
+        if self.local.masters == self.local.n and (self.active or not self.waiting):
+            self.apply_totals(*self.totals(), True)
+            self.started = True
 
     def edge(self) -> None:
         """Run one edge phase, or rounds of this rank alone up to the vertex phase of the last.
@@ -222,6 +233,8 @@ class CpuMachine(ProgramMachine):
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Run ``step`` on the reduced totals of all ranks; sets globals, the end and the next direction."""
+        if self.started and starting:
+            return
         sums = self.results.sums[: 8 * self.module.SUMS : 8]
         sums[:] = integers[2:]
         if self.minima:

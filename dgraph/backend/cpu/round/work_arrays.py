@@ -156,5 +156,5 @@ def results(globals_: int, sums: int) -> Results:
     most, wide = max(globals_, 1), max(sums, 1)
     return Results(
         integers=np.zeros(most, np.int64), floats=np.zeros(most), sums=np.zeros(8 * wide, np.int64),
-        float_sums=np.zeros(wide), ring=np.zeros(3 * RING, np.int64),
+        float_sums=np.zeros(wide), ring=np.empty(3 * RING, np.int64),
     )  # fmt: skip

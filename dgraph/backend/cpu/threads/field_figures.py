@@ -45,8 +45,8 @@ def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None
     threads = max(1, min(team.size, values.size // SHARE))
     counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), type(end))
     team.launch(count, threads, values, end, out_degree, counts, farthest)
-    counted = counts.sum(axis=0).tolist()
-    return counted[0], farthest.max().tolist(), counted[1]
+    reached, arcs = counts[:, :2].sum(axis=0).tolist()
+    return reached, farthest.max().item(), arcs
 
 
 @cache
@@ -58,7 +58,7 @@ def _end(dtype: np.dtype) -> int | float:
 def _count_few(t, team, threads, values, end, out_degree, counts, farthest):
     here = values < end
     counts[0, 0], counts[0, 1] = np.count_nonzero(here), out_degree[: values.size][here].sum()
-    farthest[0, 0] = values.max(initial=0, where=here)
+    farthest[0, 0] = values[here].max(initial=0)
     return 0
 
 
