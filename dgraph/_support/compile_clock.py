@@ -23,12 +23,13 @@ class _Clock(threading.local):
     depth, seconds = 0, 0.0
 
 
-_clock = _Clock()
+clock = _Clock()
+"""Clock of this thread: ``seconds`` spent on compilations that ended, and the ``depth`` of those that go on."""
 
 
 def spent() -> float:
     """Return the seconds that this thread has spent on compilations that ended."""
-    return _clock.seconds
+    return clock.seconds
 
 
 @contextmanager
@@ -38,17 +39,17 @@ def compiling(name: str = "") -> Iterator[None]:
     Args:
         name: of the text or function, for the listeners; empty: machine code may be in the cache.
     """
-    began, outermost = perf_counter(), not _clock.depth
-    _clock.depth += 1
+    began, outermost = perf_counter(), not clock.depth
+    clock.depth += 1
     try:
         for listener in list(_listeners) if name else ():
             listener(name)
         yield
     finally:
-        _clock.depth -= 1
+        clock.depth -= 1
         _ended[0] += bool(name)
         if outermost:
-            _clock.seconds += perf_counter() - began
+            clock.seconds += perf_counter() - began
 
 
 @contextmanager
@@ -57,8 +58,8 @@ def in_turn(lock: Any) -> Iterator[None]:
     if not lock.acquire(blocking=False):
         began, ended = perf_counter(), _ended[0]
         lock.acquire()
-        if _ended[0] > ended and not _clock.depth:
-            _clock.seconds += perf_counter() - began
+        if _ended[0] > ended and not clock.depth:
+            clock.seconds += perf_counter() - began
     try:
         yield
     finally:

@@ -34,7 +34,7 @@ def hub(leaves=300, tail=5):
 
 
 def test_compilation_is_a_phase_of_its_own_wherever_it_happens():
-    record, clock = Record(SerialComm(), []), compile_clock._clock
+    record, clock = Record(SerialComm(), []), compile_clock.clock
     with record("solve"):
         with record("init"):
             clock.seconds += 50

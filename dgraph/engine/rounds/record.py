@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dgraph._support import compile_clock
+from dgraph._support.compile_clock import clock
 from dgraph.backend.queue_record import QueueRecord
 from dgraph.backend.round_stats import Spent
 from dgraph.comm import Comm
@@ -277,7 +277,7 @@ class _Timer:
         self.ranges = self.record.ranges
         if self.ranges is not None:
             self.ranges.push(self.name)
-        self.compiled = compile_clock.spent()
+        self.compiled = clock.seconds
         self.began = perf_counter()
 
     def __exit__(self, kind, error, traceback) -> None:
@@ -285,7 +285,7 @@ class _Timer:
         if self.ranges is not None:
             self.ranges.pop()
         record, seconds = self.record, self.record.seconds
-        if (compiled := compile_clock.spent()) > self.compiled:
+        if (compiled := clock.seconds) > self.compiled:
             record.compiled_until(compiled, self.compiled if self.name != "compile" else compiled)
             elapsed -= 0.0 if self.name in ("compile", "solve") else compiled - self.compiled
         seconds[self.name] = seconds.get(self.name, 0.0) + elapsed

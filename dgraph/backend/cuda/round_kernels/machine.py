@@ -237,10 +237,11 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             self.words[control.MODE] = control.PULL if self._pulls_all else control.PUSH
             self.words[control.QUEUED], self.words[control.LOCAL_EDGES] = self.local.masters, self.local.arcs
         while self._unread or (self.round < end and not self.done):
-            until = self.round + 1 if counted else end
-            ahead = min(ROUNDS_AHEAD if self._supported and self.round > 0 else self._ahead, until - self.round)
+            rounds = self.round
+            until = rounds + 1 if counted else end
+            ahead = min(ROUNDS_AHEAD if self._supported and rounds else self._ahead, until - rounds)
             if self.device.ranged:
-                self.device.push(f"from round {self.round + 1}")
+                self.device.push(f"from round {rounds + 1}")
             for _ in range(ahead):
                 walked_by = self._large_round()
                 self.kernels.launch(
