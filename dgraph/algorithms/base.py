@@ -80,6 +80,7 @@ class Algorithm(ABC):
     Attributes:
         name: name in the register and on the command line.
         parameters: name → :class:`Parameter`.
+        defaults: name → value of a parameter that is left out.
         of_vertices, of_labels: those that hold vertices, and labels of vertices.
         aliases: other names in the register.
         columns: name → :class:`ResultColumn`, for every column that some parameters give; first those of the defaults.
@@ -105,6 +106,7 @@ class Algorithm(ABC):
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[dict[str, Parameter]] = {}
+    defaults: ClassVar[dict[str, Any]] = {}
     of_vertices: ClassVar[tuple[Parameter, ...]] = ()
     of_labels: ClassVar[tuple[Parameter, ...]] = ()
     columns: ClassVar[Mapping[str, ResultColumn]] = MappingProxyType({})
@@ -121,11 +123,12 @@ class Algorithm(ABC):
     one_gpu: str | None = None
 
     def __init__(self, **values: Any):
-        for name, parameter in self.parameters.items():
-            value = values.pop(name, parameter.default)
-            setattr(self, name, value if value is parameter.default else parameter.checked(value, self.name))
-        if values:
-            raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
+        self.__dict__.update(self.defaults)
+        for name, value in values.items():
+            if name not in self.parameters:
+                raise unknown(f"parameter of {self.name}", name, self.parameters)
+            if value is not self.defaults[name]:
+                setattr(self, name, self.parameters[name].checked(value, self.name))
         self.check()
 
     def check(self) -> None:  # noqa: B027 - most parameters need no check
@@ -260,6 +263,7 @@ def algorithm(
             if parameter.name in LOAD_OPTIONS:
                 raise UsageError(f"{name}: the parameter {parameter.name} is also a load option; rename it")
         cls.name, cls.parameters, cls.columns = name, {p.name: p for p in parameters}, columns
+        cls.defaults = {p.name: p.default for p in parameters}
         cls.of_vertices = tuple(p for p in parameters if p.holds_vertices)
         cls.of_labels = tuple(p for p in parameters if p.labels)
         cls.aliases = tuple(aliases)

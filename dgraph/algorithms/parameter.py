@@ -97,11 +97,13 @@ class Parameter:
         Raises:
             UsageError: a name that no vertex has, or a vertex of another kind than the graph's.
         """
-        if self.groups and value is not None:
+        if value is None:
+            return None
+        if self.groups:
             one = replace(self, groups=False)
             return [one.numbered(group, names, comm) for group in value]
         lone = isinstance(value, (int, str))
-        vertices = [value] if lone else list(value or ())
+        vertices = [value] if lone else list(value)
         kind = int if names is None else str
         other = next((vertex for vertex in vertices if not isinstance(vertex, kind)), None)
         if other is not None:
