@@ -46,7 +46,7 @@ def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None
     counts, farthest = np.zeros((threads, 8), np.int64), np.zeros((threads, 8), type(end))
     team.launch(count, threads, values, end, out_degree, counts, farthest)
     reached, arcs = counts[:, :2].sum(axis=0).tolist()
-    return reached, farthest.max().item(), arcs
+    return reached, farthest.max().tolist(), arcs
 
 
 @cache
