@@ -53,7 +53,11 @@ struct Env {
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;
-    i64 n, scale, price, salt, next_salt, factor, swept_count;
+    u32* kept; // rounds of moves: labels of the best quality
+    u64* search; // the quality between launches, words below
+    u64* actives; // active vertices of each round of a launch
+    i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
+    i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
 };
 CONSTANT Env env;
 
@@ -74,9 +78,28 @@ DEVICE u64 slots_of(i64 length) {
     return slots;
 }
 
+// Words of ``search``: the quality at first and the best since, less that; weight gained within communities; then the quality at
+// the end, less that at first, and the number of rounds.
+#define START 0
+#define BEST 2
+#define GAINED 4
+#define LAST 5
+#define ROUNDS 7
+
 struct Lists {
-    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1];
+    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1], slots;
 };
+
+struct Wide { // an integer modulo 2^128
+    u64 high, low;
+};
+DEVICE Wide plus(Wide a, Wide b) {
+    const u64 low = a.low + b.low;
+    return {a.high + b.high + (low < a.low), low};
+}
+DEVICE Wide minus(Wide a, Wide b) { return {a.high - b.high - (a.low < b.low), a.low - b.low}; }
+DEVICE Wide times(Wide a, u64 b) { return {a.high * b + __umul64hi(a.low, b), a.low * b}; }
+DEVICE bool is_less(Wide a, Wide b) { return a.high != b.high ? (i64)a.high < (i64)b.high : a.low < b.low; }
 
 struct Score { // a gain of 128 bits and its label; NONE: none
     i64 high;
@@ -94,14 +117,27 @@ struct Room {
     u64 own[BLOCK / 32];
     double drift, earlier;
     u32 least;
+    Wide first, most, last; // rounds of moves: qualities as in ``search``
+    i64 gained;
+    bool improved, ends;
 };
 
 DEVICE void load_lists(Room& room) {
+    Lists& lists = room.lists;
+    for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
+        const u64 count = FRESH(env.tally + i);
+        if (i < CHUNKS) lists.start[i + 1] = count;
+        else if (i < SLOTS) lists.chunk_start[i - CHUNKS + 1] = count;
+        else room.base[i - SLOTS] = count;
+    }
+    __syncthreads();
     if (threadIdx.x == 0) {
-        u64 sum = 0, chunks = 0;
-        for (int i = 0; i < GROUPS * CLASSES; i++) room.lists.start[i] = sum, sum += env.tally[i];
-        for (int i = 0; i < GROUPS; i++) room.lists.chunk_start[i] = chunks, chunks += env.tally[CHUNKS + i];
-        room.lists.start[GROUPS * CLASSES] = sum, room.lists.chunk_start[GROUPS] = chunks;
+        lists.start[0] = lists.chunk_start[0] = lists.slots = 0;
+        for (int i = 0; i < GROUPS * CLASSES; i++) lists.start[i + 1] += lists.start[i];
+        for (int i = 0; i < GROUPS; i++) {
+            lists.chunk_start[i + 1] += lists.chunk_start[i];
+            lists.slots = larger(lists.slots, room.base[i]);
+        }
     }
     __syncthreads();
 }
@@ -252,6 +288,9 @@ DEVICE u64 sum_over(u64 x, u32 lanes) {
     return sum;
 }
 
+// Rows that a warp takes at once of so many: few of few, so that more warps take some.
+DEVICE u32 rows_each(u64 rows) { return (u32)smaller((rows + warps() - 1) / warps(), (u64)32); }
+
 // Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
 // Lanes of a row lie side by side, and the first of them ends it. ``each``: rows of a warp, at most 32.
 template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
@@ -385,7 +424,7 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
     const Lists& lists = room.lists;
     const u64* start = lists.start + group * CLASSES;
     M m = maker;
-    if constexpr (M::packed) fold_packed(maker, start[0], start[1]);
+    if constexpr (M::packed) fold_packed(maker, start[0], start[1], rows_each(start[1] - start[0]));
     else
         for (u64 i = start[0] + warp_rank(); i < start[1]; i += warps())
             if (m.open(FRESH(env.listed + i))) fold_short(m);

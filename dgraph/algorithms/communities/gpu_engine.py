@@ -15,7 +15,6 @@ import numpy as np
 
 from dgraph.algorithms.communities.community_totals import GROUPS
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
-from dgraph.algorithms.communities.search_steps import next_salt
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
@@ -34,16 +33,23 @@ INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8
 NO_SLACK = -1e300
 """Slack of a vertex that must be evaluated."""
 
-FEW = 1 << 15
-"""Active vertices below which a multiprocessor has one block, as grid barriers then take less time."""
+GRIDS = (1 << 15, 1 << 40), (1 << 10, 132), (1, 32)
+"""Rows from which on a grid has so many blocks at most, as barriers of fewer take less time."""
+
+AT_ONCE = 64
+"""Rounds of one launch at most: a run is cancelled between launches."""
+
+BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
+"""Words of ``search``, see ``community_rows.cuh``, before the numbers of active vertices of a launch's rounds."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "slack", "crossed", "outflow", "drift", "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt",
-    "next_salt", "factor", "swept_count",
+    "slack", "crossed", "outflow", "drift", "flags", "swept", "place", "degrees", "gate", "kept", "search", "actives",
+    "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low", "share", "fewest",
+    "most_rows", "most_chunks", "most_slots",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -55,6 +61,16 @@ def text(narrow: bool, slots: int) -> str:
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
     )
     return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
+
+
+def _limbs(number: int) -> tuple[int, int]:
+    """Return a signed integer of 128 bits as two words."""
+    return number >> 64 & 0xFFFFFFFFFFFFFFFF, number & 0xFFFFFFFFFFFFFFFF
+
+
+def _integer(words: np.ndarray) -> int:
+    """Return the signed integer of 128 bits that two words hold."""
+    return (int(words[0].view(np.int64)) << 64) + int(words[1])
 
 
 class GpuLevel:
@@ -95,6 +111,7 @@ class GpuEngine:
         device: the GPU.
         narrow: True if all weights are 1 and their sum is below 2^32.
         theta: randomness of the refinement.
+        left: returns the number of rounds that a launch may take, 1 or more.
 
     Attributes:
         units: of the quality, once level 0 is there.
@@ -102,8 +119,8 @@ class GpuEngine:
 
     units: Units
 
-    def __init__(self, device: Any, narrow: bool, theta: float | None):
-        self.device, self.xp, self.theta = device, device.xp, theta
+    def __init__(self, device: Any, narrow: bool, theta: float | None, left: Callable[[], int]):
+        self.device, self.xp, self.theta, self.left = device, device.xp, theta, left
         self.kind = np.uint32 if narrow else np.uint64
         self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
@@ -195,47 +212,62 @@ class GpuEngine:
 
     def move(
         self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        active: Any = None,
+        share: int = 0, active: Any = None,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
 
-        The quality is compared by its changes, so the weight within communities begins at 0.
+        A launch runs many rounds. It compares the quality by its changes: the weight within communities begins at 0.
         """
-        xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
+        xp, device, n, units = self.xp, self.device, partition.level.n, self.units
         self._clear()
         self._launch("add_quality", partition.arrays)
-        inner, labels = 0, partition.labels
-        start = best = quality = self._quality(inner, self._counted())
-        kept = labels.copy()
+        start, kept = self._quality(0, self._counted()), partition.labels.copy()
+        search, words = xp.zeros(ACTIVES + AT_ONCE, np.uint64), xp.zeros(WORDS, np.uint64)
+        search[:2] = device.put(np.array(_limbs(start), np.uint64))
         flags = xp.empty(n, np.uint8) if active is None else active.copy()
-        arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32)}
+        arrays = partition.arrays | {
+            "active": flags,
+            "proposed": xp.empty(n, np.uint32),
+            "kept": kept,
+            "search": search,
+        }
+        arrays |= {"actives": search[ACTIVES:], "tally": words}
+        places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
         self._launch("begin_moves", arrays, int(active is None))
         salt = salts()
-        lists: dict[str, Any] = {}
-        counts = self._tallied(arrays, False, salt)
+        self._launch("tally_rows", arrays, next_salt=salt, **places)
+        counts, lists = device.read(words).copy(), {"listed": xp.empty(n, np.uint32)}
+        best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
-            lists, following = self._listing(counts, lists), next_salt(salt)
+            lists = self._listing(counts, lists)
+            blocks, fewest = self._grid("move_rounds", count)
+            bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["keys"])}
+            bounds |= {"fewest": fewest, "most_rows": min(max(8 * fewest, count), n), "share": share}
+            bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
-            blocks = self.device.blocks if count < FEW else 0
             self._launch(
-                "move_round", arrays | lists, 0, blocks, True, scale=scale, price=price, salt=salt, next_salt=following
-            )
-            counts = self._counted()
-            inner += int(counts[INNER].view(np.int64))
-            quality = self._quality(inner, counts)
-            gained = quality - best
-            if gained > 0:
-                best = quality
-                self.device.copy(kept, labels)
-            if gained <= least:
+                "move_rounds", arrays | lists, min(self.left(), AT_ONCE), blocks, True, scale=units.scale,
+                price=units.price, salt=salt, **bounds, **places,
+            )  # fmt: skip
+            counts, after = device.read(words).copy(), device.read(search).copy()
+            for active_rows in after[ACTIVES + 1 : ACTIVES + int(after[ROUNDS])]:
+                salts()
+                go_on(int(active_rows))
+            best, last = _integer(after[BEST:]), _integer(after[LAST:])
+            if after[ENDS]:
                 break
             salt = salts()
-        if quality < best:
+        if last < best:
             arrays = partition.arrays | self.lists_of(partition.level) | {"proposed": kept}
             self._launch("return_labels", arrays)
             self._launch("end_round", arrays)
             partition.labels, partition.totals = kept, self._totals(partition.level, kept)
-        return best - start
+        return best
+
+    def _grid(self, kernel: str, rows: int) -> tuple[int, int]:
+        """Return the blocks of a cooperative kernel for so many rows, and the rows from which on it has these."""
+        least, blocks = next(grid for grid in GRIDS if rows >= grid[0] or grid[0] == 1)
+        return min(blocks, self.device.blocks * self.module.resident(kernel)), least
 
     def gaining(self, partition: GpuPartition) -> Any:
         """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
@@ -247,7 +279,8 @@ class GpuEngine:
             return None
         lists = self._listing(counts, {})
         self._clear()
-        self._launch("find_gaining", arrays | lists, cooperative=True, scale=scale, price=price)
+        blocks, _ = self._grid("find_gaining", int(counts[:CHUNKS].sum()))
+        self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
@@ -266,8 +299,9 @@ class GpuEngine:
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
         self._clear()
+        blocks, _ = self._grid("refine_rows", n)
         self._launch(
-            "refine_rows", arrays | lists, cooperative=True, scale=self.units.scale, price=self.units.price, salt=salt,
+            "refine_rows", arrays | lists, 0, blocks, True, scale=self.units.scale, price=self.units.price, salt=salt,
             factor=int(np.float64(factor).view(np.int64)),
         )  # fmt: skip
         return arrays["parts"]
@@ -295,7 +329,7 @@ class GpuEngine:
         lists = self._listing(self._tallied(mapped, True, 0), {})
         tally = self.counters[0][:COUNTS].copy()
         self._clear()
-        self._launch("merge_rows", mapped | lists, cooperative=True)
+        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count)[0], True)
         inner = int(self._counted()[LOOPS])
         offsets, arcs = self._starts(mapped["lengths"])
         packed = {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}

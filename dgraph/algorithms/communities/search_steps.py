@@ -18,7 +18,10 @@ SEEDS = 1 << 20
 """Distance of the first salts of two seeds."""
 
 LEAST_GAIN = 100_000
-"""A level ends with the first round that gains less than 1/LEAST_GAIN of the quality's scale."""
+"""A level ends with the first round that gains at most 1/LEAST_GAIN of the quality's scale."""
+
+SHARE = 30
+"""It also ends with one that gains at most 1/SHARE of what its rounds have gained."""
 
 POLISHED = 2
 """Times that the polish moves vertices in rounds: more rounds move few of them, and each needs a search of all."""
@@ -92,9 +95,11 @@ class SearchSteps:
         self.sizes, gained = [], 0
         while True:
             partition = engine.partition(level, labels)
-            gained += engine.move(partition, self._salt, self._go_on, least)
-            labels = partition.labels
+            gain = engine.move(partition, self._salt, self._go_on, least, SHARE)
+            gained, labels = gained + gain, partition.labels
             self.sizes.append(engine.count(labels))
+            if below and not gain:
+                break
             parts = engine.refine(partition, self._salt()) if refines else labels
             coarse, groups = engine.coarse(level, parts)
             if coarse.n == level.n or not self.finished:
@@ -113,34 +118,41 @@ class SearchSteps:
     def _polished(self, labels: Any) -> tuple[Any, int, int]:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
-        Each step raises the exact quality, so it ends.
+        Each step raises the exact quality, so it ends. Vertices move one by one once rounds of moves, splits and joins
+        improve nothing.
         """
-        engine, moved = self.engine, 0
+        engine, level, moved = self.engine, self.level, 0
+        serial = False
         while True:
-            labels, moves = self._settled(self.level, labels)
+            labels, moves = self._settled(level, labels, serial)
             moved += moves
-            pieces = engine.connected(self.level, labels)
-            if engine.count(pieces) > engine.count(labels):
-                labels = pieces
-                continue
-            parts, groups = engine.coarse(self.level, pieces)
-            joined, joins = self._settled(parts, engine.alone(parts.n))
-            if not joins:
-                return pieces, engine.quality(engine.partition(parts, joined)), moved
-            firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
+            if serial and not moves:
+                break
+            pieces = engine.connected(level, labels)
+            splits = engine.count(pieces) - engine.count(labels)
+            parts, groups = engine.coarse(level, pieces)
+            joined, joins = self._settled(parts, engine.alone(parts.n), serial)
+            firsts = engine.above(groups, engine.alone(level.n), parts.n)
             labels = engine.through(engine.through(firsts, joined), groups)
+            if not splits and not joins:
+                if serial:
+                    break
+                serial = True
+        return labels, engine.quality(engine.partition(parts, joined)), moved
 
-    def _settled(self, level: Any, labels: Any) -> tuple[Any, int]:
-        """Return labels that no move of one vertex improves, and the number of vertices moved.
+    def _settled(self, level: Any, labels: Any, serial: bool) -> tuple[Any, int]:
+        """Return labels after moves of single vertices, and the number of vertices moved.
 
-        Vertices that gain move in rounds :data:`POLISHED` times. Then, and where rounds do not raise the quality, they
-        move one by one.
+        Vertices that gain move in rounds, :data:`POLISHED` times unless these gain nothing. If ``serial``, they then
+        move one by one until none gains.
         """
         engine = self.engine
         partition = engine.partition(level, engine.copy(labels))
-        turn = 0
-        while (active := engine.gaining(partition)) is not None:
+        turn, rounds = 0, True
+        while (rounds or serial) and (active := engine.gaining(partition)) is not None:
             turn += 1
-            if turn > POLISHED or not engine.move(partition, self._salt, lambda active: True, active=active):
+            rounds = rounds and engine.move(partition, self._salt, lambda active: True, active=active) > 0
+            if not rounds and serial:
                 engine.sweep(partition, active)
+            rounds = rounds and turn < POLISHED
         return partition.labels, engine.changes(labels, partition.labels)
