@@ -98,7 +98,7 @@ class SearchSteps:
             gain = engine.move(partition, self._salt, self._go_on, least, SHARE)
             gained, labels = gained + gain, partition.labels
             self.sizes.append(engine.count(labels))
-            if below and not gain:
+            if below and not gain and not refines:
                 break
             parts = engine.refine(partition, self._salt()) if refines else labels
             coarse, groups = engine.coarse(level, parts)
