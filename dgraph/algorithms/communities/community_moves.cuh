@@ -171,14 +171,14 @@ DEVICE void move_round(Room& room, i64 salt, u32& due) {
             cross(u, after, old, taken, weight(e));
         };
         walk_packed(room.lists, group, crossed);
-        walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
+        walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, i64 step) {
             const u32 old = FRESH(env.labels + v), taken = FRESH(env.proposed + v);
             if (old == taken) return;
-            for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
+            for (i64 e = first; e < last; e += step * AT_ONCE) {
                 u32 u[AT_ONCE];
-                for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : NONE;
+                for (int k = 0; k < AT_ONCE; k++) u[k] = e + step * k < last ? env.targets[e + step * k] : NONE;
                 for (int k = 0; k < AT_ONCE; k++)
-                    if (u[k] != NONE) crossed(u[k], e + 32 * k, old, taken);
+                    if (u[k] != NONE) crossed(u[k], e + step * k, old, taken);
             }
         });
         grid_barrier(env.gate, due);

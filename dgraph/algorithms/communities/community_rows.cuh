@@ -189,11 +189,10 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     }
 }
 
-// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``; those of
-// class ``least`` and longer ones.
-template <class F> DEVICE void walk_from(const Lists& lists, int group, int least, const F& f) {
+// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``.
+template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
     const u64 stop = lists.start[group * CLASSES + 3];
-    for (u64 i = lists.start[group * CLASSES + least] + warp_rank(); i < stop; i += warps()) {
+    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
         const u32 v = FRESH(env.listed + i);
         f(v, env.offsets[v], env.offsets[v + 1], true);
     }
@@ -203,8 +202,23 @@ template <class F> DEVICE void walk_from(const Lists& lists, int group, int leas
         f(v, first, smaller(first + CHUNK, env.offsets[v + 1]), k == 0);
     }
 }
-template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) { walk_from(lists, group, 0, f); }
-template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) { walk_from(lists, group, 1, f); }
+// Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
+template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
+    const u64* start = lists.start + group * CLASSES;
+    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps()) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
+    }
+    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v] + threadIdx.x, env.offsets[v + 1], BLOCK);
+    }
+    for (u64 j = lists.chunk_start[group] + blockIdx.x; j < lists.chunk_start[group + 1]; j += gridDim.x) {
+        const u32 v = FRESH(env.chunk_row + j);
+        const i64 first = env.offsets[v] + (i64)FRESH(env.chunk_index + j) * CHUNK;
+        f(v, first + threadIdx.x, smaller(first + CHUNK, env.offsets[v + 1]), BLOCK);
+    }
+}
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
     for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
 }
@@ -359,16 +373,19 @@ template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     __syncwarp();
 }
 
-DEVICE void clear_block_table(Room& room) {
-    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
+DEVICE void clear_block_table(Room& room, u32 slots) {
+    for (u32 s = threadIdx.x; s < slots; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
     __syncthreads();
 }
 
 template <class M> DEVICE void fold_by_block(M& m, Room& room) {
-    clear_block_table(room);
-    u64 own = add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK);
+    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
+    u32 slots = WARP_SLOTS;
+    while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
+    clear_block_table(room, slots);
+    u64 own = add_arcs(m, room.keys, room.sums, slots, first, last, threadIdx.x, BLOCK);
     __syncthreads();
-    Score best = visit_slots(m, room.keys, room.sums, 0, BLOCK_SLOTS, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, room.keys, room.sums, 0, slots, threadIdx.x, BLOCK);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
@@ -394,7 +411,7 @@ DEVICE void clear_chunk(const Chunk& c) {
     if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
 }
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
-    clear_block_table(room);
+    clear_block_table(room, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * CHUNK, last = smaller(first + CHUNK, env.offsets[c.v + 1]);
     const u64 own = warp_sum(add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK));
     if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
@@ -435,7 +452,10 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
         if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
     const u64 first = lists.chunk_start[group], last = lists.chunk_start[group + 1];
     if (first == last) return;
-    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) clear_chunk(Chunk(j));
+    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
+        const Chunk c(j);
+        if (m.open(c.v)) clear_chunk(c);
+    }
     grid_barrier(env.gate, due);
     for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
         const Chunk c(j);

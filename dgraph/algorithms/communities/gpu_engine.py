@@ -346,9 +346,10 @@ class GpuEngine:
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
-        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)}
-        for kernel in ("connect_some", "flatten_pieces", "connect_rows", "flatten_pieces"):
-            self._launch(kernel, arrays | self.lists_of(level))
+        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
+        arrays["flags"] = self.xp.empty(level.n, np.uint32)
+        for kernel in ("connect_some", "flatten_pieces", "choose_pieces", "connect_rows", "flatten_pieces"):
+            self._launch(kernel, arrays)
         return arrays["parts"]
 
     def alone(self, n: int) -> Any:
