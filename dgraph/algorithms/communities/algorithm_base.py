@@ -115,7 +115,7 @@ class ByMoves(Algorithm):
         value = units.potts(quality) if cpm else units.modularity(quality)
         summary = {
             "communities": answer.count, self.metric: value, "resolution": float(units.resolution),
-            "polished": answer.polished, "levels": len(answer.levels),
+            "polished": answer.polished, "levels": answer.levels,
         }  # fmt: skip
         limit = limited(answer.finished, ctx.rounds)
         columns = {"community": answer.labels} | {f"level_{i + 1}": part for i, part in enumerate(answer.parts)}

@@ -50,7 +50,7 @@ class GpuCommunities(RowSolver):
             columns = [_column(graph, device, part) for part in (labels, *steps.parts(labels))]
             count = engine.count(labels)
         return Communities(
-            columns[0], columns[1:], count, engine.units, quality, polished, steps.sizes, steps.finished
+            columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
         )  # fmt: skip
 
 

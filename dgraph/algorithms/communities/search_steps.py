@@ -44,14 +44,13 @@ class SearchSteps:
         level: the graph.
 
     Attributes:
-        sizes: numbers of communities after each level of the last iteration.
+        levels: number of levels of the last iteration.
         finished: False if the round limit ended it.
     """
 
     def __init__(self, ctx: Context, settings: SearchSettings, engine: Any, level: Any):
         self.ctx, self.settings, self.engine, self.level = ctx, settings, engine, level
-        self.rounds, self.finished = 0, True
-        self.sizes: list[int] = []
+        self.rounds, self.levels, self.finished = 0, 0, True
         self.below: list[Any] = []
 
     def communities(self, labels: Any) -> tuple[Any, int, int]:
@@ -92,12 +91,12 @@ class SearchSteps:
         engine, level, refines = self.engine, self.level, self.settings.theta is not None
         least = engine.units.scale * engine.units.whole // LEAST_GAIN
         below: list[Any] = []
-        self.sizes, gained = [], 0
+        self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
             gain = engine.move(partition, self._salt, self._go_on, least, SHARE)
             gained, labels = gained + gain, partition.labels
-            self.sizes.append(engine.count(labels))
+            self.levels += 1
             if below and not gain and not refines:
                 break
             parts = engine.refine(partition, self._salt()) if refines else labels
