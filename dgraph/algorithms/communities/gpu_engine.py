@@ -53,6 +53,8 @@ MEMBERS = (
 )  # fmt: skip
 """Members of ``Env``."""
 
+PLACES = {name: place for place, name in enumerate(MEMBERS)}
+
 
 @cache
 def text(narrow: bool, slots: int) -> str:
@@ -133,13 +135,16 @@ class GpuEngine:
     ) -> None:  # fmt: skip
         """Start a kernel; lists of ``arrays`` name the counters with their tally, and results go to the other ones."""
         tally, other = self.counters
-        places = {
-            "tally": arrays.get("tally", tally), "next_tally": other, "used": other[USED:], "results": other[RESULTS:],
-            "gate": other[GATE:], "draws": self.draws,
-        }  # fmt: skip
-        n = len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"])
-        values = {"n": n} | self.tables | arrays | places | numbers
-        self.module.set_environment(words_of(self.device, [values.get(name, 0) for name in MEMBERS]))
+        address = self.device.address(other)
+        places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
+        results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
+        results |= {"gate": address + 8 * GATE, "draws": self.draws}
+        words = [0] * len(MEMBERS)
+        for values in (places, self.tables, results, arrays, numbers):
+            for name, value in values.items():
+                if value is not None and (place := PLACES.get(name)) is not None:
+                    words[place] = value
+        self.module.set_environment(words_of(self.device, words))
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
@@ -222,7 +227,8 @@ class GpuEngine:
         self._clear()
         self._launch("add_quality", partition.arrays)
         start, kept = self._quality(0, self._counted()), partition.labels.copy()
-        search, words = xp.zeros(ACTIVES + AT_ONCE, np.uint64), xp.zeros(WORDS, np.uint64)
+        words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
+        search = words[WORDS:]
         search[:2] = device.put(np.array(_limbs(start), np.uint64))
         flags = xp.empty(n, np.uint8) if active is None else active.copy()
         arrays = partition.arrays | {
@@ -249,7 +255,8 @@ class GpuEngine:
                 "move_rounds", arrays | lists, min(self.left(), AT_ONCE), blocks, True, scale=units.scale,
                 price=units.price, salt=salt, **bounds, **places,
             )  # fmt: skip
-            counts, after = device.read(words).copy(), device.read(search).copy()
+            counts = device.read(words).copy()
+            after = counts[WORDS:]
             for active_rows in after[ACTIVES + 1 : ACTIVES + int(after[ROUNDS])]:
                 salts()
                 go_on(int(active_rows))
