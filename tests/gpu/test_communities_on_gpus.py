@@ -97,7 +97,7 @@ def test_rounds_stop_at_the_limit(most):
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
     monkeypatch.setattr(gpu_engine, "AT_ONCE", most)
-    monkeypatch.setattr(gpu_engine, "GRIDS", ((100, 1 << 40), (20, 2), (1, 1)))
+    monkeypatch.setattr(gpu_engine, "GRIDS", ((1, 30, 1), (20, 120, 2), (100, 1 << 40, 2)))
     assert check("leiden", graph_of()).rounds > 3
 
 

@@ -33,8 +33,8 @@ INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8
 NO_SLACK = -1e300
 """Slack of a vertex that must be evaluated."""
 
-GRIDS = (1 << 15, 1 << 40), (1 << 10, 132), (1, 32)
-"""Rows from which on a grid has so many blocks at most, as barriers of fewer take less time."""
+GRIDS = (1, 1 << 11, 32), (1 << 10, 1 << 16, 132), (1 << 15, 1 << 40, 1 << 40)
+"""Rows from and to which a grid serves, and its blocks at most: barriers of fewer take less time."""
 
 AT_ONCE = 64
 """Rounds of one launch at most: a run is cancelled between launches."""
@@ -246,9 +246,9 @@ class GpuEngine:
         best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
             lists = self._listing(counts, lists)
-            blocks, fewest = self._grid("move_rounds", count)
+            blocks, fewest, most_rows = self._grid("move_rounds", count)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["keys"])}
-            bounds |= {"fewest": fewest, "most_rows": min(max(8 * fewest, count), n), "share": share}
+            bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
             self._launch(
@@ -271,10 +271,10 @@ class GpuEngine:
             partition.labels, partition.totals = kept, self._totals(partition.level, kept)
         return best
 
-    def _grid(self, kernel: str, rows: int) -> tuple[int, int]:
-        """Return the blocks of a cooperative kernel for so many rows, and the rows from which on it has these."""
-        least, blocks = next(grid for grid in GRIDS if rows >= grid[0] or grid[0] == 1)
-        return min(blocks, self.device.blocks * self.module.resident(kernel)), least
+    def _grid(self, kernel: str, rows: int) -> tuple[int, int, int]:
+        """Return the blocks of a cooperative kernel for so many rows, and the rows from and to which it has these."""
+        least, most, blocks = next(grid for grid in reversed(GRIDS) if rows >= grid[0] or grid is GRIDS[0])
+        return min(blocks, self.device.blocks * self.module.resident(kernel)), least, most
 
     def gaining(self, partition: GpuPartition) -> Any:
         """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
@@ -286,7 +286,7 @@ class GpuEngine:
             return None
         lists = self._listing(counts, {})
         self._clear()
-        blocks, _ = self._grid("find_gaining", int(counts[:CHUNKS].sum()))
+        blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()))[0]
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
@@ -306,7 +306,7 @@ class GpuEngine:
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
         self._clear()
-        blocks, _ = self._grid("refine_rows", n)
+        blocks = self._grid("refine_rows", n)[0]
         self._launch(
             "refine_rows", arrays | lists, 0, blocks, True, scale=self.units.scale, price=self.units.price, salt=salt,
             factor=int(np.float64(factor).view(np.int64)),
