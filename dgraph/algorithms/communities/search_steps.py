@@ -121,32 +121,33 @@ class SearchSteps:
         improve nothing.
         """
         engine, level, moved = self.engine, self.level, 0
-        serial = False
+        serial, partition = False, engine.partition(level, labels)
         while True:
-            labels, moves = self._settled(level, labels, serial)
+            moves = self._settle(partition, serial)
             moved += moves
             if serial and not moves:
                 break
-            pieces = engine.connected(level, labels)
-            splits = engine.count(pieces) - engine.count(labels)
+            pieces = engine.connected(level, partition.labels)
+            splits = engine.count(pieces) - engine.count(partition.labels)
             parts, groups = engine.coarse(level, pieces)
-            joined, joins = self._settled(parts, engine.alone(parts.n), serial)
+            joined = engine.partition(parts, engine.alone(parts.n))
+            joins = self._settle(joined, serial)
             firsts = engine.above(groups, engine.alone(level.n), parts.n)
-            labels = engine.through(engine.through(firsts, joined), groups)
-            if not splits and not joins:
-                if serial:
-                    break
-                serial = True
-        return labels, engine.quality(engine.partition(parts, joined)), moved
+            labels = engine.through(engine.through(firsts, joined.labels), groups)
+            if splits or joins:
+                partition = engine.partition(level, engine.copy(labels))
+            elif serial:
+                break
+            serial |= not splits and not joins
+        return labels, engine.quality(joined), moved
 
-    def _settled(self, level: Any, labels: Any, serial: bool) -> tuple[Any, int]:
-        """Return labels after moves of single vertices, and the number of vertices moved.
+    def _settle(self, partition: Any, serial: bool) -> int:
+        """Move single vertices; return the number of vertices that have moved.
 
         Vertices that gain move in rounds, :data:`POLISHED` times unless these gain nothing. If ``serial``, they then
         move one by one until none gains.
         """
-        engine = self.engine
-        partition = engine.partition(level, engine.copy(labels))
+        engine, before = self.engine, self.engine.copy(partition.labels)
         turn, rounds = 0, True
         while (rounds or serial) and (active := engine.gaining(partition)) is not None:
             turn += 1
@@ -154,4 +155,4 @@ class SearchSteps:
             if not rounds and serial:
                 engine.sweep(partition, active)
             rounds = rounds and turn < POLISHED
-        return partition.labels, engine.changes(labels, partition.labels)
+        return engine.changes(before, partition.labels)
