@@ -327,7 +327,7 @@ class GpuEngine:
         arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
         arrays["row_starts"] = xp.empty(n, np.int64)
         self._launch("place_rows", arrays)
-        arrays["group_starts"], arcs = self._starts(arrays["group_rows"])
+        arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
         self._launch("map_arcs", arrays | lists)
         weights = arrays["out_weights"]
@@ -338,18 +338,19 @@ class GpuEngine:
         self._clear()
         self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count)[0], True)
         inner = int(self._counted()[LOOPS])
-        offsets, arcs = self._starts(mapped["lengths"])
+        offsets = self._starts(mapped["lengths"])
+        arcs = int(self.device.get(offsets[-1:])[0])
         packed = {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
         mapped |= {"weights": weights, "out_offsets": offsets, "tally": tally}
         self._launch("pack_rows", mapped | lists | packed)
         rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner), arrays["groups"]
 
-    def _starts(self, lengths: Any) -> tuple[Any, int]:
+    def _starts(self, lengths: Any) -> Any:
         """Return the starts of adjacent ranges, and the end of the last."""
         starts = self.xp.zeros(len(lengths) + 1, np.int64)
         starts[1:] = self.xp.cumsum(lengths)
-        return starts, int(self.device.get(starts[-1:])[0])
+        return starts
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
@@ -418,7 +419,8 @@ class GpuEngine:
         self._clear()
         self._launch("count_arcs", arrays)
         loops = int(self._counted()[LOOPS])
-        offsets, kept = self._starts(arrays["lengths"])
+        offsets = self._starts(arrays["lengths"])
+        kept = int(self.device.get(offsets[-1:])[0])
         arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
         arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
         self._launch("copy_arcs", arrays)
