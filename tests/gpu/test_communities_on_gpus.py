@@ -102,7 +102,7 @@ def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "mutant", [None, ("if (piece == env.flags[env.labels[v]]) return;", "return;")], ids=["", "return"]
+    "mutant", [None, ("if (piece == (u32)env.chosen[env.labels[v]]) return;", "return;")], ids=["", "return"]
 )
 def test_pieces_of_random_communities(mutant, monkeypatch):
     searches, backend = [], emulated.backend()

@@ -50,6 +50,7 @@ struct Env {
     i64 *crossed, *outflow;
     u64* drift;
     u32 *flags, *swept; // marks of labels, and their prefix sums
+    u64* chosen; // pieces: one of each label
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;

@@ -36,6 +36,9 @@ NO_SLACK = -1e300
 GRIDS = (1, 1 << 11, 32), (1 << 10, 1 << 16, 132), (1 << 15, 1 << 40, 1 << 40)
 """Rows from and to which a grid serves, and its blocks at most: barriers of fewer take less time."""
 
+PASSES = 1 << 13
+"""Vertices for which a grid has a block more, as each round passes over all of them a few times."""
+
 AT_ONCE = 64
 """Rounds of one launch at most: a run is cancelled between launches."""
 
@@ -47,8 +50,8 @@ MEMBERS = (
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "slack", "crossed", "outflow", "drift", "flags", "swept", "place", "degrees", "gate", "kept", "search", "actives",
-    "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low", "share", "fewest",
+    "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
+    "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low", "share", "fewest",
     "most_rows", "most_chunks", "most_slots",
 )  # fmt: skip
 """Members of ``Env``."""
@@ -246,7 +249,7 @@ class GpuEngine:
         best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
             lists = self._listing(counts, lists)
-            blocks, fewest, most_rows = self._grid("move_rounds", count)
+            blocks, fewest, most_rows = self._grid("move_rounds", count, n)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["keys"])}
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
@@ -271,9 +274,10 @@ class GpuEngine:
             partition.labels, partition.totals = kept, self._totals(partition.level, kept)
         return best
 
-    def _grid(self, kernel: str, rows: int) -> tuple[int, int, int]:
-        """Return the blocks of a cooperative kernel for so many rows, and the rows from and to which it has these."""
+    def _grid(self, kernel: str, rows: int, n: int) -> tuple[int, int, int]:
+        """Return the blocks of a cooperative kernel for rows of n, and the rows from and to which it has these."""
         least, most, blocks = next(grid for grid in reversed(GRIDS) if rows >= grid[0] or grid is GRIDS[0])
+        blocks = max(blocks, n // PASSES)
         return min(blocks, self.device.blocks * self.module.resident(kernel)), least, most
 
     def gaining(self, partition: GpuPartition) -> Any:
@@ -286,7 +290,7 @@ class GpuEngine:
             return None
         lists = self._listing(counts, {})
         self._clear()
-        blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()))[0]
+        blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
@@ -306,7 +310,7 @@ class GpuEngine:
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
         self._clear()
-        blocks = self._grid("refine_rows", n)[0]
+        blocks = self._grid("refine_rows", n, n)[0]
         self._launch(
             "refine_rows", arrays | lists, 0, blocks, True, scale=self.units.scale, price=self.units.price, salt=salt,
             factor=int(np.float64(factor).view(np.int64)),
@@ -336,7 +340,7 @@ class GpuEngine:
         lists = self._listing(self._tallied(mapped, True, 0), {})
         tally = self.counters[0][:COUNTS].copy()
         self._clear()
-        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count)[0], True)
+        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True)
         inner = int(self._counted()[LOOPS])
         offsets = self._starts(mapped["lengths"])
         arcs = int(self.device.get(offsets[-1:])[0])
@@ -355,7 +359,7 @@ class GpuEngine:
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
-        arrays["flags"] = self.xp.empty(level.n, np.uint32)
+        arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
         for kernel in ("connect_some", "flatten_pieces", "choose_pieces", "connect_rows", "flatten_pieces"):
             self._launch(kernel, arrays)
         return arrays["parts"]
