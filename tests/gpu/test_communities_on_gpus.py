@@ -62,8 +62,8 @@ def test_a_search_starts_from_communities_with_isolated_vertices(options):
 def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
     for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
 
-        def move(self, partition, salts, go_on, least=0, active=None, of_engine=engine.move):
-            return of_engine(self, partition, salts, go_on, least) if active is None else 0
+        def move(self, partition, salts, go_on, least=0, share=0, active=None, of_engine=engine.move):
+            return of_engine(self, partition, salts, go_on, least, share) if active is None else 0
 
         monkeypatch.setattr(engine, "move", move)
     check(name, graph_of(weights), n_iterations=1, resolution=2.0)

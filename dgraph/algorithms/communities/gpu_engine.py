@@ -51,8 +51,8 @@ MEMBERS = (
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
-    "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low", "share", "fewest",
-    "most_rows", "most_chunks", "most_slots",
+    "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots",
 )  # fmt: skip
 """Members of ``Env``."""
 

@@ -118,40 +118,41 @@ class SearchSteps:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
         Each step raises the exact quality, so it ends. Vertices move one by one once rounds of moves, splits and joins
-        improve nothing.
+        improve nothing, and from the turn after :data:`POLISHED` on.
         """
-        engine, level, moved = self.engine, self.level, 0
-        serial, partition = False, engine.partition(level, labels)
+        engine, level, turn, moved = self.engine, self.level, 0, 0
+        serial, stable, partition = False, False, engine.partition(level, labels)
         while True:
             moves = self._settle(partition, serial)
             moved += moves
-            if serial and not moves:
+            if serial and stable and not moves:
                 break
+            turn += 1
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
             parts, groups = engine.coarse(level, pieces)
             joined = engine.partition(parts, engine.alone(parts.n))
-            joins = self._settle(joined, serial)
+            stable = not self._settle(joined, True) and not splits
             firsts = engine.above(groups, engine.alone(level.n), parts.n)
             labels = engine.through(engine.through(firsts, joined.labels), groups)
-            if splits or joins:
-                partition = engine.partition(level, engine.copy(labels))
-            elif serial:
+            if stable and serial:
                 break
-            serial |= not splits and not joins
+            if not stable:
+                partition = engine.partition(level, engine.copy(labels))
+            serial |= stable or turn == POLISHED
         return labels, engine.quality(joined), moved
 
     def _settle(self, partition: Any, serial: bool) -> int:
         """Move single vertices; return the number of vertices that have moved.
 
-        Vertices that gain move in rounds, :data:`POLISHED` times unless these gain nothing. If ``serial``, they then
-        move one by one until none gains.
+        Vertices that gain move in rounds, :data:`POLISHED` times unless these gain nothing. If ``serial``, these
+        rounds go on while they gain, and then vertices move one by one until none gains.
         """
         engine, before = self.engine, self.engine.copy(partition.labels)
-        turn, rounds = 0, True
+        turn, rounds, share = 0, True, 0 if serial else SHARE
         while (rounds or serial) and (active := engine.gaining(partition)) is not None:
             turn += 1
-            rounds = rounds and engine.move(partition, self._salt, lambda active: True, active=active) > 0
+            rounds = rounds and engine.move(partition, self._salt, lambda active: True, 0, share, active) > 0
             if not rounds and serial:
                 engine.sweep(partition, active)
             rounds = rounds and turn < POLISHED
