@@ -345,7 +345,7 @@ def louvain(
     *,
     resolution: float = 1.0,
     metric: Literal["modularity", "cpm"] = "modularity",
-    n_iterations: int = 2,
+    n_iterations: int = 1,
     max_size: int | None = None,
     random_state: int = 1,
     initial: Vertices | None = None,

@@ -7,12 +7,12 @@ As Louvain, but the vertices of the next level are well-connected parts of commu
 from __future__ import annotations
 
 from dgraph.algorithms.base import Parameter, algorithm
-from dgraph.algorithms.communities.algorithm_base import COLUMNS, PARAMETERS, ByMoves
+from dgraph.algorithms.communities.algorithm_base import COLUMNS, ByMoves, parameters
 
 
 @algorithm(
     "leiden",
-    *PARAMETERS,
+    *parameters(2),
     Parameter("theta", float, 0.01, "randomness of the refinement, in units of weight; 0: the highest gain", least=0),
     columns=COLUMNS,
     aliases=("leiden_communities",),

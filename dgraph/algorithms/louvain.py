@@ -7,10 +7,10 @@ Vertices move to the community of the highest gain; communities become the verti
 from __future__ import annotations
 
 from dgraph.algorithms.base import algorithm
-from dgraph.algorithms.communities.algorithm_base import COLUMNS, PARAMETERS, ByMoves
+from dgraph.algorithms.communities.algorithm_base import COLUMNS, ByMoves, parameters
 
 
-@algorithm("louvain", *PARAMETERS, columns=COLUMNS, aliases=("louvain_communities",))
+@algorithm("louvain", *parameters(1), columns=COLUMNS, aliases=("louvain_communities",))
 class Louvain(ByMoves):
     """Communities of high modularity by the Louvain method; each is connected.
 

@@ -6,8 +6,9 @@ import pytest
 
 import dgraph
 from dgraph.algorithms.communities import gpu_engine, host_engine
+from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.comm import SerialComm
-from dgraph.errors import OutOfMemory
+from dgraph.errors import ConvergenceWarning, OutOfMemory
 
 pytestmark = [emulated.needs_compiler, pytest.mark.mpi_skip]
 N = 220
@@ -61,8 +62,8 @@ def test_a_search_starts_from_communities_with_isolated_vertices(options):
 def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
     for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
 
-        def move(self, partition, salts, go_on, least=0, active=None, of_engine=engine.move):
-            return of_engine(self, partition, salts, go_on, least) if active is None else 0
+        def move(self, partition, salts, go_on, least=0, share=0, active=None, of_engine=engine.move):
+            return of_engine(self, partition, salts, go_on, least, share) if active is None else 0
 
         monkeypatch.setattr(engine, "move", move)
     check(name, graph_of(weights), n_iterations=1, resolution=2.0)
@@ -79,6 +80,43 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
     ]
     assert backend.device.changed == {mutant}
     assert not np.array_equal(*labels)
+
+
+@pytest.mark.parametrize("most", [1, 7])
+def test_rounds_stop_at_the_limit(most):
+    graph, options = graph_of(), dgraph.Options(max_rounds=most)
+    with pytest.warns(ConvergenceWarning):
+        wanted = dgraph.run("leiden", graph, options=options)
+    with pytest.warns(ConvergenceWarning):
+        result = dgraph.run("leiden", graph.on(device=emulated.backend()), options=options)
+    np.testing.assert_array_equal(result.columns["community"], wanted.columns["community"])
+    assert (result.rounds, result.summary) == (wanted.rounds, wanted.summary)
+    assert result.rounds == most
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
+    monkeypatch.setattr(gpu_engine, "AT_ONCE", most)
+    monkeypatch.setattr(gpu_engine, "GRIDS", ((1, 30, 1), (20, 120, 2), (100, 1 << 40, 2)))
+    assert check("leiden", graph_of()).rounds > 3
+
+
+@pytest.mark.parametrize(
+    "mutant", [None, ("if (piece == (u32)env.chosen[env.labels[v]]) return;", "return;")], ids=["", "return"]
+)
+def test_pieces_of_random_communities(mutant, monkeypatch):
+    searches, backend = [], emulated.backend()
+    monkeypatch.setattr(SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0))
+    backend.device.mutants = () if mutant is None else (mutant,)
+    for graph in (graph_of(), graph_of().on(device=backend)):
+        dgraph.run("louvain", graph)
+    labels = np.random.default_rng(1).integers(0, 8, N)
+    pieces = [
+        search.engine.connected(search.level, labels.astype(kind))
+        for search, kind in zip(searches, (np.int32, np.uint32), strict=True)
+    ]
+    assert N // 8 < len(np.unique(pieces[0])) < N
+    assert np.array_equal(*pieces) == (mutant is None)
 
 
 def test_a_limit_of_sizes_is_served_by_the_host():
@@ -105,6 +143,8 @@ def test_too_little_memory_is_refused():
     ("(FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)", "false"),
     ("taken == own ? 0 - x : old == own ? 2 * x : x", "0 - x"),
     ("(double)FRESH(env.mass_of + own) + drift", "-1e18"),
+    ("times(gained, (u64)env.share)", "gained"),
+    ("room.gained += ", "room.gained = "),
 ], ids=lambda mutant: mutant[0][:20])  # fmt: skip
 def test_mutants_give_other_labels(mutant):
     graph = graph_of()

@@ -19,19 +19,22 @@ MOST_LEVELS = 8
 
 METRICS = ("modularity", "cpm")
 
-PARAMETERS = (
-    Parameter("resolution", float, 1.0, "larger ones give smaller communities", least=0),
-    Parameter("metric", str, "modularity", "quality that moves raise: modularity, or the constant Potts model",
-              choices=METRICS),
-    Parameter("n_iterations", int, 2, "searches, each from the last one's communities; -1: until one gains nothing",
-              least=-1),
-    Parameter("max_size", int, None, "most vertices of a community (default: no limit)", least=1),
-    Parameter("random_state", int, 1, "seed of the order of moves"),
-    Parameter("initial", "vertices", None, "communities to start from: a label of each vertex (default: each alone)",
-              labels=True),
-    Parameter("levels", int, 0, f"columns of the hierarchy below the communities, at most {MOST_LEVELS}", least=0),
-)  # fmt: skip
-"""Parameters of both algorithms."""
+
+def parameters(iterations: int) -> tuple[Parameter, ...]:
+    """Return the parameters of both algorithms, with the default number of iterations."""
+    return (
+        Parameter("resolution", float, 1.0, "larger ones give smaller communities", least=0),
+        Parameter("metric", str, "modularity", "quality that moves raise: modularity, or the constant Potts model",
+                  choices=METRICS),
+        Parameter("n_iterations", int, iterations,
+                  "searches, each from the last one's communities; -1: until one gains nothing", least=-1),
+        Parameter("max_size", int, None, "most vertices of a community (default: no limit)", least=1),
+        Parameter("random_state", int, 1, "seed of the order of moves"),
+        Parameter("initial", "vertices", None,
+                  "communities to start from: a label of each vertex (default: each alone)", labels=True),
+        Parameter("levels", int, 0, f"columns of the hierarchy below the communities, at most {MOST_LEVELS}", least=0),
+    )  # fmt: skip
+
 
 COLUMNS = {"community": ResultColumn("smallest id of the vertex's community", "vertex")} | {
     f"level_{i}": ResultColumn(
@@ -112,7 +115,7 @@ class ByMoves(Algorithm):
         value = units.potts(quality) if cpm else units.modularity(quality)
         summary = {
             "communities": answer.count, self.metric: value, "resolution": float(units.resolution),
-            "polished": answer.polished, "levels": len(answer.levels),
+            "polished": answer.polished, "levels": answer.levels,
         }  # fmt: skip
         limit = limited(answer.finished, ctx.rounds)
         columns = {"community": answer.labels} | {f"level_{i + 1}": part for i, part in enumerate(answer.parts)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
 from dgraph.algorithms.communities.community_search import Communities, CommunitySearch, first_labels
-from dgraph.algorithms.communities.gpu_engine import GpuEngine
+from dgraph.algorithms.communities.gpu_engine import AT_ONCE, GpuEngine
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.algorithms.communities.units import Units, shift_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
@@ -50,7 +50,7 @@ class GpuCommunities(RowSolver):
             columns = [_column(graph, device, part) for part in (labels, *steps.parts(labels))]
             count = engine.count(labels)
         return Communities(
-            columns[0], columns[1:], count, engine.units, quality, polished, steps.sizes, steps.finished
+            columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
         )  # fmt: skip
 
 
@@ -64,7 +64,8 @@ def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> t
         shift = shift_of(float(device.get(costs.max())), integers, graph.edges)
         halves = 2.0 ** (shift // 2), 2.0 ** (shift - shift // 2)  # either is finite
         weights = xp.rint(costs * halves[0] * halves[1]).astype(np.int64)
-    engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta)
+    left = lambda: AT_ONCE if ctx.max_rounds is None else max(ctx.max_rounds - ctx.rounds, 1)  # noqa: E731
+    engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta, left)
     level, whole = engine.level_of(graph, weights, settings.cpm)
     engine.units = Units.of(settings.cpm, settings.resolution, whole, shift, level.n)
     return engine, level

@@ -20,17 +20,20 @@ DEVICE void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
     atomicAdd((u64*)env.crossed + u, taken == own ? 0 - x : old == own ? 2 * x : x);
 }
 
+DEVICE i64 next_of(i64 salt) { return salt + 2 & 0x3fffffffffffffff; } // the seed of the next round
+
 // Move of v to a neighbouring community; in sub-round ``group`` of a round, or alone (-1).
 struct Moving {
     int group;
     bool finds; // only flag v if it gains
     double drift, earlier; // of all rounds, and of those before
+    i64 salt;
     u32 v, own, own_size;
     i64 cost;
     static constexpr bool packed = true;
     __device__ Moving of_lane(u32 lane) const {
         const u32 row = shuffle(v, lane), label = shuffle(own, lane), size = shuffle(own_size, lane);
-        return {group, finds, drift, earlier, row, label, size, shuffle(cost, lane)};
+        return {group, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane)};
     }
     // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
@@ -43,7 +46,7 @@ struct Moving {
     __device__ void visit(u32 c, u64 sum, Score& best) const {
         if (c == NONE) return;
         if (group >= 0 && c > own && own_size == 1 && FRESH(env.sizes + c) == 1 &&
-            group_of(FRESH(env.sole + c), env.salt) == group)
+            group_of(FRESH(env.sole + c), salt) == group)
             return;
         const Score score = gain(env.scale, sum, cost, FRESH(env.mass_of + c), c);
         if (beats(score, best)) best = score;
@@ -64,11 +67,11 @@ struct Moving {
 };
 
 // Maker of moves, once the drift of this round is read: by one thread of a block, as all others would wait for one address.
-DEVICE Moving moving_of(Room& room, int group, bool finds) {
+DEVICE Moving moving_of(Room& room, int group, bool finds, i64 salt = 0) {
     __syncthreads();
     if (threadIdx.x == 0) room.drift = (double)FRESH(env.drift + 1), room.earlier = (double)FRESH(env.drift);
     __syncthreads();
-    return {group, finds, room.earlier + room.drift, room.earlier};
+    return {group, finds, room.earlier + room.drift, room.earlier, salt};
 }
 
 // Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
@@ -126,10 +129,12 @@ DEVICE void end_outflow() {
 
 // Arcs of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
 template <class F> DEVICE void walk_packed(const Lists& lists, int group, const F& f) {
-    const u64 end = lists.start[group * CLASSES + 1];
-    for (u64 i = lists.start[group * CLASSES] + 32 * warp_rank() + lane_id(); i - lane_id() < end; i += 32 * warps()) {
-        const u32 v = i < end ? FRESH(env.listed + i) : 0;
-        const u32 old = i < end ? FRESH(env.labels + v) : 0, taken = i < end ? FRESH(env.proposed + v) : 0;
+    const u64 begin = lists.start[group * CLASSES], end = lists.start[group * CLASSES + 1];
+    const u32 each = rows_each(end - begin);
+    for (u64 i = begin + each * warp_rank() + lane_id(); i - lane_id() < end; i += each * warps()) {
+        const bool mine = i < end && lane_id() < each;
+        const u32 v = mine ? FRESH(env.listed + i) : 0;
+        const u32 old = mine ? FRESH(env.labels + v) : 0, taken = mine ? FRESH(env.proposed + v) : 0;
         const i64 start = old != taken ? env.offsets[v] : 0;
         const u32 count = old != taken ? (u32)(env.offsets[v + 1] - start) : 0, through = sum_up_to_lane(count);
         const u32 all = shuffle(through, 31);
@@ -143,17 +148,18 @@ template <class F> DEVICE void walk_packed(const Lists& lists, int group, const 
 }
 
 // A round: list active rows; in each sub-round choose, move totals and activate neighbours, take labels. Then count the next.
-// INNER: change of the weight of arcs within communities. Cooperative.
-KERNEL_OF(4) move_round(i64) {
-    SHARED(Room, room);
-    u32 due = 0;
-    load_lists(room);
-    list_rows_of(room, env.salt, false);
+// INNER: change of the weight of arcs within communities. By all blocks; a grid barrier must follow.
+DEVICE void move_round(Room& room, i64 salt, u32& due) {
+    list_rows_of(room, salt, false);
     grid_barrier(env.gate, due);
+    if (blockIdx.x == 0) {
+        for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) env.used[i] = env.next_tally[i] = 0;
+        for (u32 i = threadIdx.x; i <= MOVES; i += BLOCK) env.results[i] = 0;
+    }
     i64 change = 0;
     for (int group = 0; group < GROUPS; group++) {
         if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
-        const Moving moving = moving_of(room, group, false);
+        const Moving moving = moving_of(room, group, false, salt);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
@@ -165,14 +171,14 @@ KERNEL_OF(4) move_round(i64) {
             cross(u, after, old, taken, weight(e));
         };
         walk_packed(room.lists, group, crossed);
-        walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, bool) {
+        walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, i64 step) {
             const u32 old = FRESH(env.labels + v), taken = FRESH(env.proposed + v);
             if (old == taken) return;
-            for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
+            for (i64 e = first; e < last; e += step * AT_ONCE) {
                 u32 u[AT_ONCE];
-                for (int k = 0; k < AT_ONCE; k++) u[k] = e + 32 * k < last ? env.targets[e + 32 * k] : NONE;
+                for (int k = 0; k < AT_ONCE; k++) u[k] = e + step * k < last ? env.targets[e + step * k] : NONE;
                 for (int k = 0; k < AT_ONCE; k++)
-                    if (u[k] != NONE) crossed(u[k], e + 32 * k, old, taken);
+                    if (u[k] != NONE) crossed(u[k], e + step * k, old, taken);
             }
         });
         grid_barrier(env.gate, due);
@@ -183,7 +189,59 @@ KERNEL_OF(4) move_round(i64) {
     if (lane_id() == 0 && change) atomicAdd(env.results + INNER, (u64)change);
     add_squares();
     end_outflow();
-    tally_rows_of(room, env.next_salt, false);
+    tally_rows_of(room, next_of(salt), false);
+}
+
+// Compare the quality after a round with the best one. Each block computes the same.
+DEVICE void compare_quality(Room& room) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        room.gained += (i64)FRESH(env.results + INNER);
+        Wide squares = {0, 0};
+        for (int i = 3; i >= 0; i--) {
+            squares = {squares.high << 32 | squares.low >> 32, squares.low << 32};
+            squares = plus(squares, {0, FRESH(env.results + SQUARES + i)});
+        }
+        const Wide inner = {room.gained < 0 ? ~(u64)0 : 0, (u64)room.gained}, least = {(u64)env.least_high, (u64)env.least_low};
+        const Wide quality = minus(times(inner, (u64)env.scale), times(squares, (u64)env.price));
+        room.last = minus(quality, room.first);
+        const Wide gained = minus(room.last, room.most);
+        room.improved = is_less({0, 0}, gained);
+        if (room.improved) room.most = room.last;
+        room.ends = !is_less(least, gained) || (env.share && !is_less(room.most, times(gained, (u64)env.share)));
+    }
+    __syncthreads();
+}
+
+// Rounds until one gains little, or the next one's lists have other sizes than this launch is for; at most ``most``. Cooperative.
+KERNEL_OF(4) move_rounds(i64 most) {
+    SHARED(Room, room);
+    u32 due = 0;
+    i64 salt = env.salt;
+    load_lists(room);
+    if (threadIdx.x == 0) {
+        room.first = {env.search[START], env.search[START + 1]}, room.most = {env.search[BEST], env.search[BEST + 1]};
+        room.gained = (i64)env.search[GAINED];
+    }
+    for (i64 round = 1;; round++) {
+        if (thread_rank() == 0) env.actives[round - 1] = room.lists.start[GROUPS * CLASSES];
+        move_round(room, salt, due);
+        grid_barrier(env.gate, due);
+        compare_quality(room);
+        if (room.improved)
+            for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.kept[v] = FRESH(env.labels + v);
+        salt = next_of(salt);
+        load_lists(room);
+        const i64 rows = (i64)room.lists.start[GROUPS * CLASSES];
+        const bool fits = rows >= env.fewest && rows <= env.most_rows && (i64)room.lists.slots <= env.most_slots &&
+                          (i64)room.lists.chunk_start[GROUPS] <= env.most_chunks;
+        if (fits && round < most && !room.ends) continue;
+        if (thread_rank() != 0) return;
+        env.search[BEST] = room.most.high, env.search[BEST + 1] = room.most.low, env.search[GAINED] = (u64)room.gained;
+        env.search[LAST] = room.last.high, env.search[LAST + 1] = room.last.low, env.search[ROUNDS] = (u64)round;
+        env.search[ROUNDS + 1] = room.ends;
+        return;
+    }
 }
 
 // Labels return to ``proposed``.

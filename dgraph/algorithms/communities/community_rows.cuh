@@ -50,10 +50,15 @@ struct Env {
     i64 *crossed, *outflow;
     u64* drift;
     u32 *flags, *swept; // marks of labels, and their prefix sums
+    u64* chosen; // pieces: one of each label
     const u32* place; // level 0: number of each position of the graph
     i64* degrees;
     u32* gate;
-    i64 n, scale, price, salt, next_salt, factor, swept_count;
+    u32* kept; // rounds of moves: labels of the best quality
+    u64* search; // the quality between launches, words below
+    u64* actives; // active vertices of each round of a launch
+    i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
+    i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
 };
 CONSTANT Env env;
 
@@ -74,9 +79,28 @@ DEVICE u64 slots_of(i64 length) {
     return slots;
 }
 
+// Words of ``search``: the quality at first and the best since, less that; weight gained within communities; then the quality at
+// the end, less that at first, and the number of rounds.
+#define START 0
+#define BEST 2
+#define GAINED 4
+#define LAST 5
+#define ROUNDS 7
+
 struct Lists {
-    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1];
+    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1], slots;
 };
+
+struct Wide { // an integer modulo 2^128
+    u64 high, low;
+};
+DEVICE Wide plus(Wide a, Wide b) {
+    const u64 low = a.low + b.low;
+    return {a.high + b.high + (low < a.low), low};
+}
+DEVICE Wide minus(Wide a, Wide b) { return {a.high - b.high - (a.low < b.low), a.low - b.low}; }
+DEVICE Wide times(Wide a, u64 b) { return {a.high * b + __umul64hi(a.low, b), a.low * b}; }
+DEVICE bool is_less(Wide a, Wide b) { return a.high != b.high ? (i64)a.high < (i64)b.high : a.low < b.low; }
 
 struct Score { // a gain of 128 bits and its label; NONE: none
     i64 high;
@@ -94,14 +118,27 @@ struct Room {
     u64 own[BLOCK / 32];
     double drift, earlier;
     u32 least;
+    Wide first, most, last; // rounds of moves: qualities as in ``search``
+    i64 gained;
+    bool improved, ends;
 };
 
 DEVICE void load_lists(Room& room) {
+    Lists& lists = room.lists;
+    for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
+        const u64 count = FRESH(env.tally + i);
+        if (i < CHUNKS) lists.start[i + 1] = count;
+        else if (i < SLOTS) lists.chunk_start[i - CHUNKS + 1] = count;
+        else room.base[i - SLOTS] = count;
+    }
+    __syncthreads();
     if (threadIdx.x == 0) {
-        u64 sum = 0, chunks = 0;
-        for (int i = 0; i < GROUPS * CLASSES; i++) room.lists.start[i] = sum, sum += env.tally[i];
-        for (int i = 0; i < GROUPS; i++) room.lists.chunk_start[i] = chunks, chunks += env.tally[CHUNKS + i];
-        room.lists.start[GROUPS * CLASSES] = sum, room.lists.chunk_start[GROUPS] = chunks;
+        lists.start[0] = lists.chunk_start[0] = lists.slots = 0;
+        for (int i = 0; i < GROUPS * CLASSES; i++) lists.start[i + 1] += lists.start[i];
+        for (int i = 0; i < GROUPS; i++) {
+            lists.chunk_start[i + 1] += lists.chunk_start[i];
+            lists.slots = larger(lists.slots, room.base[i]);
+        }
     }
     __syncthreads();
 }
@@ -153,11 +190,10 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     }
 }
 
-// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``; those of
-// class ``least`` and longer ones.
-template <class F> DEVICE void walk_from(const Lists& lists, int group, int least, const F& f) {
+// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``.
+template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
     const u64 stop = lists.start[group * CLASSES + 3];
-    for (u64 i = lists.start[group * CLASSES + least] + warp_rank(); i < stop; i += warps()) {
+    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
         const u32 v = FRESH(env.listed + i);
         f(v, env.offsets[v], env.offsets[v + 1], true);
     }
@@ -167,8 +203,23 @@ template <class F> DEVICE void walk_from(const Lists& lists, int group, int leas
         f(v, first, smaller(first + CHUNK, env.offsets[v + 1]), k == 0);
     }
 }
-template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) { walk_from(lists, group, 0, f); }
-template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) { walk_from(lists, group, 1, f); }
+// Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
+template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
+    const u64* start = lists.start + group * CLASSES;
+    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps()) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
+    }
+    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v] + threadIdx.x, env.offsets[v + 1], BLOCK);
+    }
+    for (u64 j = lists.chunk_start[group] + blockIdx.x; j < lists.chunk_start[group + 1]; j += gridDim.x) {
+        const u32 v = FRESH(env.chunk_row + j);
+        const i64 first = env.offsets[v] + (i64)FRESH(env.chunk_index + j) * CHUNK;
+        f(v, first + threadIdx.x, smaller(first + CHUNK, env.offsets[v + 1]), BLOCK);
+    }
+}
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
     for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
 }
@@ -252,6 +303,9 @@ DEVICE u64 sum_over(u64 x, u32 lanes) {
     return sum;
 }
 
+// Rows that a warp takes at once of so many: few of few, so that more warps take some.
+DEVICE u32 rows_each(u64 rows) { return (u32)smaller((rows + warps() - 1) / warps(), (u64)32); }
+
 // Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
 // Lanes of a row lie side by side, and the first of them ends it. ``each``: rows of a warp, at most 32.
 template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
@@ -320,16 +374,19 @@ template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     __syncwarp();
 }
 
-DEVICE void clear_block_table(Room& room) {
-    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
+DEVICE void clear_block_table(Room& room, u32 slots) {
+    for (u32 s = threadIdx.x; s < slots; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
     __syncthreads();
 }
 
 template <class M> DEVICE void fold_by_block(M& m, Room& room) {
-    clear_block_table(room);
-    u64 own = add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK);
+    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
+    u32 slots = WARP_SLOTS;
+    while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
+    clear_block_table(room, slots);
+    u64 own = add_arcs(m, room.keys, room.sums, slots, first, last, threadIdx.x, BLOCK);
     __syncthreads();
-    Score best = visit_slots(m, room.keys, room.sums, 0, BLOCK_SLOTS, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, room.keys, room.sums, 0, slots, threadIdx.x, BLOCK);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
@@ -355,7 +412,7 @@ DEVICE void clear_chunk(const Chunk& c) {
     if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
 }
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
-    clear_block_table(room);
+    clear_block_table(room, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * CHUNK, last = smaller(first + CHUNK, env.offsets[c.v + 1]);
     const u64 own = warp_sum(add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK));
     if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
@@ -385,7 +442,7 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
     const Lists& lists = room.lists;
     const u64* start = lists.start + group * CLASSES;
     M m = maker;
-    if constexpr (M::packed) fold_packed(maker, start[0], start[1]);
+    if constexpr (M::packed) fold_packed(maker, start[0], start[1], rows_each(start[1] - start[0]));
     else
         for (u64 i = start[0] + warp_rank(); i < start[1]; i += warps())
             if (m.open(FRESH(env.listed + i))) fold_short(m);
@@ -396,7 +453,10 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
         if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
     const u64 first = lists.chunk_start[group], last = lists.chunk_start[group + 1];
     if (first == last) return;
-    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) clear_chunk(Chunk(j));
+    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
+        const Chunk c(j);
+        if (m.open(c.v)) clear_chunk(c);
+    }
     grid_barrier(env.gate, due);
     for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
         const Chunk c(j);

@@ -33,7 +33,7 @@ class Communities:
         count: number of communities.
         units, quality: see ``units.py``.
         polished: moves of single vertices in the polish.
-        levels: numbers of communities after each level of the last iteration.
+        levels: number of levels of the last iteration.
         finished: False if the round limit ended it.
     """
 
@@ -43,7 +43,7 @@ class Communities:
     units: Units
     quality: int
     polished: int
-    levels: list[int]
+    levels: int
     finished: bool
 
 
@@ -88,7 +88,7 @@ class CommunitySearch(HostSolver):
         mine = rows.places[ctx.comm.rank]
         columns = [rows.ids[part][mine] for part in (labels, *parts)]
         return Communities(
-            columns[0], columns[1:], engine.count(labels), engine.units, quality, polished, steps.sizes, steps.finished
+            columns[0], columns[1:], engine.count(labels), engine.units, quality, polished, steps.levels, steps.finished
         )
 
     def _begin(self, rows: NumberedRows, settings: SearchSettings) -> tuple[GraphLevel, HostEngine]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from dgraph.algorithms.communities.community_totals import GROUPS
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
-from dgraph.algorithms.communities.search_steps import next_salt
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
@@ -34,18 +33,30 @@ INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8
 NO_SLACK = -1e300
 """Slack of a vertex that must be evaluated."""
 
-FEW = 1 << 15
-"""Active vertices below which a multiprocessor has one block, as grid barriers then take less time."""
+GRIDS = (1, 1 << 11, 32), (1 << 10, 1 << 16, 132), (1 << 15, 1 << 40, 1 << 40)
+"""Rows from and to which a grid serves, and its blocks at most: barriers of fewer take less time."""
+
+PASSES = 1 << 13
+"""Vertices for which a grid has a block more, as each round passes over all of them a few times."""
+
+AT_ONCE = 64
+"""Rounds of one launch at most: a run is cancelled between launches."""
+
+BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
+"""Words of ``search``, see ``community_rows.cuh``, before the numbers of active vertices of a launch's rounds."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "slack", "crossed", "outflow", "drift", "flags", "swept", "place", "degrees", "gate", "n", "scale", "price", "salt",
-    "next_salt", "factor", "swept_count",
+    "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
+    "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots",
 )  # fmt: skip
 """Members of ``Env``."""
+
+PLACES = {name: place for place, name in enumerate(MEMBERS)}
 
 
 @cache
@@ -55,6 +66,16 @@ def text(narrow: bool, slots: int) -> str:
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
     )
     return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
+
+
+def _limbs(number: int) -> tuple[int, int]:
+    """Return a signed integer of 128 bits as two words."""
+    return number >> 64 & 0xFFFFFFFFFFFFFFFF, number & 0xFFFFFFFFFFFFFFFF
+
+
+def _integer(words: np.ndarray) -> int:
+    """Return the signed integer of 128 bits that two words hold."""
+    return (int(words[0].view(np.int64)) << 64) + int(words[1])
 
 
 class GpuLevel:
@@ -95,6 +116,7 @@ class GpuEngine:
         device: the GPU.
         narrow: True if all weights are 1 and their sum is below 2^32.
         theta: randomness of the refinement.
+        left: returns the number of rounds that a launch may take, 1 or more.
 
     Attributes:
         units: of the quality, once level 0 is there.
@@ -102,8 +124,8 @@ class GpuEngine:
 
     units: Units
 
-    def __init__(self, device: Any, narrow: bool, theta: float | None):
-        self.device, self.xp, self.theta = device, device.xp, theta
+    def __init__(self, device: Any, narrow: bool, theta: float | None, left: Callable[[], int]):
+        self.device, self.xp, self.theta, self.left = device, device.xp, theta, left
         self.kind = np.uint32 if narrow else np.uint64
         self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
@@ -116,13 +138,16 @@ class GpuEngine:
     ) -> None:  # fmt: skip
         """Start a kernel; lists of ``arrays`` name the counters with their tally, and results go to the other ones."""
         tally, other = self.counters
-        places = {
-            "tally": arrays.get("tally", tally), "next_tally": other, "used": other[USED:], "results": other[RESULTS:],
-            "gate": other[GATE:], "draws": self.draws,
-        }  # fmt: skip
-        n = len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"])
-        values = {"n": n} | self.tables | arrays | places | numbers
-        self.module.set_environment(words_of(self.device, [values.get(name, 0) for name in MEMBERS]))
+        address = self.device.address(other)
+        places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
+        results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
+        results |= {"gate": address + 8 * GATE, "draws": self.draws}
+        words = [0] * len(MEMBERS)
+        for values in (places, self.tables, results, arrays, numbers):
+            for name, value in values.items():
+                if value is not None and (place := PLACES.get(name)) is not None:
+                    words[place] = value
+        self.module.set_environment(words_of(self.device, words))
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
@@ -195,47 +220,65 @@ class GpuEngine:
 
     def move(
         self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        active: Any = None,
+        share: int = 0, active: Any = None,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
 
-        The quality is compared by its changes, so the weight within communities begins at 0.
+        A launch runs many rounds. It compares the quality by its changes: the weight within communities begins at 0.
         """
-        xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
+        xp, device, n, units = self.xp, self.device, partition.level.n, self.units
         self._clear()
         self._launch("add_quality", partition.arrays)
-        inner, labels = 0, partition.labels
-        start = best = quality = self._quality(inner, self._counted())
-        kept = labels.copy()
+        start, kept = self._quality(0, self._counted()), partition.labels.copy()
+        words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
+        search = words[WORDS:]
+        search[:2] = device.put(np.array(_limbs(start), np.uint64))
         flags = xp.empty(n, np.uint8) if active is None else active.copy()
-        arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32)}
+        arrays = partition.arrays | {
+            "active": flags,
+            "proposed": xp.empty(n, np.uint32),
+            "kept": kept,
+            "search": search,
+        }
+        arrays |= {"actives": search[ACTIVES:], "tally": words}
+        places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
         self._launch("begin_moves", arrays, int(active is None))
         salt = salts()
-        lists: dict[str, Any] = {}
-        counts = self._tallied(arrays, False, salt)
+        self._launch("tally_rows", arrays, next_salt=salt, **places)
+        counts, lists = device.read(words).copy(), {"listed": xp.empty(n, np.uint32)}
+        best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
-            lists, following = self._listing(counts, lists), next_salt(salt)
+            lists = self._listing(counts, lists)
+            blocks, fewest, most_rows = self._grid("move_rounds", count, n)
+            bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["keys"])}
+            bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
+            bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
-            blocks = self.device.blocks if count < FEW else 0
             self._launch(
-                "move_round", arrays | lists, 0, blocks, True, scale=scale, price=price, salt=salt, next_salt=following
-            )
-            counts = self._counted()
-            inner += int(counts[INNER].view(np.int64))
-            quality = self._quality(inner, counts)
-            gained = quality - best
-            if gained > 0:
-                best = quality
-                self.device.copy(kept, labels)
-            if gained <= least:
+                "move_rounds", arrays | lists, min(self.left(), AT_ONCE), blocks, True, scale=units.scale,
+                price=units.price, salt=salt, **bounds, **places,
+            )  # fmt: skip
+            counts = device.read(words).copy()
+            after = counts[WORDS:]
+            for active_rows in after[ACTIVES + 1 : ACTIVES + int(after[ROUNDS])]:
+                salts()
+                go_on(int(active_rows))
+            best, last = _integer(after[BEST:]), _integer(after[LAST:])
+            if after[ENDS]:
                 break
             salt = salts()
-        if quality < best:
+        if last < best:
             arrays = partition.arrays | self.lists_of(partition.level) | {"proposed": kept}
             self._launch("return_labels", arrays)
             self._launch("end_round", arrays)
             partition.labels, partition.totals = kept, self._totals(partition.level, kept)
-        return best - start
+        return best
+
+    def _grid(self, kernel: str, rows: int, n: int) -> tuple[int, int, int]:
+        """Return the blocks of a cooperative kernel for rows of n, and the rows from and to which it has these."""
+        least, most, blocks = next(grid for grid in reversed(GRIDS) if rows >= grid[0] or grid is GRIDS[0])
+        blocks = max(blocks, n // PASSES)
+        return min(blocks, self.device.blocks * self.module.resident(kernel)), least, most
 
     def gaining(self, partition: GpuPartition) -> Any:
         """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
@@ -247,7 +290,8 @@ class GpuEngine:
             return None
         lists = self._listing(counts, {})
         self._clear()
-        self._launch("find_gaining", arrays | lists, cooperative=True, scale=scale, price=price)
+        blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
+        self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"] if int(self._counted()[MOVES]) else None
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
@@ -266,8 +310,9 @@ class GpuEngine:
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
         self._clear()
+        blocks = self._grid("refine_rows", n, n)[0]
         self._launch(
-            "refine_rows", arrays | lists, cooperative=True, scale=self.units.scale, price=self.units.price, salt=salt,
+            "refine_rows", arrays | lists, 0, blocks, True, scale=self.units.scale, price=self.units.price, salt=salt,
             factor=int(np.float64(factor).view(np.int64)),
         )  # fmt: skip
         return arrays["parts"]
@@ -286,7 +331,7 @@ class GpuEngine:
         arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
         arrays["row_starts"] = xp.empty(n, np.int64)
         self._launch("place_rows", arrays)
-        arrays["group_starts"], arcs = self._starts(arrays["group_rows"])
+        arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
         self._launch("map_arcs", arrays | lists)
         weights = arrays["out_weights"]
@@ -295,26 +340,28 @@ class GpuEngine:
         lists = self._listing(self._tallied(mapped, True, 0), {})
         tally = self.counters[0][:COUNTS].copy()
         self._clear()
-        self._launch("merge_rows", mapped | lists, cooperative=True)
+        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True)
         inner = int(self._counted()[LOOPS])
-        offsets, arcs = self._starts(mapped["lengths"])
+        offsets = self._starts(mapped["lengths"])
+        arcs = int(self.device.get(offsets[-1:])[0])
         packed = {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
         mapped |= {"weights": weights, "out_offsets": offsets, "tally": tally}
         self._launch("pack_rows", mapped | lists | packed)
         rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner), arrays["groups"]
 
-    def _starts(self, lengths: Any) -> tuple[Any, int]:
+    def _starts(self, lengths: Any) -> Any:
         """Return the starts of adjacent ranges, and the end of the last."""
         starts = self.xp.zeros(len(lengths) + 1, np.int64)
         starts[1:] = self.xp.cumsum(lengths)
-        return starts, int(self.device.get(starts[-1:])[0])
+        return starts
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
-        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)}
-        for kernel in ("connect_some", "flatten_pieces", "connect_rows", "flatten_pieces"):
-            self._launch(kernel, arrays | self.lists_of(level))
+        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
+        arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
+        for kernel in ("connect_some", "flatten_pieces", "choose_pieces", "connect_rows", "flatten_pieces"):
+            self._launch(kernel, arrays)
         return arrays["parts"]
 
     def alone(self, n: int) -> Any:
@@ -376,7 +423,8 @@ class GpuEngine:
         self._clear()
         self._launch("count_arcs", arrays)
         loops = int(self._counted()[LOOPS])
-        offsets, kept = self._starts(arrays["lengths"])
+        offsets = self._starts(arrays["lengths"])
+        kept = int(self.device.get(offsets[-1:])[0])
         arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
         arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
         self._launch("copy_arcs", arrays)

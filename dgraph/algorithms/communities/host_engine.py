@@ -38,11 +38,11 @@ class HostEngine:
 
     def move(
         self, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        active: np.ndarray | None = None,
+        share: int = 0, active: np.ndarray | None = None,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``."""
         active = np.ones(partition.level.n, np.uint8) if active is None else active.copy()
-        return move(partition, self.units, self.most, salts, go_on, least, active, self.team)
+        return move(partition, self.units, self.most, salts, go_on, least, share, active, self.team)
 
     def gaining(self, partition: Partition) -> np.ndarray | None:
         """Return 1 for vertices that gain by a move; None: none does."""

@@ -31,7 +31,7 @@ from dgraph.backend.cpu.threads.team import Team
 
 def move(
     partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], least: int,
-    active: np.ndarray, team: Team,
+    share: int, active: np.ndarray, team: Team,
 ) -> int:  # fmt: skip
     """Move vertices until a round gains little; return by how much the quality rose, 0 or more.
 
@@ -42,6 +42,7 @@ def move(
         salts: returns the seed of the next round.
         go_on: called with the number of active vertices before each round; False ends the moves; collective.
         least: gain of a round with which the moves end.
+        share: they also end with a round that gains at most 1/share of all of these rounds; 0: they do not.
         active: 1 for vertices that look first, uint8 (n,); changed.
         team: threads.
     """
@@ -70,7 +71,7 @@ def move(
         if gained > 0:
             best = quality
             kept[:] = labels
-        if gained <= least:
+        if gained <= least or (share and gained * share <= best):
             break
     if quality < best:
         partition.take(kept)

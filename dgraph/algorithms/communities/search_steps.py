@@ -18,7 +18,10 @@ SEEDS = 1 << 20
 """Distance of the first salts of two seeds."""
 
 LEAST_GAIN = 100_000
-"""A level ends with the first round that gains less than 1/LEAST_GAIN of the quality's scale."""
+"""A level ends with the first round that gains at most 1/LEAST_GAIN of the quality's scale."""
+
+SHARE = 30
+"""It also ends with one that gains at most 1/SHARE of what its rounds have gained."""
 
 POLISHED = 2
 """Times that the polish moves vertices in rounds: more rounds move few of them, and each needs a search of all."""
@@ -41,14 +44,13 @@ class SearchSteps:
         level: the graph.
 
     Attributes:
-        sizes: numbers of communities after each level of the last iteration.
+        levels: number of levels of the last iteration.
         finished: False if the round limit ended it.
     """
 
     def __init__(self, ctx: Context, settings: SearchSettings, engine: Any, level: Any):
         self.ctx, self.settings, self.engine, self.level = ctx, settings, engine, level
-        self.rounds, self.finished = 0, True
-        self.sizes: list[int] = []
+        self.rounds, self.levels, self.finished = 0, 0, True
         self.below: list[Any] = []
 
     def communities(self, labels: Any) -> tuple[Any, int, int]:
@@ -89,12 +91,14 @@ class SearchSteps:
         engine, level, refines = self.engine, self.level, self.settings.theta is not None
         least = engine.units.scale * engine.units.whole // LEAST_GAIN
         below: list[Any] = []
-        self.sizes, gained = [], 0
+        self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
-            gained += engine.move(partition, self._salt, self._go_on, least)
-            labels = partition.labels
-            self.sizes.append(engine.count(labels))
+            gain = engine.move(partition, self._salt, self._go_on, least, SHARE)
+            gained, labels = gained + gain, partition.labels
+            self.levels += 1
+            if below and not gain and not refines:
+                break
             parts = engine.refine(partition, self._salt()) if refines else labels
             coarse, groups = engine.coarse(level, parts)
             if coarse.n == level.n or not self.finished:
@@ -113,34 +117,43 @@ class SearchSteps:
     def _polished(self, labels: Any) -> tuple[Any, int, int]:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
-        Each step raises the exact quality, so it ends.
+        Each step raises the exact quality, so it ends. Vertices move one by one once rounds of moves, splits and joins
+        improve nothing, and from the turn after :data:`POLISHED` on.
         """
-        engine, moved = self.engine, 0
+        engine, level, turn, moved = self.engine, self.level, 0, 0
+        serial, stable, partition = False, False, engine.partition(level, labels)
         while True:
-            labels, moves = self._settled(self.level, labels)
+            moves = self._settle(partition, serial)
             moved += moves
-            pieces = engine.connected(self.level, labels)
-            if engine.count(pieces) > engine.count(labels):
-                labels = pieces
-                continue
-            parts, groups = engine.coarse(self.level, pieces)
-            joined, joins = self._settled(parts, engine.alone(parts.n))
-            if not joins:
-                return pieces, engine.quality(engine.partition(parts, joined)), moved
-            firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
-            labels = engine.through(engine.through(firsts, joined), groups)
-
-    def _settled(self, level: Any, labels: Any) -> tuple[Any, int]:
-        """Return labels that no move of one vertex improves, and the number of vertices moved.
-
-        Vertices that gain move in rounds :data:`POLISHED` times. Then, and where rounds do not raise the quality, they
-        move one by one.
-        """
-        engine = self.engine
-        partition = engine.partition(level, engine.copy(labels))
-        turn = 0
-        while (active := engine.gaining(partition)) is not None:
+            if serial and stable and not moves:
+                break
             turn += 1
-            if turn > POLISHED or not engine.move(partition, self._salt, lambda active: True, active=active):
+            pieces = engine.connected(level, partition.labels)
+            splits = engine.count(pieces) - engine.count(partition.labels)
+            parts, groups = engine.coarse(level, pieces)
+            joined = engine.partition(parts, engine.alone(parts.n))
+            stable = not self._settle(joined, True) and not splits
+            firsts = engine.above(groups, engine.alone(level.n), parts.n)
+            labels = engine.through(engine.through(firsts, joined.labels), groups)
+            if stable and serial:
+                break
+            if not stable:
+                partition = engine.partition(level, engine.copy(labels))
+            serial |= stable or turn == POLISHED
+        return labels, engine.quality(joined), moved
+
+    def _settle(self, partition: Any, serial: bool) -> int:
+        """Move single vertices; return the number of vertices that have moved.
+
+        Vertices that gain move in rounds, :data:`POLISHED` times unless these gain nothing. If ``serial``, these
+        rounds go on while they gain, and then vertices move one by one until none gains.
+        """
+        engine, before = self.engine, self.engine.copy(partition.labels)
+        turn, rounds, share = 0, True, 0 if serial else SHARE
+        while (rounds or serial) and (active := engine.gaining(partition)) is not None:
+            turn += 1
+            rounds = rounds and engine.move(partition, self._salt, lambda active: True, 0, share, active) > 0
+            if not rounds and serial:
                 engine.sweep(partition, active)
-        return partition.labels, engine.changes(labels, partition.labels)
+            rounds = rounds and turn < POLISHED
+        return engine.changes(before, partition.labels)
