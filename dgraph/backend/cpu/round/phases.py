@@ -341,10 +341,11 @@ def open_bucket(t, threads, opened, F, P, G, W, c):
             if FOLLOWS:
                 low = min(low, at - FAR_BASE)
         else:
-            store(waiting, v, np.uint8(0))
+            if FOLLOWS:
+                store(W.flags, v, np.uint8(NEAR if at > current else CLEAR))
+            else:
+                store(waiting, v, np.uint8(0))
             if at > current:
-                if FOLLOWS:
-                    store(W.flags, v, np.uint8(1))
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)

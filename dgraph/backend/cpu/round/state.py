@@ -65,6 +65,12 @@ next; above the second, half as many."""
 FOLLOWED = 1024
 """Most vertices of a bucket that a thread keeps to itself; a longer list is shared in the next round [GAPBS]."""
 
+CLEAR, NEAR, WAITING = range(3)
+"""Flags of a vertex where threads follow vertices: in no list, in one of the open bucket, in the waiting list."""
+
+GROUP = 8
+"""Vertices whose flags a thread clears at once."""
+
 MOST_LOCAL = 128
 """Most rounds of a rank between two exchanges."""
 
