@@ -244,7 +244,16 @@ class CpuMachine(ProgramMachine):
         """Return the masters' values of every field, as views."""
         masters = self.local.masters
         views = {name: values[:masters] for name, values in self.state.items()}
-        return TeamFields(views, self.local.out_degree[:masters], self.team)
+        return TeamFields(views, self.local.out_degree[:masters], self.team, self._levels())
+
+    def _levels(self) -> tuple[int, int, int] | None:
+        """Return the figures of a search by levels on one rank; see :class:`TeamFields`."""
+        traced, c = self.traced, self.words
+        once = traced.levelled and traced.apply is None and traced.priority is None
+        if not once or c[slots.VISITED] <= 0 or self.local.masters < self.local.n:
+            return None
+        depth = self.round - (c[slots.TOTAL_ACTIVE] == 0)
+        return int(c[slots.VISITED]), int(depth), int(c[slots.VISITED_EDGES])
 
     def figures(self, first: int) -> np.ndarray:
         """Return frontier vertices, frontier edges and pulled (0 or 1) of the fused rounds from ``first`` on.
@@ -278,6 +287,7 @@ class CpuMachine(ProgramMachine):
         c = self.words
         for word, value in words.items():
             c[word] = value
+        c[slots.VISITED] = -(1 << 62)
         self.results.integers[:], self.results.floats[:] = integers, floats
         if self.traced.priority is not None:
             self.arrays.waiting[:] = 0

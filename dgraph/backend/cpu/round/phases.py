@@ -70,9 +70,10 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
         for i in range(count):
             v = np.int64(load(hits, i))
             store(touched, at + i, np.uint32(v))
-            if sums:  # and prefetch the row for the next round
+            if sums:  # and prefetch the row for the next round, which a large frontier would read by a pull
                 row = load(offsets, v)
-                prefetch(neighbours, row)
+                if at < PREFETCHED:
+                    prefetch(neighbours, row)
                 edges += load(offsets, v + 1) - row
     else:
         for i in range(count):
@@ -129,20 +130,25 @@ def start_phase(t, threads, F, P, G, W, c):
 
 
 @njit(**INNER)
-def set_bits(t, threads, W, c):
-    """Convert the frontier's queue to a bitmap; call it between two barriers, on cleared words."""
-    queue, bits, count = lists(W, c).queue, lists(W, c).bits, c[QUEUED]
+def flag_frontier(t, threads, W, c):
+    """Set the flags of thread t's part of the frontier's queue: bytes, which take no locked instruction."""
+    queue, flags, count = lists(W, c).queue, W.flags, c[QUEUED]
     for i in range(count * t // threads, count * (t + 1) // threads):
-        v = np.int64(load(queue, i))
-        or_into(bits, v >> 6, np.uint64(1) << np.uint64(v & 63), threads == 1)
+        store(flags, np.int64(load(queue, i)), np.uint8(1))
 
 
 @njit(**INNER)
-def clear_bits(t, threads, W, c):
-    """Clear thread t's part of the frontier's bitmap."""
-    bits, words = lists(W, c).bits, (c[ROWS] + 63) >> 6
+def set_bits(t, threads, W, c):
+    """Convert thread t's part of the flags to the frontier's bitmap, and clear them; a barrier separates both steps."""
+    flags, bits, words = W.flag_words, lists(W, c).bits, (c[ROWS] + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
-        store(bits, i, np.uint64(0))
+        word = np.uint64(0)
+        for k in range(8):
+            eight = load(flags, 8 * i + k)
+            if eight != np.uint64(0):  # the product's highest byte has a bit for each byte of 1
+                word |= ((eight * np.uint64(0x0102040810204080)) >> np.uint64(56)) << np.uint64(8 * k)
+                store(flags, 8 * i + k, np.uint64(0))
+        store(bits, i, word)
 
 
 @njit(**INLINE)
@@ -170,6 +176,10 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
             break
         for i in range(first, min(first + chunk, words)):
             word = np.uint64(0)
+            if COND and not ALL:
+                for v in range(i << 6, min((i + 1) << 6, rows)):
+                    if wants(F, P, G, v):
+                        prefetch(neighbours, load(offsets, v))
             for v in range(i << 6, min((i + 1) << 6, rows)):
                 if not COND or wants(F, P, G, v):
                     a, hit = identity(), False

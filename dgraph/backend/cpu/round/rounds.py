@@ -42,6 +42,8 @@ def direction(was, c):
 def set_frontier(was, active, edges, c):
     """Set the totals of the next frontier and its direction; ``was``: vertices in the last one."""
     c[TOTAL_ACTIVE], c[TOTAL_EDGES] = active, edges
+    c[VISITED] += active
+    c[VISITED_EDGES] += edges
     mode = direction(was, c)
     c[MODE] = mode
     if mode == PUSH:
@@ -136,7 +138,7 @@ def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
         barrier(W.gate, threads)
     else:
         if not ALL and not c[BITS]:
-            clear_bits(t, threads, W, c)
+            flag_frontier(t, threads, W, c)
             barrier(W.gate, threads)
             set_bits(t, threads, W, c)
             barrier(W.gate, threads)

@@ -18,6 +18,8 @@ WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 SENDS, OWN, OWN_TOO = range(31, 34)
 # entries of a thread's scratch array for a row reducer
 ROOM = 34
+# vertices and out-edges of all frontiers so far, the next one included; negative after a resume
+VISITED, VISITED_EDGES = range(35, 37)
 CONTROLS = 40
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
@@ -45,6 +47,9 @@ BUFFERS = 4
 
 HEAVY = 64
 """Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
+
+PREFETCHED = 1 << 16
+"""Vertices of the next frontier whose rows are prefetched."""
 
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""
