@@ -4,8 +4,9 @@
 
 Delta-stepping with bucket fusion [Zhang et al., CGO 2020]: a vertex that falls into the open bucket stays with the
 thread that lowered it. When the shared queue is empty, a thread goes on with its own list; threads meet at a barrier
-once their lists are empty or longer than ``FOLLOWED``. Vertices of later buckets go to the waiting list, whose lowest
-bucket is noted, so no vertex phase follows and no search for the next bucket. A vertex's flag is NEAR as long as it is
+once their lists are empty or longer than ``FOLLOWED``. Vertices of later buckets wait with the thread that lowered
+them, or in a shared list where a buffer is full; the lowest bucket is noted, so no vertex phase follows and no search
+for the next bucket. A thread takes first what it put into the queue. A vertex's flag is NEAR as long as it is
 in a list of the open bucket, and WAITING from its entry in the waiting list on: a list holds it once. One that falls
 from the waiting list into the open bucket stays there as a stale entry; it never waits again.
 
@@ -14,16 +15,64 @@ A generated file contains it twice, as ``push.py``.
 
 
 @njit(**INNER)
-def share_list(own, count, degree, touched, shared, base):
-    """Move a thread's list to the next round's queue; return the out-edges of its vertices."""
-    edges = 0
-    if count > 0:
-        place = fetch_add(shared, base + TOUCHED_TAIL, count)
-        for i in range(count):
-            v = np.int64(load(own, i))
-            store(touched, place + i, np.uint32(v))
-            edges += load(degree, v)
+def share_list(own, count, offsets, out, tail, share, W):
+    """Move a thread's list to the next queue and record its range at ``share``, unless -1; return the out-edges."""
+    edges, shares = 0, W.shares
+    place = fetch_add(W.shared, tail, count)
+    for i in range(count):
+        v = np.int64(load(own, i))
+        store(out, place + i, np.uint32(v))
+        edges += load(offsets, v + 1) - load(offsets, v)
+    if share >= 0:
+        shares[share + BEGIN], shares[share + END], shares[share + NEXT] = place, place + count, place
     return edges
+
+
+@njit(**INNER)
+def lowest_followed(t, threads, F, P, G, W, c):
+    """Find the lowest bucket above the current one in which a vertex waits; the result goes to the slot's FAR_MIN."""
+    later, far, own, count, low = buffer_of(W, t, 1), lists(W, c).far, c[LATER], c[LISTED], np.int64(0)
+    first = count * t // threads - own
+    for i in range(own + count * (t + 1) // threads - count * t // threads):
+        v = np.int64(load(later, i) if i < own else load(far, first + i))
+        level = bucket(F, P, G, v)
+        if level > c[BUCKET]:
+            low = min(low, level - FAR_BASE)
+    fetch_min(W.shared, slot(c) + FAR_MIN, low)
+
+
+@njit(**INNER)
+def open_followed(t, threads, opened, graph, F, P, G, W, c):
+    """Move waiting vertices of buckets up to ``opened`` to the queue: a thread's own, and its part of the shared list.
+
+    Entries at or below the current bucket are stale.
+    """
+    queue, far, far_next, flags, shared = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.flags, W.shared
+    front, later, own, count, current = buffer_of(W, t, 0), buffer_of(W, t, 1), c[LATER], c[LISTED], c[BUCKET]
+    base, tail, mine = slot(c), 2 * FAR_COUNT + 8 - far_count(c), share_of(c[TICK] + 1, t)
+    offsets, neighbours, _ = graph
+    k, j, edges, low, first = np.int64(0), np.int64(0), 0, np.int64(0), count * t // threads - own
+    for i in range(own + count * (t + 1) // threads - count * t // threads):
+        v = np.int64(load(later, i) if i < own else load(far, first + i))
+        number = bucket(F, P, G, v)
+        if number > opened:
+            low = min(low, number - FAR_BASE)
+            j = append(later, j, v, far_next, shared, tail)
+        elif number <= current:
+            store(flags, v, np.uint8(CLEAR))
+        else:
+            store(flags, v, np.uint8(NEAR))
+            prefetch(neighbours, load(offsets, v))
+            store(front, k, np.uint32(v))
+            k += 1
+            if k == BUFFER:
+                edges += share_list(front, k, offsets, queue, base + FRONT_TAIL, np.int64(-1), W)
+                k, mine = np.int64(0), np.int64(-1)
+    edges += share_list(front, k, offsets, queue, base + FRONT_TAIL, np.int64(mine), W)
+    c[LATER] = j
+    fetch_add(shared, base + LATER_SUM, j)
+    fetch_min(shared, base + FAR_MIN, low)
+    fetch_add(shared, base + EDGE_SUM, edges)
 
 
 @njit(**INLINE)
@@ -48,12 +97,22 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
     source, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
     flags, shared, later, own, spare = W.flags, W.shared, buffer_of(W, t, 1), buffer_of(W, t, 0), buffer_of(W, t, 2)
     offsets, neighbours, weights = graph
-    count, opened, tail = c[QUEUED], c[BUCKET], far_count(c)
-    k, j, low, vertices, edges, ahead = np.int64(0), np.int64(0), np.int64(0), 0, 0, np.int64(0)
-    chunk, is_shared = chunk_of(count, c[EDGES], threads), count > 0
+    count, opened, tail, tick, shares = c[QUEUED], c[BUCKET], far_count(c), c[TICK], W.shares
+    k, j, low, vertices, edges, ahead, turn = np.int64(0), c[LATER], np.int64(0), 0, 0, np.int64(0), 0
+    chunk, is_shared, mine = chunk_of(count, c[EDGES], threads), count > 0, share_of(tick + 1, t)
+    by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
     while True:
         first = last = 0
-        if is_shared:
+        if is_shared and by_share:  # begin with the vertices that this thread listed: they are in its cache
+            share = share_of(tick, (t + turn) % threads)
+            first, end_of_share = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
+            last = min(first + chunk, end_of_share)
+            if first >= end_of_share:
+                turn += 1
+                is_shared = turn < threads
+                if is_shared:
+                    continue
+        elif is_shared:
             first = fetch_add(shared, base + EDGE_NEXT, chunk)
             last = min(first + chunk, count)
             is_shared = first < count
@@ -98,10 +157,11 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
                     store(own, k, np.uint32(v))
                     k += 1
                     if k == BUFFER:
-                        ahead += share_list(own, k, F[-1], touched, shared, base)
-                        k = np.int64(0)
-    ahead += share_list(own, k, F[-1], touched, shared, base)
-    flush(later, j, far, shared, tail)
+                        ahead += share_list(own, k, offsets, touched, base + TOUCHED_TAIL, np.int64(-1), W)
+                        k, mine = np.int64(0), np.int64(-1)
+    ahead += share_list(own, k, offsets, touched, base + TOUCHED_TAIL, np.int64(mine), W)
+    c[LATER] = j
+    fetch_add(shared, base + LATER_SUM, j)
     fetch_min(shared, base + FAR_MIN, low)
     fetch_add(shared, base + AWAKE, vertices)
     fetch_add(shared, base + FOLLOWED_EDGES, edges)

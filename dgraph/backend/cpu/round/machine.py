@@ -58,6 +58,8 @@ class CpuMachine(ProgramMachine):
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
+        if local.arcs > slots.BUFFER:
+            team.rouse()
         self.pulls = may_pull(traced, forced)
         self._pushes = forced in ("push", "flip")
         self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
@@ -93,6 +95,7 @@ class CpuMachine(ProgramMachine):
         self.words[slots.BY_ID] = by_id
         self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
         self.words[slots.OWN : slots.OWN_TOO + 1] = -1
+        self.words[slots.TEAM] = team.size
         self.words[slots.WIDTH] = int(traced.program.widens)
         self.words[slots.ROOM] = self.arrays.keys.shape[1]
         self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1

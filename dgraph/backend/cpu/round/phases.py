@@ -157,6 +157,38 @@ def is_set(bits, u):
     return (load(bits, u >> 6) >> np.uint64(u & 63)) & np.uint64(1) != np.uint64(0)
 
 
+@njit(**INLINE)
+def pull_row(v, bits, graph, by_id, F, P, G):
+    """Combine the proposals of v's active in-neighbours; return True if v changed."""
+    offsets, neighbours, weights = graph
+    a, hit = identity(), False
+    for e in range(load(offsets, v), load(offsets, v + 1)):
+        u = np.int64(load(neighbours, e))
+        if ALL or is_set(bits, u):
+            w = load(weights, e) if WEIGHTED else np.int64(1)
+            a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
+            if ONCE or (SMALLEST and by_id and not is_identity(a)):
+                break
+    return hit and commit(F, v, a)
+
+
+@njit(**INLINE)
+def open_rows(first, last, offsets, neighbours, F, P, G):
+    """Return the bitmap of vertices with in-edges that accept proposals, and prefetch their rows.
+
+    Which vertices do is hard to predict, so the bitmap is made without branches.
+    """
+    accepting = np.uint64(0)
+    for v in range(first, last):
+        accepts = wants(F, P, G, v) & (load(offsets, v + 1) > load(offsets, v))
+        accepting |= np.uint64(accepts) << np.uint64(v - first)
+    ahead = accepting
+    while ahead != np.uint64(0):
+        prefetch(neighbours, load(offsets, first + trailing_zeros(ahead)))
+        ahead &= ahead - np.uint64(1)
+    return accepting
+
+
 @njit(**INNER)
 def pull_phase(t, threads, graph, F, P, G, W, c):
     """Pull: every v that accepts proposals scans its in-edges for active sources; a thread owns 64 vertices of a word.
@@ -164,7 +196,7 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
     ``bits`` is the frontier; the bitmap of changed vertices goes to ``next_bits``.
     """
     bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
-    offsets, neighbours, weights = graph
+    offsets, neighbours, _ = graph
     degree = F[-1]
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
     by_id = c[BY_ID] != 0
@@ -176,27 +208,26 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
             break
         for i in range(first, min(first + chunk, words)):
             word = np.uint64(0)
-            if COND and not ALL:
+            if ALL or not COND:
                 for v in range(i << 6, min((i + 1) << 6, rows)):
-                    if wants(F, P, G, v):
-                        prefetch(neighbours, load(offsets, v))
-            for v in range(i << 6, min((i + 1) << 6, rows)):
-                if not COND or wants(F, P, G, v):
-                    a, hit = identity(), False
-                    for e in range(load(offsets, v), load(offsets, v + 1)):
-                        u = np.int64(load(neighbours, e))
-                        if ALL or is_set(bits, u):
-                            w = load(weights, e) if WEIGHTED else np.int64(1)
-                            a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
-                            if ONCE or (SMALLEST and by_id and not is_identity(a)):
-                                break
-                    if hit and commit(F, v, a):
+                    if (not COND or wants(F, P, G, v)) and pull_row(v, bits, graph, by_id, F, P, G):
                         word |= np.uint64(1) << np.uint64(v & 63)
-                        if v < masters:
-                            awake += 1
-                            if not DEFERS:
-                                edges += load(degree, v)
+            else:
+                accepting = open_rows(i << 6, min((i + 1) << 6, rows), offsets, neighbours, F, P, G)
+                while accepting != np.uint64(0):
+                    lowest = accepting & (~accepting + np.uint64(1))
+                    if pull_row((i << 6) + trailing_zeros(accepting), bits, graph, by_id, F, P, G):
+                        word |= lowest
+                    accepting ^= lowest
             if not ALL:
+                changed = word
+                while changed != np.uint64(0):
+                    v = (i << 6) + trailing_zeros(changed)
+                    changed &= changed - np.uint64(1)
+                    if v < masters:
+                        awake += 1
+                        if not DEFERS:
+                            edges += load(degree, v)
                 store(next_bits, i, word)
     fetch_add(shared, base + AWAKE, awake)
     fetch_add(shared, base + EDGE_SUM, edges)
@@ -341,25 +372,17 @@ def open_bucket(t, threads, opened, F, P, G, W, c):
     """
     queue, far, far_next, waiting = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.waiting
     degree, shared, base, front, rest = F[-1], W.shared, slot(c), buffer_of(W, t, 0), buffer_of(W, t, 1)
-    k, r, edges, count, current, low = 0, 0, 0, c[FAR], c[BUCKET], np.int64(0)
-    tail = FAR_COUNT + 8 * (1 - (c[FAR_SWAPPED] & 1)) if FOLLOWS else base + FAR_TAIL
+    k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))
         at = bucket(F, P, G, v)
         if at > opened:
-            r = append(rest, r, v, far_next, shared, tail)
-            if FOLLOWS:
-                low = min(low, at - FAR_BASE)
+            r = append(rest, r, v, far_next, shared, base + FAR_TAIL)
         else:
-            if FOLLOWS:
-                store(W.flags, v, np.uint8(NEAR if at > current else CLEAR))
-            else:
-                store(waiting, v, np.uint8(0))
+            store(waiting, v, np.uint8(0))
             if at > current:
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
-    flush(rest, r, far_next, shared, tail)
-    if FOLLOWS:
-        fetch_min(shared, base + FAR_MIN, low)
+    flush(rest, r, far_next, shared, base + FAR_TAIL)
     fetch_add(shared, base + EDGE_SUM, edges)
