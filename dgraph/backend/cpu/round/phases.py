@@ -180,7 +180,7 @@ def open_rows(first, last, offsets, neighbours, F, P, G):
     """
     accepting = np.uint64(0)
     for v in range(first, last):
-        accepts = wants(F, P, G, v) & (load(offsets, v + 1) > load(offsets, v))
+        accepts = bool(wants(F, P, G, v)) & (load(offsets, v + 1) > load(offsets, v))
         accepting |= np.uint64(accepts) << np.uint64(v - first)
     ahead = accepting
     while ahead != np.uint64(0):
