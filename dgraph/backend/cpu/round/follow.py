@@ -15,13 +15,13 @@ A generated file contains it twice, as ``push.py``.
 
 
 @njit(**INNER)
-def share_list(own, count, offsets, out, tail, share, W):
+def share_list(own, count, offsets, queue, tail, share, W):
     """Move a thread's list to the next queue and record its range at ``share``, unless -1; return the out-edges."""
     edges, shares = 0, W.shares
     place = fetch_add(W.shared, tail, count)
     for i in range(count):
         v = np.int64(load(own, i))
-        store(out, place + i, np.uint32(v))
+        store(queue, place + i, np.uint32(v))
         edges += load(offsets, v + 1) - load(offsets, v)
     if share >= 0:
         shares[share + BEGIN], shares[share + END], shares[share + NEXT] = place, place + count, place
@@ -48,7 +48,7 @@ def open_followed(t, threads, opened, graph, F, P, G, W, c):
     Entries at or below the current bucket are stale.
     """
     queue, far, far_next, flags, shared = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.flags, W.shared
-    front, later, own, count, current = buffer_of(W, t, 0), buffer_of(W, t, 1), c[LATER], c[LISTED], c[BUCKET]
+    front, later, own, count = buffer_of(W, t, 0), buffer_of(W, t, 1), c[LATER], c[LISTED]
     base, tail, mine = slot(c), 2 * FAR_COUNT + 8 - far_count(c), share_of(c[TICK] + 1, t)
     offsets, neighbours, _ = graph
     k, j, edges, low, first = np.int64(0), np.int64(0), 0, np.int64(0), count * t // threads - own
@@ -58,7 +58,7 @@ def open_followed(t, threads, opened, graph, F, P, G, W, c):
         if number > opened:
             low = min(low, number - FAR_BASE)
             j = append(later, j, v, far_next, shared, tail)
-        elif number <= current:
+        elif number <= c[BUCKET]:
             store(flags, v, np.uint8(CLEAR))
         else:
             store(flags, v, np.uint8(NEAR))
