@@ -356,7 +356,7 @@ class Bfs(Algorithm):
         else:
             state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
         state, length = up_to_target(ctx, state, "level", target)
-        found = begin_summary(state, "level", ctx.local)
+        found = begin_summary(state, "level", ctx.local, counted=target is None and previous is None)
         columns = {"distance": state.column("level", widened)}
         if self.return_predecessors and previous is not None and previous.has("predecessor") and target is None:
             given = {"level": state.raw("level"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
@@ -403,7 +403,7 @@ def _first(ctx: Context, source: int, limit: int) -> Answer:
 def _tree(ctx: Context, search: Tree, source: int) -> Answer:
     """Find levels and predecessors in one program on the threads of one rank."""
     state = ctx.run(search)
-    reached, depth, arcs = summarize(state, "level", ctx.local).over_ranks(ctx.comm)
+    reached, depth, arcs = begin_summary(state, "level", ctx.local, counted=True)().over_ranks(ctx.comm)
     columns = {"distance": state.column("level", widened), "predecessor": state.column("parent", signed)}
     summary = {"source": source, "reached": reached, "depth": depth}
     return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)

@@ -49,11 +49,15 @@ def summarize(state: State, name: str, local: LocalGraph) -> DistanceColumn:
     return DistanceColumn(state.column(name, widened), *state.reached(name, local))
 
 
-def begin_summary(state: State, name: str, local: LocalGraph) -> Callable[[], DistanceColumn]:
+def begin_summary(state: State, name: str, local: LocalGraph, counted: bool = False) -> Callable[[], DistanceColumn]:
     """Begin to :func:`summarize`; return the function that waits, which may be called again.
+
+    ``counted``: the field holds levels, which the rounds may have counted.
 
     Until the last call the field must not change, nor may other figures of a GPU's field be asked for.
     """
+    if counted and (levels := state.levels):
+        return lambda: DistanceColumn(state.column(name, widened), *levels)
     figures = state.begin_reached(name, local)
     return lambda: DistanceColumn(state.column(name, widened), *figures())
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import dgraph
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs import Levels, SmallestTree, Tree
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
@@ -22,6 +22,7 @@ from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen.constant_folding import folded
 from dgraph.backend.cpu.round import machine as cpu_machine
 from dgraph.backend.cpu.round.machine import CpuMachine
+from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds.driver import HostDriven
@@ -133,6 +134,21 @@ def test_followed_buckets_equal_dijkstra(local, threads, delta, monkeypatch):
     assert machine.words[cpu_machine.slots.FAR] == 0
     assert not machine.arrays.flags.any()
     assert not machine.arrays.waiting.any()
+
+
+@pytest.mark.parametrize("kind", [Levels, Tree, SmallestTree])
+def test_rounds_of_a_search_count_what_a_pass_over_its_levels_counts(local, kind):
+    """Vertices, depth and out-edges are those of the levels, at every limit, direction and number of threads."""
+    for threads, direction, limit in [(1, "push", 1 << 30), (2, "flip", 1 << 30), (2, "auto", 4), (1, "auto", 1)]:
+        program = kind(source=5, limit=limit)
+        machine = CpuMachine(trace(program, local.out.weights.dtype), local, TEAMS[threads], direction)
+        machine.start({})
+        machine.apply_totals(*machine.totals(), True)
+        while not machine.done:
+            machine.fused(7)
+        counted = machine.fields()
+        assert counted.levels == reached(counted["level"], local.out_degree)
+        assert counted.levels[1] == min(limit, counted.levels[1])
 
 
 def test_a_thread_alone_leaves_a_bucket_that_grows_to_the_team(local, monkeypatch):

@@ -35,6 +35,22 @@ def test_every_thread_runs_once_a_launch(pause):
     assert sums.tolist() == [3 * (5 if pause else 500)] * 3 + [0]
 
 
+def test_one_woken_thread_wakes_all():
+    team, sums = Team(6), np.zeros(6, np.int64)
+    team.launch(add, 6, sums, 1)
+    states = team._words[THREADS + STRIDE + STATE :: STRIDE]
+    seen, deadline = set(), time.monotonic() + 20
+    while (states != SLEEPS).any():
+        assert time.monotonic() < deadline, "a waiting thread keeps its core"
+        time.sleep(0.01)
+    team.rouse()
+    while len(seen) < 5:
+        seen |= set(np.flatnonzero(states != SLEEPS).tolist())
+        assert time.monotonic() < deadline, f"awake so far: {seen}"
+    assert team.launch(add, 6, sums, 1) == 7
+    assert sums.tolist() == [12] * 6
+
+
 def test_launches_alternate_with_functions_of_python():
     team, sums, threads_of_python = Team(3), np.zeros(3, np.int64), []
     for threads in (1, 2, 3) * 20:

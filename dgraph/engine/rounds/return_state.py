@@ -73,6 +73,11 @@ class State:
             figures = reached(self[name], local.out_degree[: local.masters])
         return figures
 
+    @property
+    def levels(self) -> tuple[int, int, int] | None:
+        """Reached vertices, deepest level and out-edges, if a search by levels on one rank counted them."""
+        return getattr(self.fields, "levels", None)
+
     def begin_reached(self, name: str, local: LocalGraph) -> Callable[[], tuple[int, float, int]]:
         """Begin to find what :meth:`reached` returns, where a GPU holds the field; return the function that waits."""
         begun = self._on_device("begin_reached", name)

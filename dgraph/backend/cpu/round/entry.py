@@ -41,7 +41,7 @@ def work(t, team, threads, phases, limit, small, push, pull, F, P, results, arra
             elif PRIORITY and phases == LOWEST:
                 run_lowest(t, threads, F, P, G, W, c)
             elif PRIORITY and phases == OPEN:
-                run_open(t, threads, F, P, G, W, c)
+                run_open(t, threads, push, F, P, G, W, c)
         base = slot(c)
         c[MIRRORS_TOUCHED] = load_acquire(W.shared, base + MIRROR_TAIL)
         c[DIRTIED] = load_acquire(W.shared, base + DIRTY_TAIL)

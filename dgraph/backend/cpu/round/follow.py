@@ -4,59 +4,88 @@
 
 Delta-stepping with bucket fusion [Zhang et al., CGO 2020]: a vertex that falls into the open bucket stays with the
 thread that lowered it. When the shared queue is empty, a thread goes on with its own list; threads meet at a barrier
-once their lists are empty or longer than ``FOLLOWED``. Vertices of later buckets go to the waiting list, whose lowest
-bucket is noted, so no vertex phase follows and no search for the next bucket. A flag is set as long as a vertex is in
-a list or waits to be sorted, so none is in two.
+once their lists are empty or longer than ``FOLLOWED``. Vertices of later buckets wait with the thread that lowered
+them, or in a shared list where a buffer is full; the lowest bucket is noted, so no vertex phase follows and no search
+for the next bucket. A thread takes first what it put into the queue. A vertex's flag is NEAR as long as it is
+in a list of the open bucket, and WAITING from its entry in the waiting list on: a list holds it once. One that falls
+from the waiting list into the open bucket stays there as a stale entry; it never waits again.
 
 A generated file contains it twice, as ``push.py``.
 """
 
 
 @njit(**INNER)
-def share_list(own, count, degree, touched, shared, base):
-    """Move a thread's list to the next round's queue; return the out-edges of its vertices."""
-    edges = 0
-    if count > 0:
-        place = fetch_add(shared, base + TOUCHED_TAIL, count)
-        for i in range(count):
-            v = np.int64(load(own, i))
-            store(touched, place + i, np.uint32(v))
-            edges += load(degree, v)
+def share_list(own, count, offsets, queue, tail, share, W):
+    """Move a thread's list to the next queue and record its range at ``share``, unless -1; return the out-edges."""
+    edges, shares = 0, W.shares
+    place = fetch_add(W.shared, tail, count)
+    for i in range(count):
+        v = np.int64(load(own, i))
+        store(queue, place + i, np.uint32(v))
+        edges += load(offsets, v + 1) - load(offsets, v)
+    if share >= 0:
+        shares[share + BEGIN], shares[share + END], shares[share + NEXT] = place, place + count, place
     return edges
 
 
 @njit(**INNER)
-def sort_hits(t, count, k, j, ahead, low, own, F, P, G, W, c):
-    """Sort lowered vertices into the thread's list and the waiting list.
+def lowest_followed(t, threads, F, P, G, W, c):
+    """Find the lowest bucket above the current one in which a vertex waits; the result goes to the slot's FAR_MIN."""
+    later, far, own, count, low = buffer_of(W, t, 1), lists(W, c).far, c[LATER], c[LISTED], np.int64(0)
+    first = count * t // threads - own
+    for i in range(own + count * (t + 1) // threads - count * t // threads):
+        v = np.int64(load(later, i) if i < own else load(far, first + i))
+        level = bucket(F, P, G, v)
+        if level > c[BUCKET]:
+            low = min(low, level - FAR_BASE)
+    fetch_min(W.shared, slot(c) + FAR_MIN, low)
 
-    Returns:
-        lengths of the thread's list and of its buffer of waiting vertices, out-edges of shared vertices, and the lowest
-        bucket of waiting ones.
+
+@njit(**INNER)
+def open_followed(t, threads, opened, graph, F, P, G, W, c):
+    """Move waiting vertices of buckets up to ``opened`` to the queue: a thread's own, and its part of the shared list.
+
+    Entries at or below the current bucket are stale.
     """
-    flags, waiting, shared, hits, later = W.flags, W.waiting, W.shared, buffer_of(W, t, 3), buffer_of(W, t, 1)
-    touched, far, degree, opened, base = lists(W, c).touched, lists(W, c).far, F[-1], c[BUCKET], slot(c)
-    for i in range(count):
-        v = np.int64(load(hits, i))
-        number, near = bucket(F, P, G, v), True
+    queue, far, far_next, flags, shared = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.flags, W.shared
+    front, later, own, count = buffer_of(W, t, 0), buffer_of(W, t, 1), c[LATER], c[LISTED]
+    base, tail, mine = slot(c), 2 * FAR_COUNT + 8 - far_count(c), share_of(c[TICK] + 1, t)
+    offsets, neighbours, _ = graph
+    k, j, edges, low, first = np.int64(0), np.int64(0), 0, np.int64(0), count * t // threads - own
+    for i in range(own + count * (t + 1) // threads - count * t // threads):
+        v = np.int64(load(later, i) if i < own else load(far, first + i))
+        number = bucket(F, P, G, v)
         if number > opened:
-            near = False
-            if ALONE:
-                store(flags, v, np.uint8(0))
-            else:  # another thread may have lowered it since, and have left it to this one
-                swap(flags, v, np.uint8(0))
-                number = bucket(F, P, G, v)
-                near = number <= opened and set_mark(flags, v, ALONE)
-            if number > opened:
-                low = min(low, number - FAR_BASE)
-                if set_mark(waiting, v, ALONE):
-                    j = append(later, j, v, far, shared, far_count(c))
-        if near:
-            store(own, k, np.uint32(v))
+            low = min(low, number - FAR_BASE)
+            j = append(later, j, v, far_next, shared, tail)
+        elif number <= c[BUCKET]:
+            store(flags, v, np.uint8(CLEAR))
+        else:
+            store(flags, v, np.uint8(NEAR))
+            prefetch(neighbours, load(offsets, v))
+            store(front, k, np.uint32(v))
             k += 1
             if k == BUFFER:
-                ahead += share_list(own, np.int64(k), degree, touched, shared, base)
-                k = 0
-    return k, j, ahead, low
+                edges += share_list(front, k, offsets, queue, base + FRONT_TAIL, np.int64(-1), W)
+                k, mine = np.int64(0), np.int64(-1)
+    edges += share_list(front, k, offsets, queue, base + FRONT_TAIL, np.int64(mine), W)
+    c[LATER] = j
+    fetch_add(shared, base + LATER_SUM, j)
+    fetch_min(shared, base + FAR_MIN, low)
+    fetch_add(shared, base + EDGE_SUM, edges)
+
+
+@njit(**INLINE)
+def take_group(source, first, last, flags, offsets):
+    """Clear the flags of vertices, and prefetch their rows, before any of their values is read.
+
+    A thread that lowers one of them later then lists it again. One fence for several vertices: it waits for stores.
+    """
+    for i in range(first, last):
+        u = np.int64(load(source, i))
+        store(flags, u, np.uint8(CLEAR))
+        prefetch(offsets, u)
+    fence()
 
 
 @njit(**INNER)
@@ -66,14 +95,24 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
     A thread alone keeps to itself what it lowers, but of a larger team only as long as ``small`` edges last.
     """
     source, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
-    flags, shared, hits, own, spare = W.flags, W.shared, buffer_of(W, t, 3), buffer_of(W, t, 0), buffer_of(W, t, 2)
+    flags, shared, later, own, spare = W.flags, W.shared, buffer_of(W, t, 1), buffer_of(W, t, 0), buffer_of(W, t, 2)
     offsets, neighbours, weights = graph
-    count = c[QUEUED]
-    k, j, h, low, vertices, edges, ahead = np.int64(0), np.int64(0), np.int64(0), np.int64(0), 0, 0, np.int64(0)
-    chunk, is_shared = chunk_of(count, c[EDGES], threads), count > 0
+    count, opened, tail, tick, shares = c[QUEUED], c[BUCKET], far_count(c), c[TICK], W.shares
+    k, j, low, vertices, edges, ahead, turn = np.int64(0), c[LATER], np.int64(0), 0, 0, np.int64(0), 0
+    chunk, is_shared, mine = chunk_of(count, c[EDGES], threads), count > 0, share_of(tick + 1, t)
+    by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
     while True:
         first = last = 0
-        if is_shared:
+        if is_shared and by_share:  # begin with the vertices that this thread listed: they are in its cache
+            share = share_of(tick, (t + turn) % threads)
+            first, end_of_share = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
+            last = min(first + chunk, end_of_share)
+            if first >= end_of_share:
+                turn += 1
+                is_shared = turn < threads
+                if is_shared:
+                    continue
+        elif is_shared:
             first = fetch_add(shared, base + EDGE_NEXT, chunk)
             last = min(first + chunk, count)
             is_shared = first < count
@@ -85,9 +124,9 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
         for i in range(first, last):
             u = np.int64(load(source, i))
             if ALONE:
-                store(flags, u, np.uint8(0))
-            else:  # before the value is read: whoever lowers it later lists the vertex again
-                swap(flags, u, np.uint8(0))
+                store(flags, u, np.uint8(CLEAR))
+            elif (i - first) % GROUP == 0:
+                take_group(source, i, min(i + GROUP, last), flags, offsets)
             s = at_source(F, P, G, u)
             begin, end = load(offsets, u), load(offsets, u + 1)
             vertices += 1
@@ -99,16 +138,30 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
                 v = np.int64(load(neighbours, e))
                 if COND and not wants(F, P, G, v):
                     continue
-                if offer(F, v, propose(F, P, G, s, w, v), ALONE) and set_mark(flags, v, ALONE):
-                    store(hits, h, np.uint32(v))
-                    h += 1
-                    if h == BUFFER:
-                        k, j, ahead, low = sort_hits(t, h, k, j, ahead, low, own, F, P, G, W, c)
-                        h = np.int64(0)
-        k, j, ahead, low = sort_hits(t, h, k, j, ahead, low, own, F, P, G, W, c)
-        h = np.int64(0)
-    ahead += share_list(own, k, F[-1], touched, shared, base)
-    flush(buffer_of(W, t, 1), j, far, shared, far_count(c))
+                if not offer(F, v, propose(F, P, G, s, w, v), ALONE):
+                    continue
+                number = bucket(F, P, G, v)
+                near = number <= opened
+                if not near:
+                    low = min(low, number - FAR_BASE)
+                    if load(flags, v) == CLEAR and replace_if_equal(
+                        flags, v, np.uint8(CLEAR), np.uint8(WAITING), ALONE
+                    ):
+                        # another thread may have lowered and processed it before it was marked
+                        near = not ALONE and bucket(F, P, G, v) <= opened
+                        if not near:
+                            j = append(later, j, v, far, shared, tail)
+                if near and load(flags, v) != NEAR and (ALONE or swap(flags, v, np.uint8(NEAR)) != NEAR):
+                    if ALONE:
+                        store(flags, v, np.uint8(NEAR))
+                    store(own, k, np.uint32(v))
+                    k += 1
+                    if k == BUFFER:
+                        ahead += share_list(own, k, offsets, touched, base + TOUCHED_TAIL, np.int64(-1), W)
+                        k, mine = np.int64(0), np.int64(-1)
+    ahead += share_list(own, k, offsets, touched, base + TOUCHED_TAIL, np.int64(mine), W)
+    c[LATER] = j
+    fetch_add(shared, base + LATER_SUM, j)
     fetch_min(shared, base + FAR_MIN, low)
     fetch_add(shared, base + AWAKE, vertices)
     fetch_add(shared, base + FOLLOWED_EDGES, edges)

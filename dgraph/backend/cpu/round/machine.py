@@ -59,6 +59,8 @@ class CpuMachine(ProgramMachine):
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
+        if local.arcs > slots.BUFFER:
+            team.rouse()
         self.pulls = may_pull(traced, forced)
         self._pushes = forced in ("push", "flip")
         self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
@@ -94,6 +96,7 @@ class CpuMachine(ProgramMachine):
         self.words[slots.BY_ID] = by_id
         self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
         self.words[slots.OWN : slots.OWN_TOO + 1] = -1
+        self.words[slots.TEAM] = team.size
         self.words[slots.WIDTH] = int(traced.program.widens)
         self.words[slots.ROOM] = self.arrays.keys.shape[1]
         self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1
@@ -260,7 +263,16 @@ class CpuMachine(ProgramMachine):
         """Return the masters' values of every field, as views."""
         masters = self.local.masters
         views = {name: values[:masters] for name, values in self.state.items()}
-        return TeamFields(views, self.local.out_degree[:masters], self.team)
+        return TeamFields(views, self.local.out_degree[:masters], self.team, self._levels())
+
+    def _levels(self) -> tuple[int, int, int] | None:
+        """Return the figures of a search by levels on one rank; see :class:`TeamFields`."""
+        traced, c = self.traced, self.words
+        once = traced.levelled and traced.apply is None and traced.priority is None
+        if not once or c[slots.VISITED] <= 0 or self.local.masters < self.local.n:
+            return None
+        depth = self.round - (c[slots.TOTAL_ACTIVE] == 0)
+        return int(c[slots.VISITED]), int(depth), int(c[slots.VISITED_EDGES])
 
     def figures(self, first: int) -> np.ndarray:
         """Return frontier vertices, frontier edges and pulled (0 or 1) of the fused rounds from ``first`` on.
@@ -294,6 +306,7 @@ class CpuMachine(ProgramMachine):
         c = self.words
         for word, value in words.items():
             c[word] = value
+        c[slots.VISITED] = -(1 << 62)
         self.results.integers[:], self.results.floats[:] = integers, floats
         if self.traced.priority is not None:
             self.arrays.waiting[:] = 0

@@ -70,9 +70,10 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
         for i in range(count):
             v = np.int64(load(hits, i))
             store(touched, at + i, np.uint32(v))
-            if sums:  # and prefetch the row for the next round
+            if sums:  # and prefetch the row for the next round, which a large frontier would read by a pull
                 row = load(offsets, v)
-                prefetch(neighbours, row)
+                if at < PREFETCHED:
+                    prefetch(neighbours, row)
                 edges += load(offsets, v + 1) - row
     else:
         for i in range(count):
@@ -129,26 +130,63 @@ def start_phase(t, threads, F, P, G, W, c):
 
 
 @njit(**INNER)
-def set_bits(t, threads, W, c):
-    """Convert the frontier's queue to a bitmap; call it between two barriers, on cleared words."""
-    queue, bits, count = lists(W, c).queue, lists(W, c).bits, c[QUEUED]
+def flag_frontier(t, threads, W, c):
+    """Set the flags of thread t's part of the frontier's queue: bytes, which take no locked instruction."""
+    queue, flags, count = lists(W, c).queue, W.flags, c[QUEUED]
     for i in range(count * t // threads, count * (t + 1) // threads):
-        v = np.int64(load(queue, i))
-        or_into(bits, v >> 6, np.uint64(1) << np.uint64(v & 63), threads == 1)
+        store(flags, np.int64(load(queue, i)), np.uint8(1))
 
 
 @njit(**INNER)
-def clear_bits(t, threads, W, c):
-    """Clear thread t's part of the frontier's bitmap."""
-    bits, words = lists(W, c).bits, (c[ROWS] + 63) >> 6
+def set_bits(t, threads, W, c):
+    """Convert thread t's part of the flags to the frontier's bitmap, and clear them; a barrier separates both steps."""
+    flags, bits, words = W.flag_words, lists(W, c).bits, (c[ROWS] + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
-        store(bits, i, np.uint64(0))
+        word = np.uint64(0)
+        for k in range(8):
+            eight = load(flags, 8 * i + k)
+            if eight != np.uint64(0):  # the product's highest byte has a bit for each byte of 1
+                word |= ((eight * np.uint64(0x0102040810204080)) >> np.uint64(56)) << np.uint64(8 * k)
+                store(flags, 8 * i + k, np.uint64(0))
+        store(bits, i, word)
 
 
 @njit(**INLINE)
 def is_set(bits, u):
     """Return True if bit ``u`` is set."""
     return (load(bits, u >> 6) >> np.uint64(u & 63)) & np.uint64(1) != np.uint64(0)
+
+
+@njit(**INLINE)
+def pull_row(v, bits, graph, by_id, F, P, G):
+    """Combine the proposals of v's active in-neighbours; return True if v changed."""
+    offsets, neighbours, weights = graph
+    a, hit = identity(), False
+    for e in range(load(offsets, v), load(offsets, v + 1)):
+        u = np.int64(load(neighbours, e))
+        if ALL or is_set(bits, u):
+            w = load(weights, e) if WEIGHTED else np.int64(1)
+            a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
+            if ONCE or (SMALLEST and by_id and not is_identity(a)):
+                break
+    return hit and commit(F, v, a)
+
+
+@njit(**INLINE)
+def open_rows(first, last, offsets, neighbours, F, P, G):
+    """Return the bitmap of vertices with in-edges that accept proposals, and prefetch their rows.
+
+    Which vertices do is hard to predict, so the bitmap is made without branches.
+    """
+    accepting = np.uint64(0)
+    for v in range(first, last):
+        accepts = bool(wants(F, P, G, v)) & (load(offsets, v + 1) > load(offsets, v))
+        accepting |= np.uint64(accepts) << np.uint64(v - first)
+    ahead = accepting
+    while ahead != np.uint64(0):
+        prefetch(neighbours, load(offsets, first + trailing_zeros(ahead)))
+        ahead &= ahead - np.uint64(1)
+    return accepting
 
 
 @njit(**INNER)
@@ -158,7 +196,7 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
     ``bits`` is the frontier; the bitmap of changed vertices goes to ``next_bits``.
     """
     bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
-    offsets, neighbours, weights = graph
+    offsets, neighbours, _ = graph
     degree = F[-1]
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
     by_id = c[BY_ID] != 0
@@ -170,23 +208,26 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
             break
         for i in range(first, min(first + chunk, words)):
             word = np.uint64(0)
-            for v in range(i << 6, min((i + 1) << 6, rows)):
-                if not COND or wants(F, P, G, v):
-                    a, hit = identity(), False
-                    for e in range(load(offsets, v), load(offsets, v + 1)):
-                        u = np.int64(load(neighbours, e))
-                        if ALL or is_set(bits, u):
-                            w = load(weights, e) if WEIGHTED else np.int64(1)
-                            a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
-                            if ONCE or (SMALLEST and by_id and not is_identity(a)):
-                                break
-                    if hit and commit(F, v, a):
+            if ALL or not COND:
+                for v in range(i << 6, min((i + 1) << 6, rows)):
+                    if (not COND or wants(F, P, G, v)) and pull_row(v, bits, graph, by_id, F, P, G):
                         word |= np.uint64(1) << np.uint64(v & 63)
-                        if v < masters:
-                            awake += 1
-                            if not DEFERS:
-                                edges += load(degree, v)
+            else:
+                accepting = open_rows(i << 6, min((i + 1) << 6, rows), offsets, neighbours, F, P, G)
+                while accepting != np.uint64(0):
+                    lowest = accepting & (~accepting + np.uint64(1))
+                    if pull_row((i << 6) + trailing_zeros(accepting), bits, graph, by_id, F, P, G):
+                        word |= lowest
+                    accepting ^= lowest
             if not ALL:
+                changed = word
+                while changed != np.uint64(0):
+                    v = (i << 6) + trailing_zeros(changed)
+                    changed &= changed - np.uint64(1)
+                    if v < masters:
+                        awake += 1
+                        if not DEFERS:
+                            edges += load(degree, v)
                 store(next_bits, i, word)
     fetch_add(shared, base + AWAKE, awake)
     fetch_add(shared, base + EDGE_SUM, edges)
@@ -331,24 +372,17 @@ def open_bucket(t, threads, opened, F, P, G, W, c):
     """
     queue, far, far_next, waiting = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.waiting
     degree, shared, base, front, rest = F[-1], W.shared, slot(c), buffer_of(W, t, 0), buffer_of(W, t, 1)
-    k, r, edges, count, current, low = 0, 0, 0, c[FAR], c[BUCKET], np.int64(0)
-    tail = FAR_COUNT + 8 * (1 - (c[FAR_SWAPPED] & 1)) if FOLLOWS else base + FAR_TAIL
+    k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))
         at = bucket(F, P, G, v)
         if at > opened:
-            r = append(rest, r, v, far_next, shared, tail)
-            if FOLLOWS:
-                low = min(low, at - FAR_BASE)
+            r = append(rest, r, v, far_next, shared, base + FAR_TAIL)
         else:
             store(waiting, v, np.uint8(0))
             if at > current:
-                if FOLLOWS:
-                    store(W.flags, v, np.uint8(1))
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
-    flush(rest, r, far_next, shared, tail)
-    if FOLLOWS:
-        fetch_min(shared, base + FAR_MIN, low)
+    flush(rest, r, far_next, shared, base + FAR_TAIL)
     fetch_add(shared, base + EDGE_SUM, edges)

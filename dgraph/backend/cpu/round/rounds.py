@@ -42,6 +42,8 @@ def direction(was, c):
 def set_frontier(was, active, edges, c):
     """Set the totals of the next frontier and its direction; ``was``: vertices in the last one."""
     c[TOTAL_ACTIVE], c[TOTAL_EDGES] = active, edges
+    c[VISITED] += active
+    c[VISITED_EDGES] += edges
     mode = direction(was, c)
     c[MODE] = mode
     if mode == PUSH:
@@ -136,7 +138,7 @@ def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
         barrier(W.gate, threads)
     else:
         if not ALL and not c[BITS]:
-            clear_bits(t, threads, W, c)
+            flag_frontier(t, threads, W, c)
             barrier(W.gate, threads)
             set_bits(t, threads, W, c)
             barrier(W.gate, threads)
@@ -198,7 +200,10 @@ def run_edges(t, threads, limit, small, push, pull, F, P, G, W, c):
 @njit(**SPLICED)
 def run_lowest(t, threads, F, P, G, W, c):
     """Run LOWEST: find the lowest bucket in which a vertex waits; ``FAR_BASE`` if none does."""
-    lowest_bucket(t, threads, F, P, G, W, c)
+    if FOLLOWS:
+        lowest_followed(t, threads, F, P, G, W, c)
+    else:
+        lowest_bucket(t, threads, F, P, G, W, c)
     barrier(W.gate, threads)
     c[LOWEST_BUCKET] = load_acquire(W.shared, slot(c) + FAR_MIN) + FAR_BASE
 
@@ -218,19 +223,27 @@ def widen(c, threads):
 
 
 @njit(**SPLICED)
-def run_open(t, threads, F, P, G, W, c):
+def run_open(t, threads, push, F, P, G, W, c):
     """Run OPEN: move the vertices of the lowest bucket, or of several, from the waiting list to the frontier."""
     widen(c, threads if FOLLOWS else 1)
     opened = c[LOWEST_BUCKET] + max(c[WIDTH], 1) - 1
-    open_bucket(t, threads, opened, F, P, G, W, c)
+    if FOLLOWS:
+        open_followed(t, threads, opened, push, F, P, G, W, c)
+    else:
+        open_bucket(t, threads, opened, F, P, G, W, c)
     barrier(W.gate, threads)
     base = slot(c)
     c[QUEUED] = load_acquire(W.shared, base + FRONT_TAIL)
     c[EDGES] = load_acquire(W.shared, base + EDGE_SUM)
     c[BUCKET] = opened
+    emptied = far_count(c)
     c[FAR_SWAPPED] ^= 1
     if FOLLOWS:
-        c[FAR] = load_acquire(W.shared, far_count(c))
+        set_far(W, c)
+        if t == 0:
+            W.shared[emptied] = 0
+        if c[QUEUED] == 0:  # the next opening appends there
+            barrier(W.gate, threads)
         c[LOWEST_BUCKET] = load_acquire(W.shared, base + FAR_MIN) + FAR_BASE
     else:
         c[FAR] = load_acquire(W.shared, base + FAR_TAIL)
@@ -238,13 +251,18 @@ def run_open(t, threads, F, P, G, W, c):
             W.shared[FAR_COUNT] = c[FAR]
 
 
+@njit(**INLINE)
+def set_far(W, c):
+    """Set the lengths of the shared waiting list and, with the threads' own, of all."""
+    c[LISTED] = load_acquire(W.shared, far_count(c))
+    c[FAR] = c[LISTED] + load_acquire(W.shared, slot(c) + LATER_SUM)
+
+
 @njit(**SPLICED)
 def run_follow(t, threads, small, push, F, P, G, R, W, c):
     """Run EDGE and VERTEX of programs whose threads follow their own vertices; ``follow.py``."""
     if c[FAR] == 0:
         c[LOWEST_BUCKET] = FAR_BASE
-    if t == 0:
-        W.shared[2 * FAR_COUNT + 8 - far_count(c)] = 0
     if threads == 1:
         follow_phase_alone(t, threads, small, push, F, P, G, W, c)
     else:
@@ -258,7 +276,7 @@ def run_follow(t, threads, small, push, F, P, G, R, W, c):
     c[BUCKET_EDGES] += relaxed - c[EDGES]
     c[QUEUED] = load_acquire(W.shared, base + TOUCHED_TAIL)
     c[EDGES] = load_acquire(W.shared, base + EDGE_SUM)
-    c[FAR] = load_acquire(W.shared, far_count(c))
+    set_far(W, c)
     c[LOWEST_BUCKET] = min(c[LOWEST_BUCKET], load_acquire(W.shared, base + FAR_MIN) + FAR_BASE)
     c[SWAPPED] ^= 1
 
@@ -267,6 +285,7 @@ def run_follow(t, threads, small, push, F, P, G, R, W, c):
 def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
     """Run whole rounds of a graph without mirrors until the program is done or ``work`` says to stop."""
     last = c[ROUND] + limit
+    c[LISTED], c[LATER] = c[FAR], 0
     while True:
         clear_slot(t, threads, W, c)
         if t == 0:
@@ -289,7 +308,7 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
             clear_slot(t, threads, W, c)
             if not FOLLOWS or c[LOWEST_BUCKET] <= c[BUCKET]:
                 run_lowest(t, threads, F, P, G, W, c)
-            run_open(t, threads, F, P, G, W, c)
+            run_open(t, threads, push, F, P, G, W, c)
             G = in_bucket(G, c[BUCKET])
             c[TICK] += 1
         pulled = c[MODE] == PULL
@@ -303,4 +322,8 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         size = c[QUEUED] + c[EDGES]
         if (small > 0 and (c[MODE] == PULL or size > small)) or (small < 0 and c[MODE] == PUSH and size < -small):
             break
+    if FOLLOWS:  # another number of threads may go on
+        barrier(W.gate, threads)  # before this, a thread may still read the length
+        flush(buffer_of(W, t, 1), c[LATER], lists(W, c).far, W.shared, far_count(c))
+        c[LATER] = 0
     return G

@@ -38,12 +38,12 @@ def buffer_of(W, t, k):
 
 @njit(**SPLICED)
 def clear_slot(t, threads, W, c):
-    """Clear the counters and shares that the round after the next will use; thread 0 does."""
+    """Clear the counters and shares that the round after the next will use; also of idle threads; thread 0 does."""
     if t == 0:
         cleared = ((c[TICK] + 2) & 3) * SLOT
         for i in range(SLOT):
             W.shared[cleared + i] = 0
-        for sharer in range(threads):
+        for sharer in range(c[TEAM]):
             share = share_of(c[TICK] + 2, sharer)
             W.shares[share + BEGIN] = W.shares[share + END] = 0
 

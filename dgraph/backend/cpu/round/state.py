@@ -18,6 +18,12 @@ WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 SENDS, OWN, OWN_TOO = range(31, 34)
 # entries of a thread's scratch array for a row reducer
 ROOM = 34
+# vertices and out-edges of all frontiers so far, the next one included; negative after a resume
+VISITED, VISITED_EDGES = range(35, 37)
+# where threads follow vertices: length of the shared waiting list, and of this thread's own
+LISTED, LATER = range(37, 39)
+# threads of the team
+TEAM = 39
 CONTROLS = 40
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
@@ -25,7 +31,7 @@ STATE = CONTROLS + 8
 # shared counters: four slots used in turn, one per round. A slot is cleared two rounds before it is used again, when no
 # thread can still read it. Counters lie 64 bytes apart, each on its own cache line.
 EDGE_NEXT, VERTEX_NEXT, TOUCHED_TAIL, MIRROR_TAIL, FRONT_TAIL, DIRTY_TAIL, EDGE_SUM, AWAKE = range(0, 64, 8)
-FAR_TAIL, FAR_MIN, FAR_NEXT, BITS_TAIL, FOLLOWED_EDGES = range(64, 104, 8)
+FAR_TAIL, FAR_MIN, FAR_NEXT, BITS_TAIL, FOLLOWED_EDGES, LATER_SUM = range(64, 112, 8)
 SUMS_AT = 128
 SLOT = 256
 FAR_COUNT = 4 * SLOT
@@ -46,6 +52,9 @@ BUFFERS = 4
 HEAVY = 64
 """Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
 
+PREFETCHED = 1 << 16
+"""Vertices of the next frontier whose rows are prefetched."""
+
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""
 
@@ -64,6 +73,12 @@ next; above the second, half as many."""
 
 FOLLOWED = 1024
 """Most vertices of a bucket that a thread keeps to itself; a longer list is shared in the next round [GAPBS]."""
+
+CLEAR, NEAR, WAITING = range(3)
+"""Flags of a vertex where threads follow vertices: in no list, in one of the open bucket, in the waiting list."""
+
+GROUP = 8
+"""Vertices whose flags a thread clears at once."""
 
 MOST_LOCAL = 128
 """Most rounds of a rank between two exchanges."""

@@ -32,7 +32,9 @@ class WorkArrays(NamedTuple):
         touched: lids of masters that changed in this round, uint32.
         mirrors: lids of mirrors that got a proposal in this round, uint32.
         dirty: lids of masters to broadcast, uint32; without entries if they are those of the frontier.
-        flags: 1 for a vertex that is listed in ``touched`` or ``mirrors``, uint8.
+        flags: 1 for a vertex that is listed in ``touched`` or ``mirrors``, uint8, in whole words of 64; also for the
+            frontier while its queue becomes a bitmap.
+        flag_words: the same memory, 8 flags an entry, uint64.
         bits: frontier as a bitmap, uint64.
         next_bits: bitmap of the vertices that a pull changed.
         waiting: 1 for a master that is listed in ``far``, uint8.
@@ -55,6 +57,7 @@ class WorkArrays(NamedTuple):
     mirrors: np.ndarray
     dirty: np.ndarray
     flags: np.ndarray
+    flag_words: np.ndarray
     bits: np.ndarray
     next_bits: np.ndarray
     waiting: np.ndarray
@@ -136,9 +139,10 @@ def work_arrays(
     def lids(wanted: bool = True) -> np.ndarray:
         return np.empty(size if wanted else 0, np.uint32)
 
+    flags = np.zeros((size + 63) & -64, np.uint8)
     return WorkArrays(
         queue=lids(), touched=lids(), mirrors=lids(), dirty=lids(dirty or kernel),
-        flags=np.zeros(size, np.uint8),
+        flags=flags, flag_words=flags.view(np.uint64),
         bits=np.zeros(words, np.uint64), next_bits=np.zeros(words, np.uint64),
         waiting=np.zeros(size if buckets else 0, np.uint8),
         far=lids(buckets or kernel), far_next=lids(buckets or kernel),

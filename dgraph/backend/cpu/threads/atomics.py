@@ -75,6 +75,17 @@ def compare_and_swap(typing, array, index, expected, desired):
     return types.boolean(array, index, array.dtype, array.dtype), generate
 
 
+@intrinsic
+def fence(typing):
+    """Make this thread's earlier stores visible before its later loads."""
+
+    def generate(context, builder, signature, args):
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
 def _read_modify_write(operation, doc):
     """Return the intrinsic of an LLVM ``atomicrmw`` operation."""
 

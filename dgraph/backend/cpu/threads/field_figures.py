@@ -21,11 +21,15 @@ class TeamFields(dict[str, np.ndarray]):
 
     Args:
         out_degree: of the masters, int64.
+        levels: of a search by levels, what :func:`reached` would return for its levels.
     """
 
-    def __init__(self, fields: Mapping[str, np.ndarray], out_degree: np.ndarray, team: Team):
+    def __init__(
+        self, fields: Mapping[str, np.ndarray], out_degree: np.ndarray, team: Team,
+        levels: tuple[int, int, int] | None = None,
+    ):  # fmt: skip
         super().__init__(fields)
-        self._out_degree, self._team = out_degree, team
+        self._out_degree, self._team, self.levels = out_degree, team, levels
 
     def reached(self, name: str) -> tuple[int, float, int]:
         """Return the figures of distances; see :func:`reached`."""

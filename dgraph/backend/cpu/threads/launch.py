@@ -134,9 +134,23 @@ def join(team, threads):
                 sched_yield()
 
 
+@njit(**INNER)
+def rouse_one(team, t):
+    """Let a sleeping thread poll again."""
+    place = THREADS + STRIDE * t
+    if compare_and_swap(team, place + STATE, SLEEPS, WAITS):
+        sem_post(offset(team, place + SEMAPHORE))
+
+
 @njit(**OPTIONS)
-def serve(team, t):
-    """Run published functions as thread ``t`` until the state is LEAVES."""
+def rouse(team):
+    """Wake thread 1, which wakes the others: a launch soon after finds them polling."""
+    rouse_one(team, 1)
+
+
+@njit(**OPTIONS)
+def serve(team, t, size):
+    """Run published functions as thread ``t`` of ``size`` until the state is LEAVES; once woken, wake two others."""
     place = THREADS + STRIDE * t
     while True:
         polls = 0
@@ -144,9 +158,13 @@ def serve(team, t):
         while state in (WAITS, SLEEPS):
             polls += 1
             if polls > SPINS + YIELDS:
-                sleeps = state == SLEEPS or compare_and_swap(team, place + STATE, WAITS, SLEEPS)
-                if sleeps and sem_wait(offset(team, place + SEMAPHORE)) != 0:
-                    usleep(np.uint32(100))  # a signal came, or the system has named semaphores only, as macOS
+                if state == SLEEPS or compare_and_swap(team, place + STATE, WAITS, SLEEPS):
+                    if sem_wait(offset(team, place + SEMAPHORE)) == 0:
+                        polls = 0
+                        for other in range(2 * t, min(2 * t + 2, size)):
+                            rouse_one(team, other)
+                    else:
+                        usleep(np.uint32(100))  # a signal came, or the system has named semaphores only, as macOS
             elif polls > SPINS:
                 sched_yield()
             state = load_acquire(team, place + STATE)
@@ -168,5 +186,6 @@ def compile_serve() -> None:
     """Compile what waiting threads and their dismissal call, or load it from the cache folder."""
     team = np.zeros(THREADS + STRIDE, np.int64)
     team[THREADS + STATE] = LEAVES
-    serve(team, 0)
+    serve(team, 0, 0)
     dismiss(team, 0)
+    rouse(np.zeros(THREADS + 2 * STRIDE, np.int64))

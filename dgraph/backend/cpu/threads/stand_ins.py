@@ -62,6 +62,10 @@ def fetch_add(array, index, value):
     return before
 
 
+def fence():
+    """Do nothing: there is one thread."""
+
+
 def fetch_min(array, index, value):
     """Take the minimum; return the old value."""
     before = array[index]

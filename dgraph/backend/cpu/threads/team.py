@@ -91,9 +91,14 @@ class Team:
         with interrupts.deferred():
             if not self._serves:
                 launch.compile_serve()
-                self._start(_serve, self.size, (self._words,))
+                self._start(_serve, self.size, (self._words, self.size))
                 self._serves = True
             return function(0, self._words, threads, *args)
+
+    def rouse(self) -> None:
+        """Wake threads that sleep in compiled code, before a launch that is to come."""
+        if self._serves:
+            launch.rouse(self._words)
 
     def _check(self, threads: int) -> None:
         if threads > self.size:
@@ -113,8 +118,8 @@ class Team:
             self._done[t].acquire()
 
 
-def _serve(t: int, threads: int, words: np.ndarray) -> None:
-    launch.serve(words, t)
+def _serve(t: int, threads: int, words: np.ndarray, size: int) -> None:
+    launch.serve(words, t, size)
 
 
 @cache

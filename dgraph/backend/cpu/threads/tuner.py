@@ -14,8 +14,8 @@ SMALL = 1024
 LARGE = 1 << 17
 """Frontier vertices and edges above which the whole team is always used."""
 
-ROUNDS = 256
-"""Rounds between two decisions; a quarter of it while a choice is being measured."""
+ROUNDS, TRIAL = 256, 16
+"""Rounds between two decisions, and rounds while a choice is being measured."""
 
 PROBE = 16
 """Decisions after which the slower choice is measured again."""
@@ -43,10 +43,10 @@ class ThreadTuner:
         size = work.bit_length()
         for untried in (True, False):
             if (size, untried) not in self._cost:
-                return untried, ROUNDS // 4
+                return untried, TRIAL
         self._decisions += 1
         faster = self._cost[size, True] < self._cost[size, False]
-        return (not faster, ROUNDS // 4) if self._decisions % PROBE == 0 else (faster, ROUNDS)
+        return (not faster, TRIAL) if self._decisions % PROBE == 0 else (faster, ROUNDS)
 
     def record(self, team: bool, size: int, seconds: float, work: int) -> None:
         """Record the time of rounds.
