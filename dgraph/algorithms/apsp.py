@@ -153,7 +153,7 @@ class Apsp(Algorithm):
                 half = inner and exact and kernel.on_host and not where and file is None and rows.comm.size == 1
                 work.run(plan.variant, block, plan.parts, inner, half)
                 steps = work.steps
-                reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
+                reached, farthest = kernel.summaries(distances)
             if matrix is not None:
                 matrix.finish()
             before = None

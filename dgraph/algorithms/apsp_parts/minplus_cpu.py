@@ -17,6 +17,7 @@ from dgraph.algorithms.apsp_parts.shortest_trees import shortest_trees
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
+from dgraph.result.matrix import summaries
 
 STRIP = 16
 """Rows that a thread takes at a time."""
@@ -74,6 +75,10 @@ class MinPlus(HostSolver):
         if a.size and b.size:
             threads = self.team.size if a.size * (columns.stop - columns.start) > SMALL else 1
             self.team.run(_update, threads, c, rows.start, columns.start, columns.stop, a, b, np.zeros(1, np.int64))
+
+    def summaries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the finite entries of each row, int64, and the largest one, float64."""
+        return summaries(rows)
 
     def close(self, block: np.ndarray) -> None:
         """Close a square block under paths inside it, in place: Floyd and Warshall's algorithm."""
