@@ -20,6 +20,7 @@ from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
+from dgraph.backend.cuda.device_graph.turned_rows import turned
 from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of, row_cut
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
@@ -67,7 +68,8 @@ class DeviceGraph(RowClasses, IdPlaces):
     """
 
     marks: Any = row_marks
-    """Functions that make lists of rows."""
+    turn = staticmethod(turned)
+    """Functions that make lists of rows, and in-edges."""
     links: Links | None = None
     post: Any = None
     whole: Any = None
@@ -224,30 +226,7 @@ class DeviceGraph(RowClasses, IdPlaces):
 
     def _turned(self, out: DeviceCsr) -> DeviceCsr:
         """Transpose rows, piece by piece; sources of a target keep their order."""
-        xp, size = self.device.xp, self.local.size
-        counts = xp.zeros(size, np.uint32)
-        for first in range(0, self.edges, SOME):
-            self._count(out.neighbours[first : first + SOME], counts)
-        offsets = xp.zeros(size + 1, np.int64)
-        xp.cumsum(counts, out=offsets[1:])
-        del counts
-        sources = xp.empty(self.edges, np.uint32)
-        weights = None if out.weights is None else xp.empty(self.edges, out.weights.dtype)
-        free = offsets[:-1].copy()
-        for first in range(0, self.edges, SOME):
-            self._turn(out, first, free, sources, weights)
-        return DeviceCsr(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
-
-    def _turn(self, out: DeviceCsr, first: int, free, sources, weights) -> None:
-        """Put a piece of the edges at their targets' ``free`` places, in order."""
-        xp = self.device.xp
-        e, where = self._taken(out.neighbours[first : first + SOME], free)
-        e += first
-        row = xp.searchsorted(out.offsets, e.astype(out.offsets.dtype), side="right")
-        row -= 1
-        sources[where] = row.astype(np.uint32)
-        if weights is not None:
-            weights[where] = out.weights[e]
+        return DeviceCsr(*self.turn(self.device, out.offsets, out.neighbours, out.weights, self.local.size, SOME))
 
     def _taken(self, targets, free) -> tuple[Any, Any]:
         """Return the stable order of some targets, and the place that each takes from those that are ``free``."""

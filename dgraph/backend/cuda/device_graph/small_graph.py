@@ -81,10 +81,22 @@ class HostMarks:
         return offsets[rows].astype(np.int64), np.diff(offsets)[rows].astype(np.int64)
 
 
+def turned(
+    device: Any, offsets: np.ndarray, neighbours: np.ndarray, weights: np.ndarray | None, rows: int, some: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return offsets, sources and weights of the in-edges, as ``turned_rows.py``."""
+    order = np.argsort(neighbours, kind="stable")
+    sources = np.repeat(np.arange(rows, dtype=np.uint32), np.diff(offsets))[order]
+    begins = np.zeros(rows + 1, offsets.dtype)
+    begins[1:] = np.cumsum(np.bincount(neighbours, minlength=rows))
+    return begins, sources, None if weights is None else weights[order]
+
+
 class HostGraph(DeviceGraph):
     """Arrays of a :class:`SmallGraph` before they are uploaded."""
 
     marks = HostMarks
+    turn = staticmethod(turned)
 
 
 class SmallGraph(DeviceGraph):
