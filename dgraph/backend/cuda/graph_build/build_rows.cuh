@@ -54,7 +54,7 @@ KERNEL renumber(i64) {
 KERNEL find_rows(i64 pieces) {
     for (u64 i = THREAD; i < (u64)pieces; i += THREADS) {
         const u64 row = row_of(i * env.to, 0, env.row_end);
-        env.found[i] = (u32)row;
+        env.kept[i] = (u32)row;
         env.keys[i] = env.starts[row];
     }
 }
