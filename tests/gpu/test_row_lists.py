@@ -27,6 +27,7 @@ def figures(device, dtype):
     first = np.full(333, NO_HEAD, np.int64)
     first[lengths > 0] = neighbours[offsets[:-1][lengths > 0]]
     listed = row_marks.listed(device, offsets, 3, 5)
+    place, row_at = row_marks.places(device, ids)
     starts, spans = row_marks.spans(device, offsets, listed)
     bits = np.unpackbits(row_marks.bits(device, offsets, 2).view(np.uint8), bitorder="little")
     rows = [row for row, length in enumerate(lengths.tolist()) if 3 <= length <= 5]
@@ -36,6 +37,8 @@ def figures(device, dtype):
         (bits[:333], lengths >= 2),
         (bits[333:], np.zeros(len(bits) - 333)),
         (listed, rows),
+        (row_at, sorted(range(333), key=ids.tolist().__getitem__)),
+        (np.asarray(row_at)[place], range(333)),
         (row_marks.listed(device, offsets, 4), np.flatnonzero(lengths >= 4)),
         (row_marks.listed(device, offsets, 100), []),
         (starts, offsets[rows]),
@@ -64,6 +67,7 @@ def test_lists_of_rows(dtype, blocks):
         ("? env.neighbours[start_of(row)]", "? env.neighbours[start_of(row) + 1]"),
         ("length_of(row) >= (u64)env.least);", "length_of(row) > (u64)env.least);"),
         ("~entry(env.ids", "entry(env.ids"),
+        ("env.marks[env.rows + row] = (u32)place", "env.marks[env.rows + place] = (u32)row"),
         ("env.figures[listed + i] = length_of(env.marks[i])", "env.figures[listed + i] = length_of(i)"),
     ],
 )

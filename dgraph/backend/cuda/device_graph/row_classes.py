@@ -93,6 +93,8 @@ class RowClasses:
     @cached_property
     def mirrors_at(self) -> tuple[int, int]:
         """First rows of mirrors among the long rows, and among the chunks; both ascend."""
+        if self.local.masters == self.local.size:
+            return len(self.long_rows), len(self.chunks[0])
         xp, first = self.device.xp, np.uint32(self.local.masters)
         long, chunks = (int(xp.searchsorted(rows, xp.asarray([first]))[0]) for rows in (self.long_rows, self.chunks[0]))
         return long, chunks

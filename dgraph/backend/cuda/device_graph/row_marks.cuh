@@ -53,6 +53,15 @@ KERNEL write_bits(i64) {
     }
 }
 
+// From the order ``ids`` of rows: marks[place] = row, and marks[rows + row] = place.
+KERNEL write_places(i64) {
+    for (u64 place = thread_rank(); place < (u64)env.rows; place += threads()) {
+        const u64 row = entry(env.ids, place, env.wide_ids);
+        env.marks[place] = (u32)row;
+        env.marks[env.rows + row] = (u32)place;
+    }
+}
+
 // List the rows of ``least`` to ``most`` entries in ``marks``, in any order, or count them if there are no marks;
 // figures[0] is their number.
 KERNEL list_rows(i64) {

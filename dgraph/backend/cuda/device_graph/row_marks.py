@@ -74,6 +74,14 @@ def bits(device: Any, offsets: Any, least: int) -> Any:
     return marks
 
 
+def places(device: Any, ids: Any) -> tuple[Any, Any]:
+    """Return each row's place in the order of ids, and the row at each place: uint32."""
+    rows = len(ids)
+    marks = device.xp.empty(2 * rows, np.uint32)
+    _launch(device, "write_places", rows, ids=device.xp.argsort(ids), marks=marks)
+    return marks[rows:], marks[:rows]
+
+
 def listed(device: Any, offsets: Any, least: int, most: int = ENDLESS) -> Any:
     """Return the rows of ``least`` to ``most`` entries, ascending: uint32."""
     rows = len(offsets) - 1
