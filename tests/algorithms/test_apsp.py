@@ -495,6 +495,8 @@ def test_one_triangle_of_a_symmetric_matrix_is_computed(tall, spec, half, monkey
         products.append(len(a) * (columns.stop - columns.start) if len(c) == loaded.n else 0)
         usual(self, c, rows, columns, a, b)
 
+    monkeypatch.setattr(elimination, "COPIED", 0)
+
     monkeypatch.setattr(MinPlus, "update", counted)
     loaded = dgraph.Graph.load(spec, weights="1..255", comm=SerialComm(), device="cpu")
     result = dgraph.apsp(loaded, block=33)
@@ -510,3 +512,24 @@ def test_weights_that_round_take_the_whole_matrix(monkeypatch):
     dgraph.apsp(loaded)
     with pytest.raises(TypeError):
         dgraph.apsp(dgraph.Graph.load("grid:15x13", weights="1..9", comm=SerialComm(), device="cpu"))
+
+
+@pytest.mark.mpi_skip
+def test_vertices_of_one_neighbour_are_left_out_of_products():
+    paths = [
+        (0, 1, 4),
+        (1, 2, 3),
+        (2, 0, 2),
+        (2, 3, 9),
+        (3, 4, 1),
+        (0, 5, 7),
+        (6, 7, 5),
+        (1, 8, 6),
+        (1, 9, 2),
+        (9, 1, 3),
+    ]
+    src, dst, weights = np.array(paths).T
+    loaded = dgraph.Graph.from_edges(src, dst, weights, n=12, directed=False, comm=SerialComm(), device="cpu")
+    result = dgraph.apsp(loaded, block=2)
+    assert result.summary["products"] == 2  # the four vertices 0, 1, 2 and 3 are between others
+    np.testing.assert_array_equal(result.matrix.here, dgraph.apsp(loaded, variant="johnson").matrix.here)

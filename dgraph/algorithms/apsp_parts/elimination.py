@@ -29,6 +29,9 @@ CHUNK = 256
 TALL = 256
 """Rows of a strip of half a matrix."""
 
+COPIED = 1 << 13
+"""Rows of half a matrix up to which those of pivots are copied, which takes as much memory again."""
+
 Indices = slice | np.ndarray
 """Rows or columns of the matrix: consecutive ones, or ascending numbers."""
 
@@ -107,21 +110,36 @@ class Elimination:
         for part in _blocks(pivots, block):
             self._update(within, within, part, close=True)
 
-    def _strips(self) -> list[slice]:
-        """Return strips of rows."""
-        n = self.rows.n
-        return [slice(first, min(first + TALL, n)) for first in range(0, n, TALL)]
-
     def _symmetric(self) -> bool:
         """Return True if the matrix is symmetric."""
-        return all(np.array_equal(self.matrix[strip], self.matrix[:, strip].T) for strip in self._strips())
+        return all(np.array_equal(self.matrix[strip], self.matrix[:, strip].T) for strip in _strips(self.rows.n))
 
     def _eliminate_half(self, pivots: Indices, block: int) -> None:
+        """Eliminate pivots of a symmetric matrix; of a small one, apart from the vertices that no path passes through.
+
+        These have one neighbour at most, so that most columns of their rows are skipped.
+        """
+        matrix, update, n = self.matrix, self.kernel.update, self.rows.n
+        if isinstance(pivots, slice) or n > COPIED:
+            self._close_half(matrix, np.arange(n)[pivots], block)
+            return
+        outer = np.setdiff1d(np.arange(n), pivots)
+        inside = matrix[_crossed(pivots, pivots)]
+        self._close_half(inside, np.arange(len(pivots)), block)
+        arcs, across = matrix[_crossed(outer, pivots)], matrix[_crossed(outer, outer)]
+        reached = arcs.copy()
+        update(reached, slice(0, len(outer)), slice(0, len(pivots)), arcs, inside)
+        update(across, slice(0, len(outer)), slice(0, len(outer)), arcs, np.ascontiguousarray(reached.T))
+        parts = ((pivots, pivots, inside), (outer, pivots, reached), (pivots, outer, reached.T), (outer, outer, across))
+        for rows, columns, values in parts:
+            matrix[_crossed(rows, columns)] = values
+
+    def _close_half(self, matrix: np.ndarray, pivots: np.ndarray, block: int) -> None:
         """Eliminate pivots in each strip of rows up to its square on the diagonal, then mirror these entries."""
-        matrix, kernel, n = self.matrix, self.kernel, self.rows.n
-        strips, places = self._strips(), np.arange(self.rows.n)
-        for part in _blocks(pivots, block):
-            numbers = places[part]
+        kernel, n = self.kernel, len(matrix)
+        strips, places = _strips(n), np.arange(n)
+        for first in range(0, len(pivots), block):
+            numbers = pivots[first : first + block]
             panel = np.where(places <= numbers[:, None], matrix[numbers], matrix[:, numbers].T)
             columns = np.ascontiguousarray(panel.T)
             square = panel[:, numbers]
@@ -224,6 +242,11 @@ def _diagonal(rows: NumberedRows) -> np.ndarray:
     """Return the places of diagonal entries among those of this rank's rows."""
     here = np.arange(rows.stop - rows.first)
     return here * rows.n + rows.first + here
+
+
+def _strips(n: int) -> list[slice]:
+    """Return strips of rows."""
+    return [slice(first, min(first + TALL, n)) for first in range(0, n, TALL)]
 
 
 def _blocks(of: Indices, block: int) -> list[Indices]:
