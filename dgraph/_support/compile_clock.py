@@ -53,13 +53,22 @@ def compiling(name: str = "") -> Iterator[None]:
 
 
 @contextmanager
+def waiting() -> Iterator[None]:
+    """Count the body of the ``with``, a wait for another thread, as compilation if that thread compiled."""
+    began, ended = perf_counter(), _ended[0]
+    try:
+        yield
+    finally:
+        if _ended[0] > ended and not clock.depth:
+            clock.seconds += perf_counter() - began
+
+
+@contextmanager
 def in_turn(lock: Any) -> Iterator[None]:
     """Hold the compiler's lock; a wait for another thread counts as compilation if that thread compiled."""
     if not lock.acquire(blocking=False):
-        began, ended = perf_counter(), _ended[0]
-        lock.acquire()
-        if _ended[0] > ended and not clock.depth:
-            clock.seconds += perf_counter() - began
+        with waiting():
+            lock.acquire()
     try:
         yield
     finally:

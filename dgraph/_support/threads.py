@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+
+from dgraph._support import compile_clock
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,7 +30,7 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> It
     if threads < 2:
         yield from map(function, items)
         return
-    from concurrent.futures import Future, ThreadPoolExecutor  # 5 ms, which small results do without
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms, which small results do without
 
     threads = min(threads, MOST)
     with ThreadPoolExecutor(threads) as pool:
@@ -33,9 +38,17 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> It
         for item in items:
             waiting.append(pool.submit(function, item))
             if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
+
+
+def _result(future: Future[R]) -> R:
+    """Return the result of a thread; a wait while it compiles is compile time."""
+    if future.done():
+        return future.result()
+    with compile_clock.waiting():
+        return future.result()
 
 
 def shares(function: Callable[[slice], object], size: int, threads: int) -> None:

@@ -129,9 +129,8 @@ class Apsp(Algorithm):
             ctx.record.choose("variant", plan.variant, plan.reason)
             if where and plan.variant != "johnson":
                 ctx.record.choose("products", *where.split(": "))
-            ctx.record.choose(
-                "distances", dtype.name, "exact in it" if figures.exact_in(dtype.name, rows.n) else "sums are rounded"
-            )
+            exact = figures.exact_in(dtype.name, rows.n)
+            ctx.record.choose("distances", dtype.name, "exact in it" if exact else "sums are rounded")
             h = potentials(rows, figures.least, ctx.called)
             shape = rows.stop - rows.first, rows.n
             file = self.matrix_file if plan.in_file else None
@@ -150,15 +149,17 @@ class Apsp(Algorithm):
             else:
                 distances = kernel.xp.empty(shape, dtype) if distances is None else distances
                 work = Elimination(rows, kernel, distances, step)
-                work.run(plan.variant, block, plan.parts, self.variant == "auto")
+                inner = self.variant == "auto"
+                half = inner and exact and kernel.on_host and not where and file is None and rows.comm.size == 1
+                work.run(plan.variant, block, plan.parts, inner, half)
                 steps = work.steps
-                reached, farthest = (kernel.get(each) for each in summaries(distances, kernel.xp))
+                reached, farthest = kernel.summaries(distances)
             if matrix is not None:
                 matrix.finish()
             before = None
             if self.return_predecessors:
                 distances = distances if isinstance(distances, np.ndarray) else kernel.get(distances)
-                slack = 0.0 if figures.exact_in(dtype.name, rows.n) else 4 * rows.n * float(np.finfo(dtype).eps)
+                slack = 0.0 if exact else 4 * rows.n * float(np.finfo(dtype).eps)
                 before, lost = kernel.trees(distances, rows.first, rows.gathered(), slack)
                 if ctx.total(lost):
                     raise UsageError("rounding of the weights hides predecessors; pass dtype='float64'")

@@ -29,15 +29,15 @@ class MatrixArcs(NamedTuple):
     weight: np.ndarray | None
 
 
-def summaries(rows: Any, xp: Any = np) -> tuple[Any, Any]:
-    """Return the finite entries of each row, int64, and the largest one, float64, where the rows are."""
+def summaries(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the finite entries of each row, int64, and the largest one, float64."""
     step = max(PART // max(rows.shape[1], 1), 1)
-    reached, farthest = xp.zeros(len(rows), np.int64), xp.zeros(len(rows), np.float64)
+    reached, farthest = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.float64)
     for low in range(0, len(rows), step):
         part = rows[low : low + step]
         finite = part < np.inf
         reached[low : low + step] = finite.sum(axis=1)
-        farthest[low : low + step] = xp.where(finite, part, -np.inf).max(axis=1)
+        farthest[low : low + step] = np.where(finite, part, -np.inf).max(axis=1)
     return reached, farthest
 
 

@@ -13,7 +13,8 @@ from test_battery import combinations, solve
 
 import dgraph
 from dgraph.algorithms.apsp import SEARCHES, VARIANTS
-from dgraph.algorithms.apsp_parts import minplus_streamed
+from dgraph.algorithms.apsp_parts import elimination, minplus_streamed
+from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus
 from dgraph.algorithms.apsp_parts.minplus_cuda import GpuMinPlus
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, OutOfMemory, UsageError, ValidationFailed
@@ -480,3 +481,55 @@ def test_the_certificate_catches_wrong_predecessors():
 def test_predecessors_do_not_lie_in_a_file():
     with pytest.raises(UsageError, match="return_predecessors keeps a matrix in memory"):
         dgraph.apsp("path:4", return_predecessors=True, matrix_file="d.npy")
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("tall", [1, 7, 64])
+@pytest.mark.parametrize(("spec", "half"), [("rmat:8,symmetric", True), ("grid:15x13", True), ("rmat:8", False)])
+def test_one_triangle_of_a_symmetric_matrix_is_computed(tall, spec, half, monkeypatch):
+    monkeypatch.setattr(elimination, "TALL", tall)
+    monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.SEARCHED", 1.0)  # auto takes products
+    products, usual = [], MinPlus.update
+
+    def counted(self, c, rows, columns, a, b):
+        products.append(len(a) * (columns.stop - columns.start) if len(c) == loaded.n else 0)
+        usual(self, c, rows, columns, a, b)
+
+    monkeypatch.setattr(elimination, "COPIED", 0)
+
+    monkeypatch.setattr(MinPlus, "update", counted)
+    loaded = dgraph.Graph.load(spec, weights="1..255", comm=SerialComm(), device="cpu")
+    result = dgraph.apsp(loaded, block=33)
+    share = sum(products) / (result.summary["products"] * loaded.n**2)
+    assert share < 0.5 + tall / loaded.n if half else share == 1
+    np.testing.assert_array_equal(result.matrix.here, dgraph.apsp(loaded, variant="johnson").matrix.here)
+
+
+@pytest.mark.mpi_skip
+def test_weights_that_round_take_the_whole_matrix(monkeypatch):
+    monkeypatch.setattr(elimination.Elimination, "_eliminate_half", None)
+    loaded = dgraph.Graph.load("grid:15x13", weights="0.5..2.5", comm=SerialComm(), device="cpu")
+    dgraph.apsp(loaded)
+    with pytest.raises(TypeError):
+        dgraph.apsp(dgraph.Graph.load("grid:15x13", weights="1..9", comm=SerialComm(), device="cpu"))
+
+
+@pytest.mark.mpi_skip
+def test_vertices_of_one_neighbour_are_left_out_of_products():
+    paths = [
+        (0, 1, 4),
+        (1, 2, 3),
+        (2, 0, 2),
+        (2, 3, 9),
+        (3, 4, 1),
+        (0, 5, 7),
+        (6, 7, 5),
+        (1, 8, 6),
+        (1, 9, 2),
+        (9, 1, 3),
+    ]
+    src, dst, weights = np.array(paths).T
+    loaded = dgraph.Graph.from_edges(src, dst, weights, n=12, directed=False, comm=SerialComm(), device="cpu")
+    result = dgraph.apsp(loaded, block=2)
+    assert result.summary["products"] == 2  # the four vertices 0, 1, 2 and 3 are between others
+    np.testing.assert_array_equal(result.matrix.here, dgraph.apsp(loaded, variant="johnson").matrix.here)

@@ -9,6 +9,8 @@ from battery import CASES
 from test_battery import combinations, equal, solve
 
 import dgraph
+from dgraph.algorithms.edge_triangles import truss_levels, whole_peel
+from dgraph.backend.cpu.threads import plain_kernels
 from dgraph.comm import SerialComm, world
 from dgraph.validate import validate
 
@@ -126,3 +128,39 @@ def test_other_edges_are_refused():
     for words, edges in others.items():
         verdict = validate("ktruss", graph.undirected().block, result.columns, edges=edges, **asked)
         assert words in verdict.failure
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("k", [None, 5])
+def test_first_runs_peel_in_the_same_rounds(k, monkeypatch):
+    graph = dgraph.Graph.load("rmat:8,symmetric", comm=SerialComm(), device="cpu")
+    answers, kinds = [], []
+    for first in (True, False):
+        monkeypatch.setattr(truss_levels, "suits", lambda arcs, first=first: not first)
+        kind = truss_levels.LevelsOverRanks if first else truss_levels.WholeLevels
+        usual = kind.__init__
+        monkeypatch.setattr(
+            kind, "__init__", lambda self, *args, usual=usual: kinds.append(type(self)) or usual(self, *args)
+        )
+        result = dgraph.ktruss(graph, k=k)
+        answers.append((result.gather(), result.edges.gather(), result.summary))
+    assert kinds == [truss_levels.LevelsOverRanks, truss_levels.WholeLevels]
+    (columns, edges, summary), (whole, whole_edges, whole_summary) = answers
+    assert summary == whole_summary
+    for one, other in ((columns, whole), (edges, whole_edges)):
+        assert one.keys() == other.keys()
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name], name)
+
+
+@pytest.mark.mpi_skip
+def test_a_run_on_many_edges_ends_the_first_runs_of_small_graphs(monkeypatch):
+    compiled: list[str] = []
+    monkeypatch.setattr(plain_kernels.first_runs, "uncompiled", lambda stem: True)
+    monkeypatch.setattr(plain_kernels.first_runs, "compiled", compiled.append)
+    monkeypatch.setattr(plain_kernels, "_needed", set())
+    assert not whole_peel.suits(10)
+    assert whole_peel.suits(plain_kernels.MOST + 1)
+    assert whole_peel.suits(10)
+    assert compiled == ["plain.dgraph.algorithms.edge_triangles.whole_peel"]
+    assert not whole_peel.suits(2**32)

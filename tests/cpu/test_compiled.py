@@ -14,7 +14,7 @@ import pytest
 from children import environment
 from numba.core.registry import cpu_target
 
-from dgraph._support import compile_clock, compiled, host_lock
+from dgraph._support import compile_clock, compiled, host_lock, threads
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
@@ -209,3 +209,15 @@ def test_a_wait_for_another_thread_counts_if_that_thread_compiled(name):
         waited = compile_clock.spent() - before
     thread.join()
     assert (waited > 0.02) == bool(name)
+
+
+@pytest.mark.parametrize("name", ["kernel", ""])
+def test_a_wait_for_threads_that_compile_is_compile_time(name):
+    def work(item):
+        with compile_clock.compiling(name):
+            time.sleep(0.03)
+        return item
+
+    before = compile_clock.spent()
+    assert list(threads.in_order(work, range(3), 2)) == [0, 1, 2]
+    assert (compile_clock.spent() - before > 0.02) == bool(name)

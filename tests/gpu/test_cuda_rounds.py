@@ -178,10 +178,8 @@ def test_wide_offsets(device, name, monkeypatch):
 
 
 @on_devices
-@pytest.mark.parametrize("piece", [64, 1 << 20])
-def test_rows_that_nothing_is_behind(device, piece, monkeypatch):
+def test_rows_that_nothing_is_behind(device):
     """Check the ends of rows: with more than one edge, with edges, with in-edges."""
-    monkeypatch.setattr(device_graph, "HEADED", piece)
     device = device_of(device, 2)
     src = np.array([0, 0, 5, 70, 70, 300, 301])
     dst = np.array([1, 2, 6, 71, 72, 7, 8])

@@ -26,7 +26,7 @@ def test_operations_of_building_are_listed(monkeypatch, spec, weights):
         built = set(operations)
     with recording(monkeypatch) as operations:
         cupy_kernels.use(Recorder(), cupy_kernels.BUILDING)
-        assert len(built) > 12
+        assert len(built) > 5
         assert built <= operations
 
 
@@ -41,7 +41,7 @@ def test_operations_of_building_on_several_ranks_are_listed(monkeypatch, policy,
         built = set(operations)
     with recording(monkeypatch) as operations:
         cupy_kernels.use(Recorder(), cupy_kernels.BUILDING + cupy_kernels.SHARING)
-        assert len(built) > 24
+        assert len(built) > 18
         assert built <= operations
 
 
@@ -60,7 +60,7 @@ def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
     monkeypatch.setattr(cupy_kernels, "folder", lambda: tmp_path)
     used, threads = [], set(threading.enumerate())
     monkeypatch.setattr(cupy_kernels, "BUILDING", (lambda xp, of: used.append(of["uint64"].dtype),))
-    monkeypatch.setattr(cupy_kernels, "ROWS", (lambda xp, of: xp.no_such_function(),))  # as where CuPy lacks one
+    monkeypatch.setattr(cupy_kernels, "SHARING", (lambda xp, of: xp.no_such_function(),))  # as where CuPy lacks one
     for _ in range(2):
         device = Gpu()
         cupy_kernels.begin(device)
@@ -71,7 +71,7 @@ def test_kernels_are_compiled_once_a_host_and_version(monkeypatch, tmp_path):
             for thread in started:
                 if thread.is_alive():  # else it is being started, or has ended
                     thread.join()
-        assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_1.kernels"]
+        assert [path.name for path in tmp_path.iterdir()] == ["cupy-1_sm_90_2.kernels"]
 
 
 def test_nobody_waits_for_a_thread_that_failed(monkeypatch, tmp_path):

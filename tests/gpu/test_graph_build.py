@@ -262,15 +262,15 @@ def test_the_peak_of_wide_offsets_is_planned(weights, factor, monkeypatch):
         monkeypatch.setattr(f"dgraph.backend.cuda.{name}.WIDE", 1)
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.SOME", 1000)
     monkeypatch.setattr(build_memory, "LEAST", 1 << 10)
-    spec = f"uniform:15,edge_factor={factor}"
-    built(spec, renumber=False, weights=weights)  # compiles
+    spec, device = f"uniform:15,edge_factor={factor}", Device()
+    built(spec, renumber=False, weights=weights, device=device)  # compiles
     tracemalloc.start()
     try:
-        graph = built(spec, renumber=False, weights=weights)
+        graph = built(spec, renumber=False, weights=weights, device=device)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert 0.9 * graph.partitions["auto"].local.planned < peak < graph.partitions["auto"].local.planned + 20_000
+    assert 0.85 * graph.partitions["auto"].local.planned < peak < graph.partitions["auto"].local.planned + 20_000
 
 
 @pytest.mark.parametrize(("scale", "ranks", "weight", "renumbered"), [

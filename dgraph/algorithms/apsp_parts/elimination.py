@@ -26,6 +26,12 @@ from dgraph.graph.halo import NumberedRows
 CHUNK = 256
 """Rows whose bits are summed at a time."""
 
+TALL = 256
+"""Rows of a strip of half a matrix."""
+
+COPIED = 1 << 13
+"""Rows of half a matrix up to which those of pivots are copied, which takes as much memory again."""
+
 Indices = slice | np.ndarray
 """Rows or columns of the matrix: consecutive ones, or ascending numbers."""
 
@@ -60,7 +66,9 @@ class Elimination:
         least = order[np.concatenate([[True], np.diff(key[order]) > 0])] if len(order) else order
         matrix.reshape(-1)[put(key[least])] = put(weight[least].astype(matrix.dtype))
 
-    def run(self, variant: str, block: int, parts: np.ndarray | None = None, inner: bool = False) -> None:
+    def run(
+        self, variant: str, block: int, parts: np.ndarray | None = None, inner: bool = False, half: bool = False
+    ) -> None:
         """Make all distances final.
 
         Args:
@@ -68,6 +76,7 @@ class Elimination:
             block: pivots of a block.
             parts: part of each vertex, for ``separators``; -1 in the separator.
             inner: ``blocked`` leaves out pivots that no path passes through, in place of the printed ones.
+            half: ``blocked`` computes one triangle of a symmetric matrix; this rank has all rows, and sums are exact.
         """
         whole = slice(0, self.rows.n)
         if variant == "squaring":
@@ -78,6 +87,9 @@ class Elimination:
             self._separators(parts, block, whole)
         else:
             pivots = self._inner(whole) if inner else whole
+            if half and self._symmetric():
+                self._eliminate_half(pivots, block)
+                return
             self._eliminate(pivots, whole, 1 if variant == "floyd-warshall" else block)
 
     def _inner(self, whole: slice) -> Indices:
@@ -97,6 +109,48 @@ class Elimination:
         """Eliminate pivots: afterwards paths inside ``within`` may pass through them."""
         for part in _blocks(pivots, block):
             self._update(within, within, part, close=True)
+
+    def _symmetric(self) -> bool:
+        """Return True if the matrix is symmetric."""
+        return all(np.array_equal(self.matrix[strip], self.matrix[:, strip].T) for strip in _strips(self.rows.n))
+
+    def _eliminate_half(self, pivots: Indices, block: int) -> None:
+        """Eliminate pivots of a symmetric matrix; of a small one, apart from the vertices that no path passes through.
+
+        These have one neighbour at most, so that most columns of their rows are skipped.
+        """
+        matrix, update, n = self.matrix, self.kernel.update, self.rows.n
+        if isinstance(pivots, slice) or n > COPIED:
+            self._close_half(matrix, np.arange(n)[pivots], block)
+            return
+        outer = np.setdiff1d(np.arange(n), pivots)
+        inside = matrix[_crossed(pivots, pivots)]
+        self._close_half(inside, np.arange(len(pivots)), block)
+        arcs, across = matrix[_crossed(outer, pivots)], matrix[_crossed(outer, outer)]
+        reached = arcs.copy()
+        update(reached, slice(0, len(outer)), slice(0, len(pivots)), arcs, inside)
+        update(across, slice(0, len(outer)), slice(0, len(outer)), arcs, np.ascontiguousarray(reached.T))
+        parts = ((pivots, pivots, inside), (outer, pivots, reached), (pivots, outer, reached.T), (outer, outer, across))
+        for rows, columns, values in parts:
+            matrix[_crossed(rows, columns)] = values
+
+    def _close_half(self, matrix: np.ndarray, pivots: np.ndarray, block: int) -> None:
+        """Eliminate pivots in each strip of rows up to its square on the diagonal, then mirror these entries."""
+        kernel, n = self.kernel, len(matrix)
+        strips, places = _strips(n), np.arange(n)
+        for first in range(0, len(pivots), block):
+            numbers = pivots[first : first + block]
+            panel = np.where(places <= numbers[:, None], matrix[numbers], matrix[:, numbers].T)
+            columns = np.ascontiguousarray(panel.T)
+            square = panel[:, numbers]
+            kernel.close(square)
+            kernel.update(panel, slice(0, len(panel)), slice(0, n), square, panel.copy())
+            for strip in strips:
+                kernel.update(matrix, strip, slice(0, strip.stop), columns[strip], panel)
+            self.steps += 1
+            self._step()
+        for strip in strips:
+            np.copyto(matrix[strip], matrix[:, strip].T, where=places > places[strip, None])
 
     def _squaring(self, whole: slice, block: int) -> None:
         before = self._figure()
@@ -188,6 +242,11 @@ def _diagonal(rows: NumberedRows) -> np.ndarray:
     """Return the places of diagonal entries among those of this rank's rows."""
     here = np.arange(rows.stop - rows.first)
     return here * rows.n + rows.first + here
+
+
+def _strips(n: int) -> list[slice]:
+    """Return strips of rows."""
+    return [slice(first, min(first + TALL, n)) for first in range(0, n, TALL)]
 
 
 def _blocks(of: Indices, block: int) -> list[Indices]:

@@ -16,6 +16,8 @@ struct Env {
     i64 rows, columns, depth;
     const value_t* a; // rows x depth
     const value_t* b; // depth x columns
+    i64* reached; // of each row: its finite values, and the largest one
+    double* farthest;
 };
 CONSTANT Env env;
 
@@ -159,4 +161,18 @@ KERNEL_OF(1) close_block(i64) {
 #pragma unroll
         for (int j = 0; j < 8; j++)
             if (top + i < n && left + j < n) env.c[(top + i) * n + left + j] = best[i][j];
+}
+
+// Count the finite values of rows of c, and find the largest ones. A warp takes a row.
+KERNEL summarize(i64) {
+    for (i64 row = warp_rank(); row < env.rows; row += warps()) {
+        i64 reached = 0;
+        double farthest = -INFINITE;
+        for (i64 j = lane_id(); j < env.columns; j += 32) {
+            const value_t value = env.c[row * env.stride + j];
+            if (value < FAR_AWAY) reached++, farthest = larger(farthest, (double)value);
+        }
+        reached = warp_sum(reached), farthest = warp_most(farthest);
+        if (lane_id() == 0) env.reached[row] = reached, env.farthest[row] = farthest;
+    }
 }

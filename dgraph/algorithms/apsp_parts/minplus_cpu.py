@@ -17,6 +17,7 @@ from dgraph.algorithms.apsp_parts.shortest_trees import shortest_trees
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
+from dgraph.result.matrix import summaries
 
 STRIP = 16
 """Rows that a thread takes at a time."""
@@ -69,15 +70,20 @@ class MinPlus(HostSolver):
             rows: of ``c``.
             columns: of ``c``.
             a: C-contiguous (rows, depth).
-            b: C-contiguous (depth, columns); ``a`` and ``b`` share no memory with ``c``.
+            b: C-contiguous (depth, columns or more); ``a`` and ``b`` share no memory with ``c``.
         """
         if a.size and b.size:
-            threads = self.team.size if a.size * b.shape[1] > SMALL else 1
-            self.team.run(_update, threads, c, rows.start, columns.start, a, b, np.zeros(1, np.int64))
+            threads = self.team.size if a.size * (columns.stop - columns.start) > SMALL else 1
+            self.team.run(_update, threads, c, rows.start, columns.start, columns.stop, a, b, np.zeros(1, np.int64))
+
+    def summaries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the finite entries of each row, int64, and the largest one, float64."""
+        return summaries(rows)
 
     def close(self, block: np.ndarray) -> None:
         """Close a square block under paths inside it, in place: Floyd and Warshall's algorithm."""
-        _close(block)
+        for k, pivot in enumerate(block):
+            np.minimum(block, block[:, k, None] + pivot, out=block)
 
     def searching(
         self, method: str, rows: Any, reduced: np.ndarray | None, h: np.ndarray | None, dtype: np.dtype
@@ -131,8 +137,8 @@ class MinPlus(HostSolver):
 
 
 @njit(**OPTIONS)
-def _update(t, threads, c, first, left, a, b, taken):
-    rows, depth, columns = a.shape[0], a.shape[1], b.shape[1]
+def _update(t, threads, c, first, left, right, a, b, taken):
+    rows, depth, columns = a.shape[0], a.shape[1], right - left
     while True:
         begin = fetch_add(taken, 0, STRIP)
         if begin >= rows:
@@ -163,19 +169,6 @@ def _update(t, threads, c, first, left, a, b, taken):
                             x0, y = a0 + b0[j], row[j]
                             row[j] = x0 if x0 < y else y
                     k += 1
-
-
-@njit(**OPTIONS)
-def _close(block):
-    for k in range(len(block)):
-        pivot = block[k]
-        for i in range(len(block)):
-            a = block[i, k]
-            row = block[i]
-            if a < np.inf:
-                for j in range(row.size):
-                    x, y = a + pivot[j], row[j]
-                    row[j] = x if x < y else y
 
 
 @njit(**OPTIONS)

@@ -90,10 +90,19 @@ class GpuMinPlus(RowSolver):
 
         return OnThreads(self.backend).trees(distances, first, rows, slack)
 
-    def _launch(self, kernel: str, most: int, c: Any, begin: int, a: Any, b: Any) -> None:
+    def summaries(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the finite entries of each row, int64, and the largest one, float64, on the host."""
+        count = len(rows)
+        reached, farthest = self.xp.empty(count, np.int64), self.xp.empty(count, np.float64)
+        if count:
+            self._launch("summarize", -(-count // 8), rows, 0, rows, rows, reached, farthest)
+        return self.get(reached), self.get(farthest)
+
+    def _launch(self, kernel: str, most: int, c: Any, begin: int, a: Any, b: Any, *figures: Any) -> None:
         device = self.device
         module = device.module(text(str(c.dtype)), "minplus")
         start = device.address(c) + begin * c.dtype.itemsize
         words = [start, c.shape[1], a.shape[0], b.shape[1], a.shape[1], device.address(a), device.address(b)]
+        words += [*map(device.address, figures), 0, 0][:2]
         module.set_environment(np.array(words, np.int64))
         module.launch(kernel, min(most, device.blocks * module.resident(kernel)))

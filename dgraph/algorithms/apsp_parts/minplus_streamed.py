@@ -63,7 +63,7 @@ class StreamedMinPlus:
         self.hybrid = hybrid
         threads = self.threads.team.size
         self.added = {size: 4 * seconds * threads for size, seconds in gpu.added.items()}
-        self.searching, self.trees = self.threads.searching, self.threads.trees
+        self.searching, self.trees, self.summaries = self.threads.searching, self.threads.trees, self.threads.summaries
         self.taken = {"gpu": 0, "cpu": 0}
         self._buffers: list[Buffer] = []
         self._streams = gpu.device.raw.stream(), gpu.device.raw.stream()

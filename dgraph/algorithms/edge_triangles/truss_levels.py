@@ -1,6 +1,7 @@
 """Levels of a truss decomposition: over ranks in rounds of exchanges, or on one rank in compiled rounds.
 
-Both peel the same edges in the same rounds.
+Both peel the same edges in the same rounds. First runs on small graphs take those of ranks, which compile for half as
+long.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 
 from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
 from dgraph.algorithms.edge_triangles.edge_states import ALIVE, LEAVING
-from dgraph.algorithms.edge_triangles.whole_peel import NONE
+from dgraph.algorithms.edge_triangles.whole_peel import NONE, suits
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import Cancelled
@@ -31,7 +32,7 @@ class Trusses(EdgeTriangles):
     def solve(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
         """Return the levels for this number of ranks, none of them peeled; collective."""
         full = ctx.rows("ghosts", "degree")
-        whole = ctx.comm.size == 1 and len(full.targets) < 2**32  # ids of edges have 31 bits
+        whole = ctx.comm.size == 1 and suits(len(full.targets))
         return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
 
 

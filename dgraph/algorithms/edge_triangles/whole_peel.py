@@ -22,7 +22,7 @@ from dgraph.backend.cpu.threads.atomics import (
     store,
     swap,
 )
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
+from dgraph.backend.cpu.threads.plain_kernels import does_without
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.graph.halo import DegreeRows
 
@@ -96,7 +96,11 @@ class WholePeel:
         return used, self._fresh
 
 
-@plain_first
+def suits(arcs: int) -> bool:
+    """Return True if these rounds pay: ids of edges have 31 bits, and first runs on few arcs do without."""
+    return arcs < 2**32 and not does_without(_peel, arcs)
+
+
 @njit(cache=True, nogil=True)
 def _number(offsets, targets, ids, free):
     """Write the id of each entry's edge; edges are numbered in the order of the entries of their higher ends.
@@ -119,7 +123,6 @@ def _number(offsets, targets, ids, free):
             count += 1
 
 
-@plain_first
 @njit(cache=True, nogil=True)
 def _lowest(above, support, live, candidates, fallen, counts, shared):
     """Return the smallest support above a level that has ended; NONE if no edge is left."""
@@ -250,7 +253,6 @@ def _compact(graph):
         stops[v] = kept
 
 
-@plain_first
 @njit(cache=True, nogil=True)
 def _find(level, side, graph, waiting, lists, counts, shared):
     """List the edges with ``level`` triangles; the first pass of a window sorts out the edges of its levels."""

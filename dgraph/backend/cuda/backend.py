@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device import cupy_kernels, gpu_assignment
+from dgraph.backend.cuda.device import gpu_assignment
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_cache import GraphCache
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
@@ -194,7 +194,6 @@ class CudaBackend(Backend):
         from dgraph.graph.build.clean import RawEdges
 
         self.device.use()
-        cupy_kernels.begin(self.device)
         with parsing_with(plain_parser(self.device)):
             raw = read()
         graph = LoadedGraph.from_raw(raw, comm, self.device, policy, options, self.options.renumber)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dgraph.algorithms.kernels.single_machine import SingleMachine, single_text
 from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.program import Traced
@@ -60,11 +61,9 @@ class GreedySingle(SingleMachine):
 
     def _long_rows(self) -> Any:
         """Return the vertices of long rows: uint32."""
-        graph, xp = self.graph, self.device.xp
-        if graph.largest <= ALONE_EDGES:
-            return xp.empty(0, np.uint32)
-        starts = graph.out.offsets
-        return xp.flatnonzero(xp.greater(starts[1:] - starts[:-1], ALONE_EDGES)).astype(np.uint32)
+        if self.graph.largest <= ALONE_EDGES:
+            return self.device.xp.empty(0, np.uint32)
+        return row_marks.listed(self.device, self.graph.out.offsets, ALONE_EDGES + 1)
 
     def arrays(self) -> dict[str, Any]:
         """Return the colours."""

@@ -87,6 +87,27 @@ def plain_first(function: Any = None, most: int = MOST, rounds: Callable[..., It
     return PlainFirst(function, most, rounds)
 
 
+def does_without(kernel: Any, elements: int) -> bool:
+    """Return True if a first run does without a kernel that compiles for long, since a shorter one answers as well.
+
+    Args:
+        kernel: its function.
+        elements: of the largest array.
+    """
+    stem = f"plain.{kernel.py_func.__module__}"
+    if stem in _needed:
+        return False
+    if elements <= MOST and first_runs.uncompiled(stem):
+        return True
+    first_runs.compiled(stem)
+    _needed.add(stem)
+    return False
+
+
+_needed: set[str] = set()
+"""Names of the kernels that this process does not do without."""
+
+
 def _largest(args: tuple) -> int:
     sizes = (_largest(arg) if isinstance(arg, tuple) else getattr(arg, "size", 1) for arg in args)
     return max(sizes, default=0)

@@ -1,8 +1,9 @@
-"""CuPy's own kernels that a first graph on a GPU waits for, compiled in parallel.
+"""CuPy's own kernels that a first graph of several GPUs waits for, compiled in threads.
 
-CuPy compiles a kernel, 0.1 s each, at the first use of an operation on its dtypes. :func:`begin` uses the operations of
-building and of rows once, on few values, in threads: CuPy's compiler releases the interpreter lock. Meanwhile the file
-is read and our own kernels compile. CuPy keeps the machine code; a file in our cache folder says that it is there.
+CuPy compiles a kernel, 0.1 s each, at the first use of an operation on its dtypes: it reads long headers under a lock,
+so threads gain little. A graph on one GPU uses the operations of ``BUILDING`` alone. :func:`begin` uses those of
+several ranks once, on few values, in threads. Meanwhile our own kernels compile. CuPy keeps the machine code; a file in
+our cache folder says that it is there.
 """
 
 from __future__ import annotations
@@ -35,29 +36,23 @@ def _assign(array: Any, places: Any, values: Any) -> None:
 
 
 BUILDING: tuple[Operation, ...] = (
+    lambda xp, of: xp.arange(FEW, dtype=np.uint32),
+    lambda xp, of: xp.argsort(of["uint64"], kind="stable"),
+    lambda xp, of: of["uint64"].sort(),
+    lambda xp, of: xp.cumsum(of["uint64"], out=of["uint64"]),
+    lambda xp, of: xp.cumsum(of["uint32"], dtype=np.uint32, out=of["uint32"]),
+    lambda xp, of: (of["uint64"].max(), of["uint64"].sum(), of["uint32"].max()),
+)  # fmt: skip
+"""Operations of ``graph_build`` on one rank; CuPy compiles for the first one, and brings machine code of the others."""
+
+SHARING: tuple[Operation, ...] = (
     lambda xp, of: xp.argsort(-of["int64"], kind="stable"),
     lambda xp, of: of["int64"].astype(np.uint32),
     lambda xp, of: of["uint64"][of["uint32"]],
-    lambda xp, of: xp.arange(FEW, dtype=np.uint32),
-    lambda xp, of: _assign(of["uint32"].copy(), of["uint32"], of["uint32"]),
-    lambda xp, of: xp.cumsum(of["uint64"].copy()),
-    lambda xp, of: xp.arange(0, FEW, 2, dtype=np.uint64),
-    lambda xp, of: xp.searchsorted(of["uint64"], of["uint64"], side="right"),
-    lambda xp, of: of["uint64"][of["int64"]],
-    lambda xp, of: _assign(of["uint64"].copy(), slice(1), np.uint64(1)),
-    lambda xp, of: of["uint64"].copy().sort(),
+    lambda xp, of: _assign(of["uint32"], of["uint32"], of["uint32"]),
     lambda xp, of: xp.cumsum(of["uint32"], dtype=np.uint32),
     lambda xp, of: of["uint32"] - of["uint32"],
-    lambda xp, of: xp.flatnonzero(xp.equal(of["uint32"], 1)),
-    lambda xp, of: of["uint32"][0 + of["int64"]],
-    lambda xp, of: (of["uint64"].max(), of["uint64"].sum()),
-    lambda xp, of: (of["uint32"].max(), of["uint32"].min()),
-    lambda xp, of: (of["int32"].min(), of["int32"].max()),
-    lambda xp, of: of["int32"].astype(np.float64).sum(),
-)  # fmt: skip
-"""Operations of ``graph_build``."""
-
-SHARING: tuple[Operation, ...] = (
+    lambda xp, of: of["uint64"][of["int64"]],
     lambda xp, of: _assign(of["int64"].copy(), of["uint32"], of["int64"][of["uint32"]] + of["uint32"]),
     lambda xp, of: _assign(of["int64"].copy(), slice(1), of["uint32"][:1]),
     lambda xp, of: _assign(of["uint32"].copy(), slice(1), np.uint32(1)),
@@ -70,32 +65,17 @@ SHARING: tuple[Operation, ...] = (
 )  # fmt: skip
 """Further operations of ``graph_build`` on several ranks."""
 
-ROWS: tuple[Operation, ...] = (
-    lambda xp, of: xp.searchsorted(of["uint32"], of["uint32"]),
-    lambda xp, of: xp.greater(of["uint32"], 1),
-    lambda xp, of: xp.greater(of["uint32"], of["uint32"]),
-    lambda xp, of: xp.minimum(of["uint32"], 1),
-    lambda xp, of: of["uint32"][of["uint32"]],
-    lambda xp, of: xp.where(of["bool"], of["uint32"], of["uint32"]),
-    lambda xp, of: xp.packbits(of["bool"], bitorder="little"),
-    lambda xp, of: (of["uint32"].astype(np.int64) + 1 - 1) // 2,
-    lambda xp, of: xp.cumsum(of["int64"]),
-    lambda xp, of: of["int64"] + of["int64"] * 2,
-    lambda xp, of: of["bool"] & xp.less_equal(of["uint32"], 1),
-)  # fmt: skip
-"""Operations of ``device_graph`` on a graph that was built on the GPU."""
-
 _ready: WeakKeyDictionary[Any, threading.Event] = WeakKeyDictionary()
 """Device → event that the operations of building are compiled."""
 
 
-def begin(device: Any, ranks: int = 1) -> None:
+def begin(device: Any) -> None:
     """Begin to compile the kernels in threads, once a host; on a device that is not CuPy's there is nothing to do."""
     version = getattr(device.xp, "__version__", None)
     if version is None or not hasattr(device, "code"):
         return
     with suppress(OutputError, RuntimeError):  # no folder, or no thread: kernels compile where they are needed
-        building = BUILDING + SHARING * (ranks > 1)
+        building = BUILDING + SHARING
         path = folder() / f"cupy-{version}_{device.architecture}_{len(building)}.kernels"
         if device not in _ready and not path.exists():
             ready = threading.Event()
@@ -104,7 +84,7 @@ def begin(device: Any, ranks: int = 1) -> None:
 
 
 def wait(device: Any) -> None:
-    """Wait until the kernels for building that :func:`begin` compiles are there; those for rows follow."""
+    """Wait until the kernels that :func:`begin` compiles are there."""
     ready = _ready.get(device)
     if ready is not None and not ready.is_set():
         with compiling("kernels of CuPy"):
@@ -136,8 +116,6 @@ def _compile(device: Any, path: Path, building: tuple[Operation, ...], ready: th
         with locked(path.name, PATIENCE), suppress(OutputError, RuntimeError):  # as the interpreter ends
             if not path.exists():
                 use(device.xp, building, gpu.use)
-                ready.set()
-                use(device.xp, ROWS, gpu.use)
                 publish(path, b"")
     finally:
         ready.set()

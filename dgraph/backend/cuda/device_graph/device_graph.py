@@ -7,7 +7,7 @@ the like: the operators ``>`` and ``==`` of CuPy import SciPy first (0.2 s).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend import wire
-from dgraph.backend.cuda.codegen import control_block as control
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
+from dgraph.backend.cuda.device_graph.turned_rows import turned
 from dgraph.backend.cuda.device_graph.vertex_order import IdPlaces, by_descending_degree, cuts_of, groups_of, row_cut
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
@@ -29,9 +30,6 @@ SOME = 1 << 23
 
 RENUMBERED = SOME // 2
 """Edges renumbered at a time, which takes twice the scratch."""
-
-HEADED = SOME // 2
-"""Rows whose first neighbours are read at a time."""
 
 MADE_WITH = {"heads": ("incoming_heads", "incoming_many"), "incoming": ("incoming_some",)}
 """Arrays derived from an array, freed with it."""
@@ -69,6 +67,9 @@ class DeviceGraph(RowClasses, IdPlaces):
         replicas: GPUs that hold this graph, if it was gathered; else None.
     """
 
+    marks: Any = row_marks
+    turn = staticmethod(turned)
+    """Functions that make lists of rows, and in-edges."""
     links: Links | None = None
     post: Any = None
     whole: Any = None
@@ -225,30 +226,7 @@ class DeviceGraph(RowClasses, IdPlaces):
 
     def _turned(self, out: DeviceCsr) -> DeviceCsr:
         """Transpose rows, piece by piece; sources of a target keep their order."""
-        xp, size = self.device.xp, self.local.size
-        counts = xp.zeros(size, np.uint32)
-        for first in range(0, self.edges, SOME):
-            self._count(out.neighbours[first : first + SOME], counts)
-        offsets = xp.zeros(size + 1, np.int64)
-        xp.cumsum(counts, out=offsets[1:])
-        del counts
-        sources = xp.empty(self.edges, np.uint32)
-        weights = None if out.weights is None else xp.empty(self.edges, out.weights.dtype)
-        free = offsets[:-1].copy()
-        for first in range(0, self.edges, SOME):
-            self._turn(out, first, free, sources, weights)
-        return DeviceCsr(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
-
-    def _turn(self, out: DeviceCsr, first: int, free, sources, weights) -> None:
-        """Put a piece of the edges at their targets' ``free`` places, in order."""
-        xp = self.device.xp
-        e, where = self._taken(out.neighbours[first : first + SOME], free)
-        e += first
-        row = xp.searchsorted(out.offsets, e.astype(out.offsets.dtype), side="right")
-        row -= 1
-        sources[where] = row.astype(np.uint32)
-        if weights is not None:
-            weights[where] = out.weights[e]
+        return DeviceCsr(*self.turn(self.device, out.offsets, out.neighbours, out.weights, self.local.size, SOME))
 
     def _taken(self, targets, free) -> tuple[Any, Any]:
         """Return the stable order of some targets, and the place that each takes from those that are ``free``."""
@@ -270,39 +248,27 @@ class DeviceGraph(RowClasses, IdPlaces):
     def rows_with_edges(self, rows: int) -> int:
         """Return how many of the first ``rows`` rows precede the trailing empty ones."""
         if rows not in self._with_edges:
-            self._with_edges[rows] = self._before_empty(self.out.offsets[: rows + 1])
+            self._with_edges[rows] = self.marks.behind_last(self.device, rows, 1, self.out.offsets)
         return self._with_edges[rows]
-
-    def _before_empty(self, offsets) -> int:
-        return int(self.device.xp.searchsorted(offsets, offsets[-1:])[0])
 
     @cached_property
     def rows_pulled(self) -> int:
         """Rows before the trailing rows without in-edges."""
-        directed = self.local.directed
-        return self._before_empty(self.incoming.offsets) if directed else self.rows_with_edges(self.local.size)
+        if not self.local.directed:
+            return self.rows_with_edges(self.local.size)
+        return self.marks.behind_last(self.device, self.local.size, 1, self.incoming.offsets)
 
     @cached_property
     def masters_with_edges(self) -> int:
         """Masters before the trailing ones without out-edges in the whole graph; all if not renumbered."""
         if self.order is None:
             return self.local.masters
-        return self._until_last(lambda first, stop: self.device.xp.greater(self.degree[first:stop], 0))
+        return self.marks.behind_last(self.device, self.local.masters, 1, degrees=self.degree)
 
     @cached_property
     def rows_of_many(self) -> int:
         """Masters before the trailing ones with one edge or none."""
-        xp, starts = self.device.xp, self.out.offsets
-        return self._until_last(lambda first, stop: xp.greater(starts[first + 1 : stop + 1] - starts[first:stop], 1))
-
-    def _until_last(self, those: Callable[[int, int], Any]) -> int:
-        """Return the number of masters up to the last one that the mask selects."""
-        before = 0
-        for first in range(0, self.local.masters, HEADED):
-            positions = self.device.xp.flatnonzero(those(first, min(first + HEADED, self.local.masters)))
-            if positions.size:
-                before = first + int(positions[-1]) + 1
-        return before
+        return self.marks.behind_last(self.device, self.local.masters, 2, self.out.offsets)
 
     @cached_property
     def heads(self):
@@ -330,33 +296,15 @@ class DeviceGraph(RowClasses, IdPlaces):
     @cached_property
     def incoming_some(self):
         """Bitmap of vertices with in-edges: uint32. Late in a search few other vertices are unreached."""
-        return self._incoming_above(0)
+        return self.marks.bits(self.device, self.incoming.offsets, 1)
 
     @cached_property
     def incoming_many(self):
         """Bitmap of vertices with several in-edges; for the others the head is enough."""
-        return self._incoming_above(1)
-
-    def _incoming_above(self, few: int):
-        xp, size = self.device.xp, self.local.size
-        bitmap = xp.zeros((size + 31) // 32 * 4, np.uint8)
-        for first in range(0, size, HEADED):
-            starts = self.incoming.offsets[first : min(first + HEADED, size) + 1]
-            bits = xp.packbits(xp.greater(starts[1:] - starts[:-1], few), bitorder="little")
-            bitmap[first // 8 : first // 8 + bits.size] = bits
-        return bitmap.view(np.uint32)
+        return self.marks.bits(self.device, self.incoming.offsets, 2)
 
     def _heads(self, rows: DeviceCsr):
-        if self.order is None:
-            return None
-        xp, size, none = self.device.xp, self.local.size, np.uint32(control.NO_HEAD)
-        heads = xp.empty(size, np.uint32)
-        for first in range(0, size, HEADED):
-            starts = rows.offsets[first : min(first + HEADED, size) + 1]
-            has = xp.greater(starts[1:], starts[:-1])
-            where = xp.minimum(starts[:-1], max(self.edges - 1, 0))
-            heads[first : first + HEADED] = xp.where(has, rows.neighbours[where], none) if self.edges else none
-        return heads
+        return None if self.order is None else self.marks.heads(self.device, rows.offsets, rows.neighbours)
 
     @cached_property
     def tiles(self) -> EdgeTiles:

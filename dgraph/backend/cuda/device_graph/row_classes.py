@@ -16,6 +16,7 @@ class RowClasses:
 
     if TYPE_CHECKING:
         device: Any
+        marks: Any
         incoming: Any
         local: Any
         degree: Any
@@ -81,20 +82,19 @@ class RowClasses:
 
     def _cut(self, longest: int, length: int):
         """Return the rows longer than ``longest`` in pieces of ``length`` edges: (row uint32, first edge)."""
-        xp, offsets = self.device.xp, self.incoming.offsets
-        degree = self._in_degree()
-        rows = self._where(xp.greater(degree, longest))
-        pieces = (degree[rows].astype(np.int64) + length - 1) // length
-        ends = self.device.get(xp.cumsum(pieces))
-        whole = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
-        number = np.arange(whole.size) - np.concatenate([[0], ends[:-1]])[whole] if ends.size else whole
-        which = self.device.put(whole.astype(np.int64))
-        first = offsets[rows[which]].astype(np.int64) + self.device.put(number.astype(np.int64)) * length
-        return rows[which], first.astype(offsets.dtype)
+        device, offsets = self.device, self.incoming.offsets
+        rows = self.marks.listed(device, offsets, longest + 1)
+        starts, lengths = self.marks.spans(device, offsets, rows)
+        pieces = -(-lengths // length)
+        number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        first = np.repeat(starts, pieces) + number * length
+        return device.put(np.repeat(device.get(rows), pieces)), device.put(first.astype(offsets.dtype))
 
     @cached_property
     def mirrors_at(self) -> tuple[int, int]:
         """First rows of mirrors among the long rows, and among the chunks; both ascend."""
+        if self.local.masters == self.local.size:
+            return len(self.long_rows), len(self.chunks[0])
         xp, first = self.device.xp, np.uint32(self.local.masters)
         long, chunks = (int(xp.searchsorted(rows, xp.asarray([first]))[0]) for rows in (self.long_rows, self.chunks[0]))
         return long, chunks
@@ -105,8 +105,4 @@ class RowClasses:
 
     def _between(self, most: int, longest: int):
         """Return the rows of more than ``most`` and at most ``longest`` in-edges."""
-        degree, xp = self._in_degree(), self.device.xp
-        return self._where(xp.greater(degree, most) & xp.less_equal(degree, longest))
-
-    def _where(self, wanted):
-        return self.device.xp.flatnonzero(wanted).astype(np.uint32)
+        return self.marks.listed(self.device, self.incoming.offsets, most + 1, longest)

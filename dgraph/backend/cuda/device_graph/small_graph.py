@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.codegen.control_block import NO_HEAD
 from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr, DeviceGraph
+from dgraph.backend.cuda.device_graph.row_marks import ENDLESS
 from dgraph.graph.local import LocalGraph
 
 FEW = 1 << 19
@@ -43,11 +45,65 @@ class HostDevice:
         array.sort()
 
 
+class HostMarks:
+    """Functions of ``row_marks.py``, on arrays of the host."""
+
+    @staticmethod
+    def behind_last(device: Any, rows: int, least: int, offsets: Any = None, degrees: Any = None) -> int:
+        """Return 1 + the last of ``rows`` rows with at least ``least`` entries, or of such a degree; 0: none."""
+        (places,) = np.nonzero((np.diff(offsets) if degrees is None else degrees)[:rows] >= least)
+        return int(places[-1]) + 1 if places.size else 0
+
+    @staticmethod
+    def heads(device: Any, offsets: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+        """Return the first entry of each row, or ``NO_HEAD``."""
+        heads, full = np.full(len(offsets) - 1, NO_HEAD, np.uint32), np.diff(offsets) > 0
+        heads[full] = neighbours[offsets[:-1][full]]
+        return heads
+
+    @staticmethod
+    def bits(device: Any, offsets: np.ndarray, least: int) -> np.ndarray:
+        """Return a bitmap of the rows with at least ``least`` entries."""
+        rows = len(offsets) - 1
+        long = np.zeros((rows + 31) // 32 * 32, np.bool_)
+        long[:rows] = np.diff(offsets) >= least
+        return np.packbits(long, bitorder="little").view(np.uint32)
+
+    @staticmethod
+    def listed(device: Any, offsets: np.ndarray, least: int, most: int = ENDLESS) -> np.ndarray:
+        """Return the rows of ``least`` to ``most`` entries, ascending."""
+        lengths = np.diff(offsets)
+        return np.flatnonzero((lengths >= least) & (lengths <= most)).astype(np.uint32)
+
+    @staticmethod
+    def spans(device: Any, offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the starts and lengths of some rows."""
+        return offsets[rows].astype(np.int64), np.diff(offsets)[rows].astype(np.int64)
+
+
+def turned(
+    device: Any, offsets: np.ndarray, neighbours: np.ndarray, weights: np.ndarray | None, rows: int, some: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return offsets, sources and weights of the in-edges, as ``turned_rows.py``."""
+    order = np.argsort(neighbours, kind="stable")
+    sources = np.repeat(np.arange(rows, dtype=np.uint32), np.diff(offsets))[order]
+    begins = np.zeros(rows + 1, offsets.dtype)
+    begins[1:] = np.cumsum(np.bincount(neighbours, minlength=rows))
+    return begins, sources, None if weights is None else weights[order]
+
+
+class HostGraph(DeviceGraph):
+    """Arrays of a :class:`SmallGraph` before they are uploaded."""
+
+    marks = HostMarks
+    turn = staticmethod(turned)
+
+
 class SmallGraph(DeviceGraph):
     """Arrays of a small :class:`LocalGraph`, computed on the host."""
 
     def _upload(self, local: LocalGraph) -> None:
-        self._host = host = DeviceGraph(local, HostDevice(), self.extent.renumbered)
+        self._host = host = HostGraph(local, HostDevice(), self.extent.renumbered)
         host.local = weakref.proxy(local)  # a graph on a GPU must not keep the host's alive
         self.out = self._put(host.out)
         self.original, self.degree = self._put(host.original), self._put(host.degree)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.graph.local import Mirrors
 
 
@@ -53,14 +54,6 @@ def row_cut(offsets, neighbours, order, starts, first: int, last: int, xp) -> in
     return first + int(others[-1]) + 1 if len(others) else last
 
 
-def places_by_id(ids, xp) -> tuple[Any, Any]:
-    """Return each vertex's place in the order of ids, and the vertex at each place: uint32."""
-    vertex = xp.argsort(ids).astype(np.uint32)
-    place = xp.empty(len(ids), np.uint32)
-    place[vertex] = xp.arange(len(ids), dtype=np.uint32)
-    return place, vertex
-
-
 class IdPlaces:
     """Places by id of a :class:`DeviceGraph`, made when an algorithm first needs them."""
 
@@ -75,4 +68,4 @@ class IdPlaces:
         """Place of each position in the order of original ids, and position at each place; None twice if equal."""
         if self.order is None and self.local.ascending == self.local.size:
             return None, None
-        return places_by_id(self.original, self.device.xp)
+        return row_marks.places(self.device, self.original)

@@ -11,6 +11,7 @@ from dgraph.backend.cuda.certificates import rule_numbers
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device import cupy_kernels
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.graph.build.weights import OCTAVES
 from dgraph.graph.generators.recipe import REAL, WHOLE
@@ -39,7 +40,7 @@ MEMBERS = [
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
         ("const u32*", "sources"), ("const u32*", "entered"), ("const void*", "listed"), ("const void*", "moved"),
         ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
-        ("const i64*", "parents"), ("u32*", "joined"),
+        ("const i64*", "parents"), ("const i64*", "by"), ("u32*", "narrowed"), ("u32*", "joined"),
         ("u32*", "tight"), ("u32*", "pointers"), ("u32*", "level"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
@@ -90,8 +91,11 @@ class BuildKernels:
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
         self.device = device
-        cupy_kernels.begin(device, parts)
-        self._module = device.module(text(draft, proof), f"{'prove' if proof else 'build'}_{draft.formula.name}")
+        if parts > 1:
+            cupy_kernels.begin(device)
+        own = text(draft, proof), f"{'prove' if proof else 'build'}_{draft.formula.name}"
+        device.prepare([own] if proof else [own, (row_marks.text(), row_marks.NAME)])
+        self._module = device.module(*own)
         cupy_kernels.wait(device)
         self.counters = device.xp.zeros(COUNTERS, np.uint64)
         self.arrays: dict[str, Any] = {}

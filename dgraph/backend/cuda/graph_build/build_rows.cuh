@@ -35,6 +35,35 @@ DEVICE i64 whole_weight(u64 e) {
     return env.weight_bytes == 8 ? ((const i64*)env.weights)[e] : (i64)((const int*)env.weights)[e];
 }
 
+// Keys in whose order degrees fall.
+KERNEL key_degrees(i64) {
+    for (u64 v = THREAD; v < env.n; v += THREADS) env.keys[v] = ~env.counts[v];
+}
+
+// Number the vertices in the order ``by``; ``keys`` become the degrees in that order.
+KERNEL renumber(i64) {
+    for (u64 lid = THREAD; lid < env.n; lid += THREADS) {
+        const u64 v = (u64)env.by[lid];
+        env.original[lid] = (vertex_id)v;
+        env.lids[v] = (u32)lid;
+        env.keys[lid] = env.counts[v];
+    }
+}
+
+// Rows of the entries 0, ``to``, 2 · ``to``, …, and their starts.
+KERNEL find_rows(i64 pieces) {
+    for (u64 i = THREAD; i < (u64)pieces; i += THREADS) {
+        const u64 row = row_of(i * env.to, 0, env.row_end);
+        env.kept[i] = (u32)row;
+        env.keys[i] = env.starts[row];
+    }
+}
+
+// Starts of rows in 32 bits.
+KERNEL narrow(i64) {
+    for (u64 row = THREAD; row <= env.row_end; row += THREADS) env.narrowed[row] = (u32)env.starts[row];
+}
+
 // Write the row of every entry into ``targets``: the sources of listed rows.
 KERNEL list_rows(i64) {
     walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) { env.targets[e] = (u32)row; });

@@ -61,7 +61,8 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         if vertices.drawn is None:
             kernels.launch("count")
         else:
-            starts[2 : 2 + vertices.drawn.size], vertices.drawn = vertices.drawn, None
+            device.copy(starts[2 : 2 + vertices.drawn.size], vertices.drawn)
+            vertices.drawn = None
         longest = int(starts.max())
         xp.cumsum(starts, out=starts)
         drawn = int(starts[-1])
@@ -96,10 +97,13 @@ def _cleaned(kernels: BuildKernels, starts, targets, weights, size: int, drawn: 
     if not drawn:
         return 0
     length = piece(drawn)
-    marks = xp.arange(0, drawn, length, dtype=np.uint64)
-    firsts = np.unique(device.get(xp.searchsorted(starts, marks, side="right")).astype(np.int64) - 1)
-    edges = np.append(firsts, size)
-    ends = device.get(starts[device.put(edges)]).astype(np.int64)
+    pieces = -(-drawn // length)
+    firsts, ends = xp.empty(pieces, np.uint32), xp.empty(pieces, np.uint64)
+    kernels.take(kept=firsts, keys=ends)
+    kernels.set(row_end=size, to=length)
+    kernels.launch("find_rows", pieces)
+    edges, ends = (np.unique(device.get(array)).astype(np.int64) for array in (firsts, ends))
+    edges, ends = np.append(edges, size), np.append(ends, drawn)
     room = min(drawn, length + min(longest, length))
     keys, kept = xp.empty(room + 1, np.uint64), xp.empty(room, np.uint32)
     kernels.take(keys=keys[1:], kept=kept)
@@ -116,9 +120,9 @@ def _cleaned(kernels: BuildKernels, starts, targets, weights, size: int, drawn: 
         nonlocal to
         kernels.set(row=row, row_end=row_end, begin=begin, end=end, to=to)
         if last:
-            keys[:1] = keys[last : last + 1]
+            device.copy(keys[:1], keys[last : last + 1])
         else:
-            keys[:1] = np.uint64(2**64 - 1)
+            device.write(keys[:1], np.full(1, 2**64 - 1, np.uint64))
         kernels.launch("load")
         if apart:
             keyed = keys[1 : end - begin + 1]
@@ -126,7 +130,8 @@ def _cleaned(kernels: BuildKernels, starts, targets, weights, size: int, drawn: 
         elif not ordered:
             device.sort(keys[1 : end - begin + 1])
         kernels.launch("choose", int(keep))
-        xp.cumsum(kept[: end - begin], dtype=np.uint32, out=kept[: end - begin])
+        kept_before = kept[: end - begin]
+        xp.cumsum(kept_before, dtype=np.uint32, out=kept_before)  # of another view CuPy would make a copy first
         kernels.launch("store")
         if not last:
             kernels.launch("shift")
@@ -147,7 +152,7 @@ def _cleaned(kernels: BuildKernels, starts, targets, weights, size: int, drawn: 
             take(int(row), int(row_end), int(begin), int(end))
         elif row_end > row:
             starts[int(row) : int(row_end)] = np.uint64(to)
-    starts[size:] = np.uint64(to)
+    device.write(starts[size:], np.full(1, to, np.uint64))
     kernels.take(moved=None)
     kernels.set(packed=0)
     return to
@@ -189,8 +194,10 @@ def _finished(
         isolated = size - build_kernels.members(device.get(touched))
     offsets = starts.view(np.int64)
     if arcs < WIDE:
-        offsets = offsets.astype(np.uint32)
-    kernels.take(starts=None, touched=None, targets=None, weights=None)
+        offsets = xp.empty(size + 1, np.uint32)
+        kernels.take(narrowed=offsets)
+        kernels.launch("narrow")
+    kernels.take(starts=None, touched=None, targets=None, weights=None, narrowed=None)
     return BuiltCsr(
         offsets, neighbours, weights,
         spare=spare,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.device_graph import SOME, DeviceCsr
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize, fits_32, sharing
 from dgraph.backend.cuda.device_graph.row_sums import row_sums
@@ -177,7 +178,7 @@ class BuiltLocal(LocalGraph):
             incoming: this partition's in-edges on the device, by position.
             comm: the ranks.
         """
-        lengths = incoming.offsets[1:] - incoming.offsets[:-1]
+        lengths = row_marks.lengths(self.device, incoming.offsets)
         built = replace(
             self.built, offsets=incoming.offsets, neighbours=incoming.neighbours, weights=incoming.weights, spare=0,
             longest=int(lengths.max()) if lengths.size else 0,

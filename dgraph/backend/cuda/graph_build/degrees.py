@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.device_graph import SOME
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.backend.cuda.device_graph.vertex_order import by_descending_degree, cuts_of, groups_of
@@ -37,8 +38,8 @@ def degrees(built: BuiltCsr, vertices: BuiltVertices, whole_rows: bool, comm: Co
         device: this rank's GPU.
     """
     if comm.size == 1:
-        return _lengths(built, np.uint32 if built.longest < NARROW else np.int64, device.xp)
-    degree = _lengths(built, np.int64, device.xp)
+        return row_marks.lengths(device, built.offsets) if built.longest < NARROW else _lengths(built, device.xp)
+    degree = _lengths(built, device.xp)
     if not whole_rows:
         _reduce_to_masters(degree, vertices, comm, device)
     _send_to_mirrors(degree, vertices, comm, device)
@@ -46,10 +47,10 @@ def degrees(built: BuiltCsr, vertices: BuiltVertices, whole_rows: bool, comm: Co
     return degree.astype(np.uint32 if narrow else np.int64, copy=False)
 
 
-def _lengths(built: BuiltCsr, dtype: DTypeLike, xp):
-    """Return the arcs of every row, without a second array of another dtype."""
+def _lengths(built: BuiltCsr, xp):
+    """Return the arcs of every row, int64, without a second array of another dtype."""
     ends = built.offsets
-    lengths = xp.empty(ends.size - 1, dtype)
+    lengths = xp.empty(ends.size - 1, np.int64)
     for first in range(0, lengths.size, SOME):
         stop = min(first + SOME, lengths.size)
         lengths[first:stop] = ends[first + 1 : stop + 1] - ends[first:stop]
@@ -60,13 +61,9 @@ def busiest(degree, vertices: BuiltVertices, device) -> tuple[int, int]:
     """Return the largest degree of this rank's masters and the smallest gid that has it; (-1, 0) if it has none."""
     if not vertices.masters:
         return -1, 0
-    own, gids = degree[: vertices.masters], vertices.original
-    most, smallest = int(own.max()), []
-    for first in range(0, own.size, SOME):  # in pieces: mask and positions take bytes a vertex
-        positions = device.xp.flatnonzero(device.xp.equal(own[first : first + SOME], most))  # ``==`` imports SciPy
-        if positions.size:
-            smallest.append(int(gids[first + positions].min()))
-    return most, min(smallest)
+    own = degree[: vertices.masters]
+    most = int(own.max())
+    return most, row_marks.smallest_id(device, own, vertices.original, most)
 
 
 def _reduce_to_masters(degree, vertices: BuiltVertices, comm: Comm, device) -> None:

@@ -70,12 +70,12 @@ def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> Bui
         largest, arcs = int(degrees.max()), int(degrees.sum())
         drawn = degrees
         if renumber or largest > SKEWED * max(arcs, 1) / draft.n:
-            order = xp.argsort(-degrees.view(np.int64), kind="stable").astype(np.uint32)
-            drawn = degrees[order]
-            del degrees
-            place = xp.empty(draft.n, np.uint32)
-            place[order] = xp.arange(draft.n, dtype=np.uint32)
-            kernels.take(lids=place, original=order)
+            drawn, (order, place) = xp.empty(draft.n, np.uint64), (xp.empty(draft.n, np.uint32) for _ in range(2))
+            kernels.take(counts=degrees, keys=drawn, lids=place, original=order)
+            kernels.launch("key_degrees")
+            kernels.take(by=xp.argsort(drawn, kind="stable"))
+            kernels.launch("renumber")
+            kernels.take(counts=None, keys=None, by=None)
             return BuiltVertices(draft.n, draft.n, order, order, place, drawn=drawn)
     return BuiltVertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
 
