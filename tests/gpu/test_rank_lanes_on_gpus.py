@@ -3,9 +3,12 @@
 import emulated
 import numpy as np
 import pytest
+import simulated
 from flat_run import flat_run
+from test_on_replicas import contexts
 
 import dgraph
+from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.many_sources.gpu import rank_lanes_cuda
 from dgraph.algorithms.many_sources.rank_lanes import RankLanes
 from dgraph.comm import SerialComm
@@ -95,6 +98,24 @@ def test_columns_equal_dense_iterations(short, long, part, weighted, monkeypatch
     compare(weighted, directed=False)
     compare(weighted, parallel=True, tol=0.0, most=3)
     compare(weighted, alpha=1.0, tol=0.0, most=9)
+
+
+@pytest.mark.parametrize(("size", "policy"), [(2, "oec"), (3, "cvc"), (4, "iec"), (3, "hash")])
+def test_several_gpus_keep_ranges(size, policy):
+    source, target, _ = arcs()
+    graph, (_, matrix) = simulated.Graph(N, source, target, True), graph_and_matrix(False, True)
+
+    def run(ctx):
+        answer = ALGORITHMS["multi_source_pagerank"](sources=[78, 4, 231], tol=1e-10, max_iter=300).run(ctx)
+        return ctx.local.gids[: ctx.local.masters], answer.columns, answer.summary["iterations"]
+
+    parts, rounds = contexts(size, graph, run, policy=policy), []
+    for source in (78, 4, 231):
+        ranks, iterations = iterated(matrix, np.eye(N)[source - 1], 0.85, 1e-10, 300)
+        rounds.append(iterations)
+        for gids, columns, _ in parts:
+            np.testing.assert_allclose(columns[f"pagerank_{source}"], ranks[gids], rtol=1e-10, atol=1e-14)
+    assert [part[2] for part in parts] == [max(rounds)] * size
 
 
 def test_bits_are_those_of_every_run():

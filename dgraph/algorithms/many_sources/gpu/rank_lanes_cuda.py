@@ -247,7 +247,7 @@ class RangeLanes(GpuLanes):
     def gather(self) -> None:
         """Send the shares of kept vertices to all ranks; collective."""
         shares = self.ctx.comm.allgatherv(self.device.get(self.following).reshape(-1))
-        self.device.copy(self.shares, self.device.put(np.concatenate(shares)))
+        self.device.copy(self.shares.reshape(-1), self.device.put(np.concatenate(shares)))
 
     def column(self, lane: int) -> np.ndarray:
         """Return the ranks of a lane by this rank's masters; collective."""
