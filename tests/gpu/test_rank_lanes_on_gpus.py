@@ -85,8 +85,7 @@ def compare(weighted=False, directed=True, parallel=False, count=5, alpha=0.85, 
 def set_sizes(monkeypatch, short, long, part):
     for name, size in (("SHORT", short), ("LONG", long), ("PART", part)):
         monkeypatch.setattr(rank_lanes_cuda, name, size)
-    rank_lanes_cuda.text.cache_clear()
-    monkeypatch.setattr(rank_lanes_cuda, "text", rank_lanes_cuda.text.__wrapped__)
+    monkeypatch.setattr(rank_lanes_cuda, "text", getattr(rank_lanes_cuda.text, "__wrapped__", rank_lanes_cuda.text))
 
 
 @pytest.mark.parametrize(("short", "long", "part"), [(64, 512, 512), (2, 9, 7), (0, 1, 5)])
@@ -157,8 +156,8 @@ MUTANTS = [
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants_are_rejected(mutant, monkeypatch):
-    set_sizes(monkeypatch, 2, 9, 7)
-    for weighted in (False, True):
+    for weighted, *sizes in ((False, 2, 9, 7), (True, 20, 40, 50)):
+        set_sizes(monkeypatch, *sizes)
         try:
             _, device = compare(weighted, count=7, tol=1e-6, mutant=mutant)
         except AssertionError:

@@ -38,6 +38,12 @@ LANES = RANK_LINES * LANES_OF_LINE
 CHUNK = 512
 """Vertices that a thread takes at a time, whose sums are added before those of others."""
 
+TURNED = 1 << 11
+"""Rows that are written as columns at a time."""
+
+MOST_DEGREE = 2**16 - 1
+"""Degree from which vertices are alike in the order of shares: keys of 16 bits are sorted by their digits."""
+
 SETTLED = 2
 """Iterations after which vertices that nothing enters have the rank 0, and pass on shares of 0."""
 
@@ -98,8 +104,8 @@ class Ranked:
     changes: list[float] = field(default_factory=list)
 
 
-def in_rows(ctx: Context) -> InRows:
-    """Return this rank's in-edges; collective.
+def in_rows(ctx: Context, team: Team) -> InRows:
+    """Return this rank's in-edges, made on the threads of ``team``; collective.
 
     Raises:
         DataError: as :func:`divisors`.
@@ -112,9 +118,12 @@ def in_rows(ctx: Context) -> InRows:
         into = local.incoming if local.directed else local.out
         weights = None if into.weights is None else into.weights.astype(np.float64)
         places = np.empty(local.n, np.uint32)
-        places[np.argsort(-local.out_degree, kind="stable")] = np.arange(local.n)
+        rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
+        places[np.argsort(rising.astype(np.uint16), kind="stable")] = np.arange(local.n)
+        sources = np.empty(len(into.neighbours), np.uint32)
+        team.run(_take, team.size, places, into.neighbours, sources)
         return InRows(
-            into.offsets, places[into.neighbours], weights, leaving, places.astype(np.int64), 0, local.n,
+            into.offsets, sources, weights, leaving, places.astype(np.int64), 0, local.n,
             lambda ids: lids_of(local, ids), np.ascontiguousarray,
         )  # fmt: skip
     rows = ctx.rows("own", "id", weights=reads, simple=False)
@@ -219,7 +228,7 @@ class RankLanes(HostSolver):
             DataError: weights that no walk can follow, as of pagerank.
         """
         with ctx.record("prepare"):
-            lanes = HostLanes(ctx, in_rows(ctx), self.team, alpha)
+            lanes = HostLanes(ctx, in_rows(ctx, self.team), self.team, alpha)
         with ctx.record("compute"):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
 
@@ -235,6 +244,7 @@ class HostLanes(Lanes):
             self.portions = np.where(self.dangling, 0.0, 1 / rows.leaving)
         self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
+        self.columns: np.ndarray | None = None
 
     def numbers(self, ids: np.ndarray) -> np.ndarray:
         """Return the places of original ids among the kept vertices."""
@@ -242,8 +252,9 @@ class HostLanes(Lanes):
 
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n."""
-        even = 1 / max(self.n, 1)
-        self.ranks[:], self.following[self.rows.places] = even, (even * self.portions)[:, None]
+        even, shares, self.columns = 1 / max(self.n, 1), np.empty(self.kept), None
+        shares[self.rows.places] = even * self.portions
+        self.team.run(_spread, self.team.size, even, shares, self.ranks, self.following)
         self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
         self.jump[vertices] = np.arange(1, len(homes))
         return int(self.dangling.sum())
@@ -270,12 +281,40 @@ class HostLanes(Lanes):
 
     def column(self, lane: int) -> np.ndarray:
         """Return the ranks of a lane by this rank's masters."""
-        return self.rows.to_masters(self.ranks[:, lane].copy())
+        if self.columns is None:
+            self.columns = np.empty((LANES, self.kept))
+            self.team.run(_turn, self.team.size, self.ranks, self.columns)
+        return self.rows.to_masters(self.columns[lane])
 
 
 def lines(rows: int) -> np.ndarray:
     """Return zeros (rows, LANES) whose rows begin at cache lines."""
     return cache_lines(rows, RANK_LINES, dtype=float).reshape(rows, LANES)
+
+
+def _part(t: int, threads: int, count: int) -> slice:
+    """Return the elements of a thread."""
+    return slice(count * t // threads, count * (t + 1) // threads)
+
+
+def _take(t: int, threads: int, values: np.ndarray, places: np.ndarray, into: np.ndarray) -> None:
+    """Write values at some places; NumPy lets the other threads run meanwhile."""
+    part = _part(t, threads, len(into))
+    np.take(values, places[part], out=into[part], mode="clip")
+
+
+def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.ndarray, shares: np.ndarray) -> None:
+    """Write ``even`` to the rows of ``ranks``, and those of a column to the rows of ``shares``."""
+    part = _part(t, threads, len(ranks))
+    ranks[part], shares[part] = even, column[part, None]
+
+
+def _turn(t: int, threads: int, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Write rows of lanes as columns, some that fit the cache at a time."""
+    part = _part(t, threads, len(rows))
+    for first in range(part.start, part.stop, TURNED):
+        some = slice(first, min(first + TURNED, part.stop))
+        columns[:, some] = rows[some].T
 
 
 @njit(**OPTIONS)
