@@ -68,7 +68,8 @@ def subgraph(
             "choose other vertices"
         )
     ids, former = block.ids, rows + block.first
-    entries, places = _entries(block, rows)
+    few = comm.size == 1 and SOUGHT * len(rows) < block.rows
+    entries, places = _between(block, rows) if few else _entries(block, rows)
     if arcs is not None:
         kept = np.flatnonzero(arcs[entries])
         entries, places = entries[kept], places[kept]
@@ -202,6 +203,18 @@ def _entries(block: EdgeBlock, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
     lengths = block.offsets[rows + 1] - block.offsets[rows]
     place = np.repeat(np.arange(len(rows)), lengths)
     return (block.offsets[rows] - np.cumsum(lengths) + lengths)[place] + np.arange(len(place)), place
+
+
+def _between(block: EdgeBlock, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the arcs of some rows that lead to these rows, as :func:`_entries`, without numbers of the other arcs."""
+    begins, ends = block.offsets[rows], block.offsets[rows + 1]
+    pieces = [block.targets[first:last] for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
+    stays = np.zeros(block.rows, bool)
+    stays[rows] = True
+    inside = np.flatnonzero(stays[np.concatenate(pieces)])
+    through = np.cumsum(ends - begins)
+    places = np.searchsorted(through, inside, side="right")
+    return inside + (ends - through)[places], places
 
 
 def _numbered(ids: VertexIds, former: np.ndarray, comm: Comm) -> tuple[VertexIds, np.ndarray]:
