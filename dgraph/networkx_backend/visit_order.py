@@ -212,16 +212,16 @@ def bridges(offsets, targets):
                 count += 1
             elif parent >= 0 and lowest < low[parent]:
                 low[parent] = lowest
-    ends, at = np.empty((2, count), np.int64), 0
+    ends, filled = np.empty((2, count), np.int64), 0
     for vertex in range(n):
         place = offsets[vertex]
         while counts[vertex]:
             other = np.int64(targets[place])
             place += 1
             if other > vertex and (above[other] == vertex or above[vertex] == other):
-                ends[0, at], ends[1, at] = vertex, other
+                ends[0, filled], ends[1, filled] = vertex, other
                 counts[vertex] -= 1
-                at += 1
+                filled += 1
     return ends
 
 

@@ -300,7 +300,7 @@ def _part(t: int, threads: int, count: int) -> slice:
 def _take(t: int, threads: int, values: np.ndarray, places: np.ndarray, into: np.ndarray) -> None:
     """Write values at some places; NumPy lets the other threads run meanwhile."""
     part = _part(t, threads, len(into))
-    np.take(values, places[part], out=into[part], mode="clip")
+    np.take(values, places[part], 0, into[part], "clip")
 
 
 def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.ndarray, shares: np.ndarray) -> None:
