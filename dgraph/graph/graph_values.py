@@ -328,7 +328,7 @@ class GraphValues:
             mask = read_column("keep", keep, block, self.comm)
         if mask.dtype != bool:
             raise UsageError(f"keep: the values that choose vertices are {mask.dtype}; give bool, such as a comparison")
-        return self._subgraph(mask, None, "chosen by vertex")
+        return self._subgraph(np.flatnonzero(mask), None, "chosen by vertex")
 
     @collective
     def filter_edges(self, keep: Predicate) -> Self:
@@ -349,7 +349,7 @@ class GraphValues:
         """
         block = self.block
         mask, read = chosen_arcs(block, keep, self.comm)
-        chosen = self._subgraph(np.ones(block.rows, bool), mask, "chosen by edge")
+        chosen = self._subgraph(np.arange(block.rows), mask, "chosen by edge")
         facts = block.facts
         if facts.duplicates and not facts.duplicates_kept and (names := [n for n in read if n in block.attributes]):
             warning = (
@@ -391,10 +391,10 @@ class GraphValues:
             centers = vertex_array("center", center)
         block = self.block
         searched = self.undirected().block if undirected else block  # type: ignore[attr-defined]
-        mask = within(searched, gids_of("center", centers, block, self.comm), radius, self.comm)
+        rows = within(searched, gids_of("center", centers, block, self.comm), radius, self.comm)
         if searched is not block:
-            mask = rows_of(block, np.flatnonzero(mask) + searched.first, self.comm)
-        return self._subgraph(mask, None, f"within {radius} edges")
+            rows = rows_of(block, rows + searched.first, self.comm)
+        return self._subgraph(rows, None, f"within {radius} edges")
 
     @collective
     def k_core(self, k: int) -> Self:
@@ -429,7 +429,7 @@ class GraphValues:
         arcs = rows_between(block, source, target, comm)
         vertices = np.zeros(block.rows, bool)
         vertices[(block.sources()[arcs] - block.first).astype(np.int64)] = True
-        vertices |= rows_of(block, block.targets[arcs].astype(np.int64), comm)
+        vertices[rows_of(block, block.targets[arcs].astype(np.int64), comm)] = True
         return self._left(vertices, arcs, k, "truss")
 
     @collective
@@ -473,18 +473,18 @@ class GraphValues:
         """Return the graph of what a peeling left, if it left something; collective."""
         if not self.comm.total(int(np.count_nonzero(vertices))):
             raise UsageError(f"k = {k}: the {k}-{kind} is empty; give less")
-        return self._subgraph(vertices, arcs, f"{k}-{kind}")
+        return self._subgraph(np.flatnonzero(vertices), arcs, f"{k}-{kind}")
 
-    def _subgraph(self, vertices: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
+    def _subgraph(self, rows: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
         block, comm = self.block, self.comm
-        induced, gids = subgraph(block, vertices, arcs, f"{note}: of {block.n:,} vertices and {block.m:,} edges", comm)
+        induced, gids = subgraph(block, rows, arcs, f"{note}: of {block.n:,} vertices and {block.m:,} edges", comm)
         if arcs is not None and not block.directed and not is_mirrored(induced, comm):
             raise UsageError(
                 "the predicate answered differently for the two arcs of an undirected edge; it must depend on source, "
                 "target and weight alone, not on its call or on where an edge stands in the arrays"
             )
         other = self._made(induced)
-        other._columns = self._columns.moved(vertices, gids, induced, comm)
+        other._columns = self._columns.moved(rows, gids, induced, comm)
         return other
 
 

@@ -17,6 +17,7 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph
 from dgraph.networkx_backend.engine_runs import components, strong_components
 from dgraph.networkx_backend.nodes_given import NotANode, position
 from dgraph.networkx_backend.visit_order import biconnected, depth_first, first_fit, spread_labels, topological_order
+from dgraph.networkx_backend.visit_order import bridges as bridge_ends
 
 
 def _searched(kernel, G: ConvertedGraph, *arguments) -> Any:
@@ -138,25 +139,14 @@ def _whole_and_simple(args) -> str | None:
 @answers(declines=_whole_and_simple)
 def bridges(G: ConvertedGraph, root=None) -> Iterator:
     """Return an iterator over the edges without which their component falls apart."""
-    source, target = _bridges(G)
+    source, target = _searched(bridge_ends, G)
     return zip(G.names(source), G.names(target), strict=True)
 
 
 @answers(declines=_whole_and_simple)
 def has_bridges(G: ConvertedGraph, root=None) -> bool:
     """Return True if an edge is a bridge."""
-    return len(_bridges(G)[0]) > 0
-
-
-def _bridges(G: ConvertedGraph) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of bridges, the one that comes first first, in NetworkX's order of edges."""
-    edges, starts, _ = _searched(biconnected, G)
-    alone = edges[starts[:-1][np.diff(starts) == 1]]
-    entered = np.full(len(G), -1)  # by the search along at most one bridge
-    entered[alone[:, 1]] = alone[:, 0]
-    source, target = G.sources, G.targets.astype(np.int64)
-    kept = np.flatnonzero((source < target) & ((entered[target] == source) | (entered[source] == target)))
-    return source[kept], target[kept]
+    return _searched(bridge_ends, G).size > 0
 
 
 def _other_order(args) -> str | None:

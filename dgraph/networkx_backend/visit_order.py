@@ -169,6 +169,63 @@ def depth_first(offsets, targets, roots, limit):
 
 
 @njit(cache=True, nogil=True)
+def bridges(offsets, targets):
+    """Search as :func:`biconnected` for edges that are components alone, in a graph without parallel edges.
+
+    Returns:
+        Ends of these edges, the smaller number first, in the order of rows: int64 (2, bridges).
+    """
+    n, count = len(offsets) - 1, 0
+    discovery, low, stack = np.zeros((3, n), np.uint32)  # numbers from 1 on; 0: not reached
+    places, counts, above = offsets[:-1].copy(), np.zeros(n, np.uint32), np.full(n, -1)  # by a bridge
+    reached = np.uint32(0)
+    for root in range(n):
+        if discovery[root]:
+            continue
+        reached += np.uint32(1)
+        discovery[root] = low[root] = reached
+        stack[0], depth = root, 1
+        while depth:
+            vertex = np.int64(stack[depth - 1])
+            parent = np.int64(stack[depth - 2]) if depth > 1 else -1
+            place, last, lowest, entered = places[vertex], offsets[vertex + 1], low[vertex], -1
+            while place < last:
+                other = np.int64(targets[place])
+                place += 1
+                number = discovery[other]
+                if number == 0:
+                    entered = other
+                    break
+                if number < lowest and other != parent:
+                    lowest = number
+            places[vertex], low[vertex] = place, lowest
+            if entered >= 0:
+                reached += np.uint32(1)
+                discovery[entered] = low[entered] = reached
+                stack[depth] = entered
+                depth += 1
+                continue
+            depth -= 1
+            if parent >= 0 and lowest == discovery[vertex]:
+                above[vertex] = parent
+                counts[min(vertex, parent)] += 1
+                count += 1
+            elif parent >= 0 and lowest < low[parent]:
+                low[parent] = lowest
+    ends, filled = np.empty((2, count), np.int64), 0
+    for vertex in range(n):
+        place = offsets[vertex]
+        while counts[vertex]:
+            other = np.int64(targets[place])
+            place += 1
+            if other > vertex and (above[other] == vertex or above[vertex] == other):
+                ends[0, filled], ends[1, filled] = vertex, other
+                counts[vertex] -= 1
+                filled += 1
+    return ends
+
+
+@njit(cache=True, nogil=True)
 def biconnected(offsets, targets):
     """Search by Hopcroft and Tarjan [CACM 1973, algorithm 447] from each node that was not reached.
 

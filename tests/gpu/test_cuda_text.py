@@ -31,6 +31,7 @@ from dgraph.algorithms.kernels.wedges.wedges_search import text as wedges
 from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as path_lanes
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
 from dgraph.algorithms.many_sources.gpu.draw import text as draw
+from dgraph.algorithms.many_sources.gpu.rank_lanes_cuda import text as rank_lanes
 from dgraph.algorithms.many_sources.gpu.reach_text import text as reach_words
 from dgraph.algorithms.many_sources.reach_programs import ReachProgram
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, program_of
@@ -169,6 +170,14 @@ def texts(architecture):
         yield single_text(names, turn % 2 == 1, "uint32", ids, "#define PIECE 1024"), names[0]
     yield path_lanes(turn % 2 == 1, 1 << turn % 4), "path_lanes"
     yield reach_words(turn % 2 == 1, 1 << turn % 5), "reach_words"
+    yield (
+        rank_lanes(
+            ("uint32", "int64")[turn % 2],
+            ("int64", "uint32", "float64")[turn % 3],
+            (None, "float32", "int64")[turn % 3],
+        ),
+        "rank_lanes",
+    )
     yield draw(("uint32", "int64")[turn % 2]), "draw"
     yield wedges(turn % 2 == 1), "wedges"
     yield communities(turn % 2 == 1, 256 << turn % 2), "communities"

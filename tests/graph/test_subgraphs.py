@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import dgraph
 from dgraph.comm import world
 from dgraph.errors import UsageError
+from dgraph.graph import subgraph
 
 pytestmark = pytest.mark.mpi
 
@@ -69,6 +70,30 @@ GRAPHS = st.integers(2, 12).flatmap(
         st.sets(st.integers(0, n - 1), min_size=1),
     )
 )
+
+
+@pytest.mark.parametrize("sought", [0, subgraph.SOUGHT])
+@pytest.mark.parametrize("directed", [False, True])
+def test_few_vertices_of_many_are_sought(sought, directed, monkeypatch):
+    """With 0, arcs are read row by row and targets sought among the vertices that stay, whatever their number."""
+    monkeypatch.setattr(subgraph, "SOUGHT", sought)
+    draw = np.random.default_rng(3)
+    source, target = draw.integers(0, 300, 1200), draw.integers(0, 300, 1200) ** 2 // 300
+    weight, mine = draw.integers(1, 9, 1200), slice(world().rank, None, world().size)
+    kept = {"keep_loops": True, "keep_parallel": True, "sparse_ids": True}
+    graph = dgraph.Graph.from_edges(7 * source[mine], 7 * target[mine], weight[mine], directed=directed, **kept)
+    there = np.unique([source, target])
+    for chosen in (there[[0, 3, 5, -1, 40]], there[::2], there[:1]):
+        part = graph.induced((7 * chosen).tolist())
+        inside = np.isin(source, chosen) & np.isin(target, chosen)
+        ends = np.stack([source[inside], target[inside]], axis=1)
+        wanted = np.column_stack([7 * (ends if directed else np.sort(ends, axis=1)), weight[inside]]).tolist()
+        assert (part.n, part.m) == (len(chosen), len(wanted))
+        table = part.to_pandas()
+        if world().rank == 0:
+            rows = table[["source", "target", "weight"]].to_numpy().astype(np.int64)
+            rows[:, :2] = rows[:, :2] if directed else np.sort(rows[:, :2], axis=1)
+            assert sorted(rows.tolist()) == sorted(wanted)
 
 
 @pytest.mark.parametrize("names", [False, True])

@@ -355,6 +355,20 @@ def test_graphs_without_a_cycle(kind):
         assert list(call(graph, backend="dgraph")) == list(call(graph))
 
 
+def test_bridges_of_sparse_graphs():
+    """Trees with chords, forests and loops, in which bridges end at vertices with other edges before and after them."""
+    draw, some = random.Random(7), 0
+    for n in (1, 2, 5, *range(8, 40)):
+        graph = nx.Graph()
+        graph.add_nodes_from(draw.sample(range(n), n))
+        graph.add_edges_from((draw.randrange(n), draw.randrange(n)) for _ in range(draw.randrange(n, 3 * n // 2 + 1)))
+        wanted = list(nx.bridges(graph))
+        assert list(nx.bridges(graph, backend="dgraph")) == wanted
+        assert nx.has_bridges(graph, backend="dgraph") == bool(wanted)
+        some += len(wanted)
+    assert some > 100
+
+
 def test_reasons_of_functions_that_are_not_answered_hold():
     assert set(NOT_ANSWERED) == {"density", "max_weight_matching"}
     assert not set(NOT_ANSWERED) & set(ENGINE)

@@ -28,7 +28,12 @@ KERNELS = (
     ),
     Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
     Solver("searches", cpu="searches:Searches", gpu="searches:SearchesByPrograms", gpus="searches:SearchesByPrograms"),
-    Solver("rank lanes", cpu="rank_lanes:RankLanes"),
+    Solver(
+        "rank lanes",
+        cpu="rank_lanes:RankLanes",
+        gpu="gpu.rank_lanes_cuda:GpuRankLanes",
+        gpus="gpu.rank_lanes_cuda:SharedRankLanes",
+    ),
     Solver("bfs pass", cpu="passes.bfs_pass:BfsPass", beside_gpu=False),
     Solver("sssp pass", cpu="passes.sssp_pass:SsspPass", beside_gpu=False),
 )

@@ -1,9 +1,10 @@
-"""Personalised PageRank of several walks at a time, on a rank's threads: a lane of two cache lines for each walk.
+"""Personalised PageRank of several walks at a time: a lane of two cache lines for each walk.
 
 An iteration reads each in-edge once for ``LANES`` walks, whose shares are two cache lines of the neighbour. A walk
 restarts at a vertex, or at several by their shares. A lane whose change is below the tolerance keeps its ranks while
 others go on, so it has those of a run by itself. Sums over vertices are added by chunks of them, in their order: on one
-number of ranks the bits do not depend on threads.
+number of ranks the bits do not depend on threads. :func:`ranked` has the stop rule of all devices; this file's
+:class:`HostLanes` iterate on a rank's threads, those of ``gpu/rank_lanes_cuda.py`` on a GPU.
 
 On one rank the rows are those of its partition. On several, each keeps the in-edges of a range of vertices, by
 ascending source, and gets the shares of all vertices after each iteration.
@@ -11,6 +12,7 @@ ascending source, and gets the shares of all vertices after each iteration.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -23,16 +25,24 @@ from dgraph.algorithms.many_sources.lanes import RANK_LINES, cache_lines, rank_r
 from dgraph.algorithms.pagerank import divisors
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.halo.collected_arcs import offsets_of
+from dgraph.result.columns import FieldColumn
 
 LANES = RANK_LINES * LANES_OF_LINE
 """Walks of a batch."""
 
 CHUNK = 512
 """Vertices that a thread takes at a time, whose sums are added before those of others."""
+
+TURNED = 1 << 11
+"""Rows that are written as columns at a time."""
+
+MOST_DEGREE = 2**16 - 1
+"""Degree from which vertices are alike in the order of shares: keys of 16 bits are sorted by their digits."""
 
 SETTLED = 2
 """Iterations after which vertices that nothing enters have the rank 0, and pass on shares of 0."""
@@ -89,13 +99,13 @@ class InRows:
 class Ranked:
     """Ranks of each walk, float64 (masters,), and the iterations and last L1 change of its ranks."""
 
-    columns: list[np.ndarray] = field(default_factory=list)
+    columns: list[np.ndarray | FieldColumn] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     changes: list[float] = field(default_factory=list)
 
 
-def in_rows(ctx: Context) -> InRows:
-    """Return this rank's in-edges; collective.
+def in_rows(ctx: Context, team: Team) -> InRows:
+    """Return this rank's in-edges, made on the threads of ``team``; collective.
 
     Raises:
         DataError: as :func:`divisors`.
@@ -108,9 +118,12 @@ def in_rows(ctx: Context) -> InRows:
         into = local.incoming if local.directed else local.out
         weights = None if into.weights is None else into.weights.astype(np.float64)
         places = np.empty(local.n, np.uint32)
-        places[np.argsort(-local.out_degree, kind="stable")] = np.arange(local.n)
+        rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
+        places[np.argsort(rising.astype(np.uint16), kind="stable")] = np.arange(local.n)
+        sources = np.empty(len(into.neighbours), np.uint32)
+        team.run(_take, team.size, places, into.neighbours, sources)
         return InRows(
-            into.offsets, places[into.neighbours], weights, leaving, places.astype(np.int64), 0, local.n,
+            into.offsets, sources, weights, leaving, places.astype(np.int64), 0, local.n,
             lambda ids: lids_of(local, ids), np.ascontiguousarray,
         )  # fmt: skip
     rows = ctx.rows("own", "id", weights=reads, simple=False)
@@ -127,6 +140,74 @@ def in_rows(ctx: Context) -> InRows:
         offsets, sources = offsets_of(target[order] - first, kept), source[order]
         weights = width[order] if reads else None
     return InRows(offsets, sources, weights, leaving, np.arange(kept), first, rows.n, rows.numbers, rows.to_masters)
+
+
+class Lanes(ABC):
+    """Ranks of a batch of walks where they are iterated: the vertices that this rank keeps.
+
+    Attributes:
+        n: vertices of the whole graph.
+        kept: vertices that this rank keeps.
+    """
+
+    n: int
+    kept: int
+
+    @abstractmethod
+    def numbers(self, ids: np.ndarray) -> np.ndarray:
+        """Return the places of original ids among the kept vertices; outside of 0 … ``kept`` - 1: another rank's."""
+
+    @abstractmethod
+    def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
+        """Set all ranks to 1/n; return the number of kept vertices that are dangling.
+
+        Args:
+            vertices: places at which walks restart, ascending.
+            homes: shares of the restarts there, from row 1 on, float64 (1 + vertices, LANES).
+        """
+
+    @abstractmethod
+    def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
+        """Iterate once; return the L1 changes of the kept ranks, and their rank at dangling vertices: (2, LANES).
+
+        Args:
+            factor: factor of ``homes`` by lane.
+            going: lanes whose ranks change, bool (LANES,).
+            settled: vertices that nothing enters have the rank 0 already.
+        """
+
+    @abstractmethod
+    def column(self, lane: int) -> np.ndarray | FieldColumn:
+        """Return the ranks of a lane by this rank's masters; collective."""
+
+
+def ranked(ctx: Context, lanes: Lanes, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
+    """Rank the vertices for each walk, ``LANES`` at a time; collective."""
+    answer, numbers = Ranked(), lanes.numbers(restarts.vertices)
+    here = (numbers >= 0) & (numbers < lanes.kept)
+    for first in range(0, restarts.count, LANES):
+        mine = here & (restarts.walks >= first) & (restarts.walks < first + LANES)
+        vertices, places = np.unique(numbers[mine], return_inverse=True)
+        homes = lines(len(vertices) + 1)
+        homes[places + 1, restarts.walks[mine] - first] = restarts.shares[mine]
+        used = np.arange(LANES) < restarts.count - first
+        sinks = np.full(LANES, ctx.total(lanes.begin(vertices, homes)) * (1 / max(lanes.n, 1)))
+        frozen, iterations, changes = ~used, np.zeros(LANES, np.int64), np.zeros(LANES)
+        for number in range(1, max_iter + 1):
+            ctx.comm.watchdog.begin(number)
+            mine = lanes.iterate(1 - alpha + alpha * sinks, ~frozen, number > SETTLED)
+            change, sinks = np.add.reduce(ctx.comm.allgather(mine), axis=0)
+            changes = np.where(frozen, changes, change)
+            iterations[~frozen] = number
+            frozen = frozen | (changes < tol)
+            ctx.rounds += 1
+            boundary(ctx, f"the run was cancelled after round {number}; its ranks are not final", ctx.rounds, lanes.n)
+            if frozen.all():
+                break
+        answer.columns += [lanes.column(lane) for lane in np.flatnonzero(used).tolist()]
+        answer.iterations += iterations[used].tolist()
+        answer.changes += changes[used].tolist()
+    return answer
 
 
 class RankLanes(HostSolver):
@@ -147,75 +228,93 @@ class RankLanes(HostSolver):
             DataError: weights that no walk can follow, as of pagerank.
         """
         with ctx.record("prepare"):
-            rows, answer = in_rows(ctx), Ranked()
-            numbers = rows.numbers(restarts.vertices) - rows.first
-            here = (numbers >= 0) & (numbers < len(rows.leaving))
-        for begin in range(0, restarts.count, LANES):
-            mine = here & (restarts.walks >= begin) & (restarts.walks < begin + LANES)
-            vertices, places = np.unique(numbers[mine], return_inverse=True)
-            homes = lines(len(vertices) + 1)
-            homes[places + 1, restarts.walks[mine] - begin] = restarts.shares[mine]
-            used = np.arange(LANES) < restarts.count - begin
-            with ctx.record("compute"):
-                self._batch(ctx, rows, (vertices, homes, used), (alpha, tol, max_iter), answer)
-        return answer
+            lanes = HostLanes(ctx, in_rows(ctx, self.team), self.team, alpha)
+        with ctx.record("compute"):
+            return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
 
-    def _batch(
-        self,
-        ctx: Context,
-        rows: InRows,
-        restarts: tuple[np.ndarray, np.ndarray, np.ndarray],
-        limits: tuple[float, float, int],
-        answer: Ranked,
-    ) -> None:
-        """Iterate for the walks of a batch, and append their ranks.
 
-        ``restarts`` are kept vertices, their shares from row 1 on (1 + vertices, LANES), and the lanes that are used.
-        """
-        (alpha, tol, max_iter), kept, (vertices, homes, used) = limits, len(rows.leaving), restarts
-        chunks, even, dangling = -(-kept // CHUNK), 1 / max(rows.n, 1), rows.leaving == 0
-        ranks, following, shares = (lines(count) for count in (kept, kept, rows.n))
-        totals, jumps, going = (lines(count) for count in (2 * chunks, len(homes), 1))
+class HostLanes(Lanes):
+    """Lanes in this rank's memory, iterated by a team of threads."""
+
+    def __init__(self, ctx: Context, rows: InRows, team: Team, alpha: float):
+        self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
+        self.n, self.kept = rows.n, len(rows.leaving)
+        self.dangling = rows.leaving == 0
         with np.errstate(divide="ignore"):
-            share = np.where(dangling, 0.0, 1 / rows.leaving)
-        ranks[:], following[rows.places] = even, (even * share)[:, None]
-        sinks = np.full(LANES, ctx.total(int(dangling.sum())) * even)
-        jump = np.zeros(kept, np.uint32)
-        jump[vertices] = np.arange(1, len(homes))
-        frozen, iterations, changes = ~used, np.zeros(LANES, np.int64), np.zeros(LANES)
-        for number in range(1, max_iter + 1):
-            ctx.comm.watchdog.begin(number)
-            shares, following = self._gathered(ctx, shares, following)
-            np.multiply(homes, 1 - alpha + alpha * sinks, jumps)
-            going[0], totals[:] = ~frozen, 0.0
-            self.team.run(
-                _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, shares, ranks, following, jumps,
-                jump, going, totals, alpha, share, rows.places, dangling, number > SETTLED, np.zeros(1, np.int64),
-            )  # fmt: skip
-            mine = np.add.reduce(totals.reshape(chunks, 2, LANES))
-            change, sinks = np.add.reduce(ctx.comm.allgather(mine), axis=0)
-            changes = np.where(frozen, changes, change)
-            iterations[~frozen] = number
-            frozen = frozen | (changes < tol)
-            ctx.rounds += 1
-            boundary(ctx, f"the run was cancelled after round {number}; its ranks are not final", ctx.rounds, rows.n)
-            if frozen.all():
-                break
-        answer.columns += [rows.to_masters(ranks[:, lane].copy()) for lane in np.flatnonzero(used)]
-        answer.iterations += iterations[used].tolist()
-        answer.changes += changes[used].tolist()
+            self.portions = np.where(self.dangling, 0.0, 1 / rows.leaving)
+        self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
+        self.totals = lines(2 * -(-self.kept // CHUNK))
+        self.columns: np.ndarray | None = None
 
-    def _gathered(self, ctx: Context, shares: np.ndarray, following: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the shares of all vertices, and the array that the next ones are written to; collective."""
-        if ctx.comm.size == 1:
-            return following, shares
-        np.concatenate(ctx.comm.allgatherv(following.reshape(-1)), out=shares.reshape(-1))
-        return shares, following
+    def numbers(self, ids: np.ndarray) -> np.ndarray:
+        """Return the places of original ids among the kept vertices."""
+        return self.rows.numbers(ids) - self.rows.first
+
+    def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
+        """Set all ranks to 1/n."""
+        even, shares, self.columns = 1 / max(self.n, 1), np.empty(self.kept), None
+        shares[self.rows.places] = even * self.portions
+        self.team.run(_spread, self.team.size, even, shares, self.ranks, self.following)
+        self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
+        self.jump[vertices] = np.arange(1, len(homes))
+        return int(self.dangling.sum())
+
+    def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
+        """Iterate once, by the shares of all vertices; collective."""
+        rows, on = self.rows, lines(1)
+        self._gather()
+        np.multiply(self.homes, factor, self.jumps)
+        on[0], self.totals[:] = going, 0.0
+        self.team.run(
+            _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, self.shares, self.ranks,
+            self.following, self.jumps, self.jump, on, self.totals, self.alpha, self.portions, rows.places,
+            self.dangling, settled, np.zeros(1, np.int64),
+        )  # fmt: skip
+        return np.add.reduce(self.totals.reshape(-1, 2, LANES))
+
+    def _gather(self) -> None:
+        """Make ``shares`` those of all vertices, and ``following`` the array of the next ones; collective."""
+        if self.ctx.comm.size == 1:
+            self.shares, self.following = self.following, self.shares
+        else:
+            np.concatenate(self.ctx.comm.allgatherv(self.following.reshape(-1)), out=self.shares.reshape(-1))
+
+    def column(self, lane: int) -> np.ndarray:
+        """Return the ranks of a lane by this rank's masters."""
+        if self.columns is None:
+            self.columns = np.empty((LANES, self.kept))
+            self.team.run(_turn, self.team.size, self.ranks, self.columns)
+        return self.rows.to_masters(self.columns[lane])
 
 
 def lines(rows: int) -> np.ndarray:
     """Return zeros (rows, LANES) whose rows begin at cache lines."""
     return cache_lines(rows, RANK_LINES, dtype=float).reshape(rows, LANES)
+
+
+def _part(t: int, threads: int, count: int) -> slice:
+    """Return the elements of a thread."""
+    return slice(count * t // threads, count * (t + 1) // threads)
+
+
+def _take(t: int, threads: int, values: np.ndarray, places: np.ndarray, into: np.ndarray) -> None:
+    """Write values at some places; NumPy lets the other threads run meanwhile."""
+    part = _part(t, threads, len(into))
+    np.take(values, places[part], 0, into[part], "clip")
+
+
+def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.ndarray, shares: np.ndarray) -> None:
+    """Write ``even`` to the rows of ``ranks``, and those of a column to the rows of ``shares``."""
+    part = _part(t, threads, len(ranks))
+    ranks[part], shares[part] = even, column[part, None]
+
+
+def _turn(t: int, threads: int, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Write rows of lanes as columns, some that fit the cache at a time."""
+    part = _part(t, threads, len(rows))
+    for first in range(part.start, part.stop, TURNED):
+        some = slice(first, min(first + TURNED, part.stop))
+        columns[:, some] = rows[some].T
 
 
 @njit(**OPTIONS)

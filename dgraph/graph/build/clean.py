@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import in_order, shares
+from dgraph._support.threads import SHARE, in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
@@ -208,7 +208,7 @@ def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, liste
 def tally(block: EdgeBlock, comm: Comm) -> None:
     """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective."""
     loops_here: list[int] = []
-    threads = rank_threads(comm)
+    threads = 1 if comm.size == 1 and block.rows + block.targets.size < SHARE else rank_threads(comm)
 
     def count(rows: slice) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]

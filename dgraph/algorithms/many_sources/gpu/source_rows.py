@@ -78,12 +78,16 @@ class Kernels:
         first = self._places[name]
         self._words[first : first + len(values)] = words_of(self.device, values)
 
-    def launch(self, kernel: str, argument: int = 0) -> None:
-        """Start a kernel on the whole GPU."""
+    def blocks(self, kernel: str) -> int:
+        """Return how many blocks of a kernel the whole GPU holds at once."""
         if kernel not in self._grids:
             self._grids[kernel] = self.device.blocks * self.module.resident(kernel)
+        return self._grids[kernel]
+
+    def launch(self, kernel: str, argument: int = 0, blocks: int = 0) -> None:
+        """Start a kernel on ``blocks`` blocks, or if 0 on the whole GPU."""
         self.module.set_environment(self._words)
-        self.module.launch(kernel, self._grids[kernel], argument)
+        self.module.launch(kernel, blocks or self.blocks(kernel), argument)
 
 
 def takes(ctx: Context, backend: Any, sources: np.ndarray) -> bool:

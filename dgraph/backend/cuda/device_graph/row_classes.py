@@ -50,7 +50,7 @@ class RowClasses:
     @cached_property
     def chunks(self):
         """Longest rows of in-edges in pieces: (row uint32, first edge), ascending by row."""
-        return self._cut(control.LONG_ROW, control.CHUNK)
+        return self.cut_rows(control.LONG_ROW, control.CHUNK)
 
     @cached_property
     def middle_rows(self):
@@ -70,17 +70,17 @@ class RowClasses:
 
     @cached_property
     def _longest_folds(self):
-        return self._cut(control.FOLD_TABLES, control.FOLD_CHUNK)
+        return self.cut_rows(control.FOLD_TABLES, control.FOLD_CHUNK)
 
     @cached_property
     def _hindex_folds(self):
-        return self._cut(control.HINDEX_LONG, control.HINDEX_CHUNK)
+        return self.cut_rows(control.HINDEX_LONG, control.HINDEX_CHUNK)
 
     @cached_property
     def _long_folds(self):
-        return self._cut(control.FOLD_LONG, control.FOLD_CHUNK)
+        return self.cut_rows(control.FOLD_LONG, control.FOLD_CHUNK)
 
-    def _cut(self, longest: int, length: int):
+    def cut_rows(self, longest: int, length: int):
         """Return the rows longer than ``longest`` in pieces of ``length`` edges: (row uint32, first edge)."""
         device, offsets = self.device, self.incoming.offsets
         rows = self.marks.listed(device, offsets, longest + 1)

@@ -1,0 +1,260 @@
+"""Personalised PageRank of several walks at a time on GPUs (``rank_lanes.cuh``).
+
+On one GPU the rows are those of its graph. On several, each takes the in-edges of a range of vertices, as CPU ranks do,
+and gets the shares of all vertices through the hosts after each iteration.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
+from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Lanes, Ranked, RankLanes, Restarts, in_rows, ranked
+from dgraph.algorithms.pagerank import divisors
+from dgraph.backend.cpu.threads.team import team_of
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.own_kernels import own_text
+from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lid_order import by_lid
+from dgraph.backend.cuda.device_graph.row_classes import RowClasses
+from dgraph.backend.row_solver import RowSize, RowSolver
+from dgraph.engine.rounds.context import Context
+from dgraph.result.columns import FieldColumn
+
+SHORT, LONG = 64, 512
+"""Most edges of a row that one group of threads reads, and of one that a warp reads."""
+
+PART = 512
+"""Edges of a longer row that a warp reads at a time."""
+
+DEEP = 8
+"""Edges whose shares a thread loads before it adds them."""
+
+TRANSPOSING = 64 << 23
+"""Scratch bytes while in-edges are made, if the graph has none yet."""
+
+LINE = 8 * LANES
+"""Bytes of the lanes of a vertex."""
+
+
+@cache
+def text(offsets: str, leaving: str, weights: str | None) -> str:
+    """Return the kernels' text for arrays of these dtypes; ``weights`` is None where edges weigh 1."""
+    sizes = {"SHORT": SHORT, "LONG": LONG, "PART": PART, "DEEP": DEEP, "LANES": LANES, "WEIGHTED": int(bool(weights))}
+    types = {"offset_t": offsets, "leaving_t": leaving, "weight_t": weights or "float32"}
+    lines = [f"#define {name} {value}" for name, value in sizes.items()]
+    return own_text("\n".join(lines + [f"typedef {TYPES[kind]} {name};" for name, kind in types.items()]), "rank_lanes")
+
+
+def need(n: int, kept: int, edges: int) -> int:
+    """Return the bytes of the lanes of a batch, and of parts of long rows."""
+    return LINE * (n + 2 * kept) + 12 * kept + (LINE + 16) * (edges // PART + edges // LONG) + (1 << 24)
+
+
+def more(restarts: Restarts, kept: int) -> int:
+    """Return the further bytes of walks that restart at these vertices: shares of restarts, and columns of batches."""
+    return LINE * (min(len(restarts.vertices), kept) + 1 + kept * ((restarts.count - 1) // LANES))
+
+
+class GpuRankLanes(RowSolver):
+    """Iterations on a GPU that holds the whole graph."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares."""
+        return need(size.n, size.n, size.arcs) + 16 * size.n
+
+    def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
+        """Rank the vertices for each walk.
+
+        Raises:
+            DataError: weights that no walk can follow, as of pagerank.
+        """
+        device = self.backend.device
+        with ctx.record("prepare"):
+            graph = self.backend.graph_of(ctx.local)
+            bytes_ = self.bytes(RowSize.whole(ctx.local.size, graph.edges)) + more(restarts, ctx.local.size)
+            if ctx.local.directed and not graph.has_incoming:
+                bytes_ += 12 * graph.edges + TRANSPOSING
+            free = device.free(bytes_)
+        if bytes_ > free:
+            reason = f"sixteen together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
+            ctx.record.choose("sources", "on the host", reason)
+            return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
+        with ctx.record("prepare"):
+            lanes = WholeLanes(ctx, device, graph, alpha)
+        with ctx.record("compute"):
+            return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
+
+
+class SharedRankLanes(RowSolver):
+    """Iterations on several GPUs, each of which keeps the in-edges of a range of vertices."""
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of :func:`need` and of the rows: 20 an arc."""
+        return need(size.n, size.masters, size.arcs) + 20 * size.arcs + 16 * size.masters
+
+    def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
+        """Rank the vertices for each walk; collective.
+
+        Raises:
+            DataError: weights that no walk can follow, as of pagerank.
+        """
+        device = self.backend.device
+        with ctx.record("prepare"):
+            device.use()
+            rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
+            kept, edges = len(rows.leaving), len(rows.sources)
+            bytes_ = need(rows.n, kept, edges) + 20 * edges + 16 * kept + more(restarts, kept)
+            lacks = ctx.total(bytes_ > device.free(bytes_))
+        if lacks:
+            ctx.record.choose("sources", "on the hosts", f"sixteen together do not fit into the memory of {lacks} GPUs")
+            return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
+        with ctx.record("prepare"):
+            lanes = RangeLanes(ctx, device, rows, alpha)
+        with ctx.record("compute"):
+            return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
+
+
+class LaneRows(RowClasses):
+    """In-edges of the rows that a GPU keeps, by row: what ``RowClasses`` reads of a graph."""
+
+    def __init__(self, device: Any, incoming: DeviceCsr):
+        self.device, self.incoming = device, incoming
+
+
+class GpuLanes(Lanes):
+    """Lanes in the memory of a GPU."""
+
+    def __init__(
+        self, ctx: Context, device: Any, incoming: DeviceCsr, leaving: Any, sizes: tuple[int, int], alpha: float
+    ):
+        """Allocate the lanes.
+
+        Args:
+            ctx: context of the algorithm.
+            device: GPU.
+            incoming: in-edges of the kept vertices; neighbours are places of shares.
+            leaving: sums of the weights of their out-edges, or numbers of those, on the GPU.
+            sizes: vertices of the whole graph, and kept ones.
+            alpha: damping factor.
+        """
+        self.ctx, self.device, self.alpha, (self.n, self.kept) = ctx, device, alpha, sizes
+        self.columns: Any = None
+        xp, weights = device.xp, incoming.weights
+        self.ranks, self.following = (xp.empty((self.kept, LANES), np.float64) for _ in range(2))
+        self.shares = xp.empty((self.n, LANES), np.float64)
+        self.control, self.sums = xp.zeros((3, LANES), np.float64), xp.empty((2, LANES), np.float64)
+        part_rows, part_firsts = LaneRows(device, incoming).cut_rows(LONG, PART)
+        words = text(incoming.offsets.dtype.name, leaving.dtype.name, None if weights is None else weights.dtype.name)
+        self.members = {
+            "offsets": incoming.offsets, "sources": incoming.neighbours, "weights": weights, "leaving": leaving,
+            "portions": xp.empty(self.kept, np.float64), "shares": self.shares, "following": self.following,
+            "ranks": self.ranks, "homes": None, "restarts": None, "home": xp.empty(self.kept, np.uint32),
+            "control": self.control, "part_rows": part_rows, "part_firsts": part_firsts,
+            "part_sums": xp.empty((len(part_rows), LANES), np.float64), "totals": None, "sums": self.sums,
+            "columns": None, "rows": self.kept, "parts": len(part_rows), "vertices": self.n,
+        }  # fmt: skip
+        self.kernels = Kernels(device, words, "rank_lanes", self.members)
+        self.blocks = {name: self.kernels.blocks(name) for name in ("begin", "rank_rows")}
+        self.totals = xp.empty((max(self.blocks.values()), 2, LANES), np.float64)
+        self.kernels.set("totals", self.totals)
+
+    def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
+        """Set all ranks to 1/n."""
+        if self.columns is not None:
+            self.columns, self.shares = None, self.device.xp.empty((self.n, LANES), np.float64)
+            self.kernels.set("shares", self.shares)
+        self.homes, self.restarts = self.device.put(homes), self.placed(vertices)
+        self.kernels.set("homes", self.homes, self.restarts)
+        dangling = self._totals("begin")[1, 0]
+        if len(vertices):
+            self.kernels.launch("place_homes", len(vertices))
+        return int(dangling)
+
+    def placed(self, vertices: np.ndarray) -> Any:
+        """Return the rows of kept vertices, uint32, on the GPU."""
+        return self.device.put(vertices.astype(np.uint32))
+
+    def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
+        """Iterate once, by the shares of all vertices; collective."""
+        self.gather()
+        self.device.write(self.control, np.stack([factor, going.astype(np.float64), np.full(LANES, self.alpha)]))
+        if self.members["parts"]:
+            self.kernels.launch("sum_parts")
+        return self._totals("rank_rows", int(settled))
+
+    def gather(self) -> None:
+        """Make ``shares`` those of all vertices, and ``following`` the array of the next ones; collective."""
+        self.shares, self.following = self.following, self.shares
+        self.kernels.set("shares", self.shares, self.following)
+
+    def ranks_of(self, lane: int) -> Any:
+        """Return the ranks of a lane by row, on the GPU; they take the memory of the shares."""
+        if self.columns is None:
+            self.columns = self.shares.reshape(-1)[: LANES * self.kept].reshape(LANES, self.kept)
+            self.kernels.set("columns", self.columns)
+            self.kernels.launch("take_columns")
+        return self.columns[lane]
+
+    def _totals(self, kernel: str, argument: int = 0) -> np.ndarray:
+        """Run a kernel over all rows; return the changes and the ranks at dangling vertices, (2, LANES)."""
+        self.kernels.launch(kernel, argument)
+        self.kernels.launch("add_totals", self.blocks[kernel], blocks=1)
+        return self.device.read(self.sums).reshape(2, LANES).copy()
+
+
+class WholeLanes(GpuLanes):
+    """Lanes of a whole graph, by position."""
+
+    def __init__(self, ctx: Context, device: Any, graph: Any, alpha: float):
+        reads = ctx.local.out.weight_type is not None
+        ctx.weighted |= reads
+        leaving = graph.arranged(device.put(divisors(ctx, "double"))) if reads else graph.degree
+        self.graph, size = graph, ctx.local.size
+        super().__init__(ctx, device, graph.incoming, leaving, (size, size), alpha)
+
+    def numbers(self, ids: np.ndarray) -> np.ndarray:
+        """Return the lids of original ids."""
+        return lids_of(self.ctx.local, ids)
+
+    def placed(self, vertices: np.ndarray) -> Any:
+        """Return the positions of lids."""
+        lids = super().placed(vertices)
+        return lids if self.graph.place is None else by_lid(self.device, self.graph.place, lids)
+
+    def column(self, lane: int) -> FieldColumn:
+        """Return the ranks of a lane, which stay on the GPU."""
+        graph, view = self.graph, FieldView(self.device, self.ranks_of(lane), self.graph.place)
+        return FieldColumn(LazyFields(self.device, {"pagerank": view}, graph.degree, graph.original), "pagerank")
+
+
+class RangeLanes(GpuLanes):
+    """Lanes of a range of vertices; other ranks have the others."""
+
+    def __init__(self, ctx: Context, device: Any, rows: InRows, alpha: float):
+        put = device.put
+        weights = None if rows.weights is None else put(rows.weights)
+        incoming = DeviceCsr(put(rows.offsets), put(rows.sources.astype(np.uint32, copy=False)), weights)
+        self.rows = rows
+        super().__init__(ctx, device, incoming, put(rows.leaving), (rows.n, len(rows.leaving)), alpha)
+
+    def numbers(self, ids: np.ndarray) -> np.ndarray:
+        """Return the places of original ids among the kept vertices."""
+        return self.rows.numbers(ids) - self.rows.first
+
+    def gather(self) -> None:
+        """Send the shares of kept vertices to all ranks; collective."""
+        shares = self.ctx.comm.allgatherv(self.device.get(self.following).reshape(-1))
+        self.device.copy(self.shares.reshape(-1), self.device.put(np.concatenate(shares)))
+
+    def column(self, lane: int) -> np.ndarray:
+        """Return the ranks of a lane by this rank's masters; collective."""
+        return self.rows.to_masters(self.device.get(self.ranks_of(lane)))
