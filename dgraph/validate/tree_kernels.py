@@ -41,19 +41,20 @@ def tree_vertices(low, high, violations, distance, far, starts, cutoff, parent, 
 
 @njit(cache=True, nogil=True)
 def tree_arcs(low, high, violations, offsets, targets, weights, first, table, distance, far, real, cutoff, parent,
-              joined, tight):  # fmt: skip
+              joined, tight, pulled):  # fmt: skip
     """Test that no arc is a short cut, and mark tree arcs and tight arcs.
 
+    ``pulled``: arcs lead from the targets to the rows, as in an undirected graph, so that a row's marks are its own.
     ``weights``: by arc, or one for all; their sums with distances have the distances' dtype. ``distance``, ``parent``
     (gids; empty: there are none), ``joined`` and ``tight`` (bool) are extended. ``far``: distance of unreached
     vertices; ``real``: it is infinity. Threads write nothing but True to the shared marks.
     """
-    rows = offsets.size - 1
     for row in range(low, high):
-        du = distance[row]
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
-            tree = parent.size > 0 and parent[v] == row + first
+            target = local(targets[i], table)
+            u, v = (target, row) if pulled else (row, target)
+            du = distance[u]
+            tree = parent.size > 0 and parent[v] == (targets[i] if pulled else row + first)
             if tree and not joined[v]:
                 joined[v] = True
             if du == far:

@@ -77,13 +77,13 @@ class HostProver:
         joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
         weights = _weights(block.weights if weighted else None, distance.dtype)
         distances, pointers = rows.extended(distance), parents if parent is None else rows.extended(parent)
-        violations |= rows.count(
-            kernels.ARC_RULES,
-            lambda low, high, out: kernels.tree_arcs(
-                low, high, out, block.offsets, block.targets, weights, block.first, rows.table, distances, far, real,
-                limit, pointers, joined, tight,
-            ),
-        )  # fmt: skip
+        graph = block.offsets, block.targets, weights, block.first, rows.table
+        answer = distances, far, real, limit, pointers, joined, tight
+        quick = not block.directed
+        violations |= rows.count(kernels.ARC_RULES, lambda *part: kernels.tree_arcs(*part, *graph, *answer, quick))
+        if quick and self.comm.total(violations["short"][0]):  # the first violation by its source
+            quick = False
+            violations |= rows.count(kernels.ARC_RULES, lambda *part: kernels.tree_arcs(*part, *graph, *answer, quick))
         joined, tight = (rows.returned(marks, np.logical_or) for marks in (joined, tight))
         is_child = (distance != far) & ~starts
         plateaus = self.comm.total(violations.pop("plateaus")[0]) > 0 or signed
@@ -166,7 +166,7 @@ class HostProver:
         return rows.count(
             (rule,),
             lambda low, high, out: answer_kernels.unequal_arcs(
-                low, high, out, block.offsets, block.targets, block.first, rows.table, extended, equal
+                low, high, out, block.offsets, block.targets, rows.table, extended, equal
             ),
         )
 
@@ -182,7 +182,7 @@ class HostProver:
         violations = rows.count(
             ("apart",),
             lambda low, high, out: answer_kernels.member_arcs(
-                low, high, out, block.offsets, block.targets, block.first, rows.table, extended, covered
+                low, high, out, block.offsets, block.targets, rows.table, extended, covered
             ),
         )
         violations["decided"] = self._vertices(~member & (inside != 0))
@@ -197,9 +197,11 @@ class HostProver:
             return violations, None
         violations["own"] = self._vertices(distributed.fetch(label, label)[0] != label)
         violations |= self._unequal("equal", label, False)
-        lowest = ComponentForest(distributed, self.rows).lowest()
-        if not block.ids.ascending:
-            label = claimed
+        label = label if block.ids.ascending else claimed
+        forest = ComponentForest(distributed, self.rows)
+        lowest = forest.lowest(quick=not block.directed)
+        if self.comm.total(int(np.count_nonzero(lowest != label))):  # a wrong label, or arcs that were not visited
+            lowest = forest.lowest()
         violations |= {"under": self._vertices(lowest < label), "apart": self._vertices(lowest > label)}
 
         def smallest(gid: int | None) -> np.generic:

@@ -1,7 +1,7 @@
 """This rank's rows for the provers of the CPU: ranges of rows for threads, and values of targets on other ranks.
 
 Columns are *extended*: values of this rank's rows, then those of its ghosts, the targets on other ranks in ascending
-order. A kernel finds the target ``v`` at ``v - first`` or, outside of the rows, at ``table[v]``.
+order. A kernel finds the target ``v`` at ``table[v]``; on one rank, which has no table, at ``v``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class HostRows:
         threads: threads that work on them.
         ghosts: gids of targets on other ranks, ascending.
         size: length of an extended column.
-        table: position of each ghost in an extended column, by gid; empty on one rank.
+        table: position of each row and ghost in an extended column, by gid; empty on one rank.
     """
 
     def __init__(self, distributed: Any, threads: int | None = None):
@@ -58,6 +58,7 @@ class HostRows:
         self._cuts = np.searchsorted(self.ghosts, starts)
         wide = block.rows + self.ghosts.size >= 1 << 32
         self.table = np.zeros(block.n, np.int64 if wide else np.uint32)
+        self.table[block.first : block.first + block.rows] = np.arange(block.rows)
         self.table[self.ghosts] = np.arange(block.rows, block.rows + self.ghosts.size)
         requests = self.comm.alltoallv([self.ghosts[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
         self._requested = [gids - block.first for gids in requests]
@@ -133,7 +134,6 @@ def violated(violations, rule, row, target):
 
 
 @njit(inline="always")
-def local(v, first, rows, table):
+def local(v, table):
     """Return the position of target ``v`` in an extended column."""
-    position = np.int64(v) - first
-    return position if 0 <= position < rows else np.int64(table[v])
+    return np.int64(table[v]) if table.size else np.int64(v)
