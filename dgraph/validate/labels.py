@@ -73,7 +73,10 @@ def _most_frequent(low, high, offsets, targets, votes, table, every, n, labels, 
     ``votes``: by arc, none negative; empty: 1 each. ``every``: parallel arcs vote each, else the first of them.
     ``news``: labels that the last round changed; rows next to none keep theirs.
     """
-    times, around = np.zeros(n, np.int64), np.empty(np.diff(offsets[low : high + 1]).max(), np.int64)
+    longest = 0
+    for row in range(low, high):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    times, around = np.zeros(n, np.int64), np.empty(longest, np.int64)
     for row in range(low, high):
         start, stop = offsets[row], offsets[row + 1]
         for i in range(start, stop):
