@@ -12,13 +12,16 @@ from dgraph.validate.host.host_rows import local, violated
 
 
 @njit(cache=True, nogil=True)
-def unequal_arcs(low, high, violations, offsets, targets, table, column, equal):
-    """Count arcs whose ends have different values; with ``equal``, arcs between two vertices that have equal ones."""
+def unequal_arcs(low, high, violations, offsets, targets, first, column, equal):
+    """Count arcs whose ends have different values; with ``equal``, arcs between two vertices that have equal ones.
+
+    ``column``: by gid; ``first``: gid of the first row.
+    """
     for row in range(low, high):
-        here = column[row]
+        here = column[first + row]
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], table)
-            if (here == column[v]) == equal and not (equal and v == row):
+            v = np.int64(targets[i])
+            if (here == column[v]) == equal and not (equal and v == first + row):
                 violated(violations, 0, row, targets[i])
 
 

@@ -39,34 +39,59 @@ def tree_vertices(low, high, violations, distance, far, starts, cutoff, parent, 
             violated(violations, 6, row, -1)
 
 
+@njit(inline="always")
+def _sum(distance, weight, far, real):
+    """Return distance + weight; for integers at most ``far``, and at least -far - 1, where 64 bits would overflow."""
+    if not real and weight > 0 and distance > far - weight:
+        return far
+    if not real and weight < 0 and distance < -far - 1 - weight:
+        return -far - 1
+    return distance + weight
+
+
+@njit(cache=True, nogil=True)
+def tree_rows(low, high, offsets, targets, weights, first, distance, far, real, cutoff, parent, joined, tight):
+    """Do as :func:`tree_arcs` in an undirected graph, where a row's own arcs enter it; return (short cuts, plateaus).
+
+    ``distance`` is that of all vertices by gid, the other columns are those of rows.
+    """
+    short = plateaus = 0
+    for row in range(low, high):
+        dv, before = distance[first + row], parent[row] if parent.size else -1
+        for i in range(offsets[row], offsets[row + 1]):
+            du, tree = distance[targets[i]], parent.size > 0 and before == targets[i]
+            joined[row] |= tree
+            if du == far:
+                continue
+            most = _sum(du, weights[i] if weights.size > 1 else weights[0], far, real)
+            short += dv > most and not most > cutoff
+            if most != dv or dv == far or (parent.size > 0 and not tree):
+                continue
+            tight[row] |= tree or du < dv
+            plateaus += du == dv
+    return short, plateaus
+
+
 @njit(cache=True, nogil=True)
 def tree_arcs(low, high, violations, offsets, targets, weights, first, table, distance, far, real, cutoff, parent,
-              joined, tight, pulled):  # fmt: skip
+              joined, tight):  # fmt: skip
     """Test that no arc is a short cut, and mark tree arcs and tight arcs.
 
-    ``pulled``: arcs lead from the targets to the rows, as in an undirected graph, so that a row's marks are its own.
     ``weights``: by arc, or one for all; their sums with distances have the distances' dtype. ``distance``, ``parent``
     (gids; empty: there are none), ``joined`` and ``tight`` (bool) are extended. ``far``: distance of unreached
     vertices; ``real``: it is infinity. Threads write nothing but True to the shared marks.
     """
     for row in range(low, high):
+        du = distance[row]
         for i in range(offsets[row], offsets[row + 1]):
-            target = local(targets[i], table)
-            u, v = (target, row) if pulled else (row, target)
-            du = distance[u]
-            tree = parent.size > 0 and parent[v] == (targets[i] if pulled else row + first)
+            v = local(targets[i], table)
+            tree = parent.size > 0 and parent[v] == row + first
             if tree and not joined[v]:
                 joined[v] = True
             if du == far:
                 continue
             dv = distance[v]
-            weight = weights[i] if weights.size > 1 else weights[0]
-            if not real and weight > 0 and du > far - weight:  # the sum would overflow 64 bits
-                most = far
-            elif not real and weight < 0 and du < -far - 1 - weight:
-                most = -far - 1
-            else:
-                most = du + weight
+            most = _sum(du, weights[i] if weights.size > 1 else weights[0], far, real)
             if dv > most and not most > cutoff:
                 violated(violations, 0, row, targets[i])
             if most != dv or dv == far or (parent.size > 0 and not tree):

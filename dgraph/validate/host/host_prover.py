@@ -76,15 +76,21 @@ class HostProver:
         )
         joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
         weights = _weights(block.weights if weighted else None, distance.dtype)
-        distances, pointers = rows.extended(distance), parents if parent is None else rows.extended(parent)
-        graph = block.offsets, block.targets, weights, block.first, rows.table
-        answer = distances, far, real, limit, pointers, joined, tight
-        quick = not block.directed
-        violations |= rows.count(kernels.ARC_RULES, lambda *part: kernels.tree_arcs(*part, *graph, *answer, quick))
-        if quick and self.comm.total(violations["short"][0]):  # the first violation by its source
-            quick = False
-            violations |= rows.count(kernels.ARC_RULES, lambda *part: kernels.tree_arcs(*part, *graph, *answer, quick))
-        joined, tight = (rows.returned(marks, np.logical_or) for marks in (joined, tight))
+        graph, marks = (block.offsets, block.targets, weights, block.first), (joined, tight)
+        counts: Any = [(1, 0)]
+        if not block.directed:
+            columns = rows.by_gid(distance), far, real, limit, parents
+            counts = rows.run(lambda _, *part: kernels.tree_rows(*part, *graph, *columns, *marks))
+        short, plateaus = np.array(counts, np.int64).reshape(-1, 2).sum(axis=0).tolist()
+        violations |= {"short": (0, -1), "plateaus": (plateaus, -1)}
+        if self.comm.total(short):  # of an undirected graph: the first violation by its source
+            pointers = parents if parent is None else rows.extended(parent)
+            extended = rows.table, rows.extended(distance), far, real, limit, pointers
+            violations |= rows.count(
+                kernels.ARC_RULES, lambda *part: kernels.tree_arcs(*part, *graph, *extended, *marks)
+            )
+            joined, tight = (rows.returned(column, np.logical_or) for column in marks)
+        joined, tight = (column[: block.rows] for column in (joined, tight))
         is_child = (distance != far) & ~starts
         plateaus = self.comm.total(violations.pop("plateaus")[0]) > 0 or signed
         if plateaus and not self.comm.total(violations["short"][0]):
@@ -162,13 +168,9 @@ class HostProver:
         return violations | self._unequal("differ", color, True), gap
 
     def _unequal(self, rule: str, column: np.ndarray, equal: bool) -> Found:
-        block, rows, extended = self.block, self.rows, self.rows.extended(column)
-        return rows.count(
-            (rule,),
-            lambda low, high, out: answer_kernels.unequal_arcs(
-                low, high, out, block.offsets, block.targets, rows.table, extended, equal
-            ),
-        )
+        block = self.block
+        graph = block.offsets, block.targets, block.first, self.rows.by_gid(column), equal
+        return self.rows.count((rule,), lambda *part: answer_kernels.unequal_arcs(*part, *graph))
 
     def _vertices(self, bad: np.ndarray) -> tuple[int, int]:
         hits = int(np.count_nonzero(bad))
@@ -196,7 +198,7 @@ class HostProver:
         if self.comm.total(violations["vertex"][0]):
             return violations, None
         violations["own"] = self._vertices(distributed.fetch(label, label)[0] != label)
-        violations |= self._unequal("equal", label, False)
+        violations |= self._unequal("equal", label.astype(block.targets.dtype), False)
         label = label if block.ids.ascending else claimed
         forest = ComponentForest(distributed, self.rows)
         lowest = forest.lowest(quick=not block.directed)

@@ -70,6 +70,15 @@ class HostRows:
         parts = self.comm.alltoallv([column[rows] for rows in self._requested])
         return np.concatenate([column, *parts])
 
+    def by_gid(self, column: np.ndarray) -> np.ndarray:
+        """Return a column of all vertices, in which this rank's rows and ghosts have their values; collective."""
+        if self.comm.size == 1:
+            return column
+        whole, block = np.zeros(self.block.n, column.dtype), self.block
+        whole[block.first : block.first + block.rows] = column
+        whole[self.ghosts] = self.extended(column)[block.rows :]
+        return whole
+
     def returned(self, extended: np.ndarray, combine: Any) -> np.ndarray:
         """Return a column to which the values of ghosts were combined at their owners (``np.add``); collective."""
         column = extended[: self.block.rows]
