@@ -58,17 +58,19 @@ def tree_rows(low, high, offsets, targets, weights, first, distance, far, real, 
     short = plateaus = 0
     for row in range(low, high):
         dv, before = distance[first + row], parent[row] if parent.size else -1
+        has_tree_arc = has_tight_arc = False
         for i in range(offsets[row], offsets[row + 1]):
-            du, tree = distance[targets[i]], parent.size > 0 and before == targets[i]
-            joined[row] |= tree
+            du, tree = distance[targets[i]], before == targets[i]
+            has_tree_arc |= tree
             if du == far:
                 continue
             most = _sum(du, weights[i] if weights.size > 1 else weights[0], far, real)
             short += dv > most and not most > cutoff
             if most != dv or dv == far or (parent.size > 0 and not tree):
                 continue
-            tight[row] |= tree or du < dv
+            has_tight_arc |= tree or du < dv
             plateaus += du == dv
+        joined[row], tight[row] = has_tree_arc, has_tight_arc
     return short, plateaus
 
 
