@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,8 @@ class ResultTables:
     comm: Comm
     nullable: Any
     attributes: Any
-
-    def _here(self) -> Mapping[str, np.ndarray]:
-        """Return this rank's columns, names as bytes; not collective."""
-        raise NotImplementedError
-
-    def _gathered(self, root: int) -> dict[str, np.ndarray]:
-        """Return all rows on ``root``, names as bytes; collective."""
-        raise NotImplementedError
+    _here: Callable[[], Mapping[str, np.ndarray]]
+    _gathered: Callable[[int], dict[str, np.ndarray]]
 
     def to_arrow(self, root: int | None = 0, attributes: bool = False) -> Any:
         """Return the rows by ascending vertex as a ``pyarrow.Table``.

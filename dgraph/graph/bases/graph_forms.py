@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ class GraphForms(GraphIdentity):
     policy: str
     device: Any
     _columns: Any
+    on: Callable[..., Any]
+    _of_rows: Callable[[EdgeBlock], Any]
     _undirected = SharedAttribute()
     """Rule of :meth:`undirected`, or "" where parallel edges are kept → the undirected form by it."""
     _simple = SharedAttribute()
@@ -32,14 +35,6 @@ class GraphForms(GraphIdentity):
     """Attribute of the edges → the graph with it as weights, once a run has needed it."""
     _undirected_from = SharedAttribute()
     """Makes the undirected form by ``min`` from that of the graph before a change; None: there is none."""
-
-    def on(self, policy: str | None = None, device: Any = None) -> Any:
-        """Return a handle of the same edges with another policy or device."""
-        raise NotImplementedError
-
-    def _of_rows(self, block: EdgeBlock) -> Any:
-        """Return the graph of other edges between the same vertices."""
-        raise NotImplementedError
 
     @collective
     def undirected(self, merge: str | None = None) -> Any:
