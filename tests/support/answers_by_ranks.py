@@ -38,7 +38,7 @@ def digest(values: np.ndarray) -> str:
 def answers(device: dgraph.Cpu | dgraph.Cuda, seconds: float) -> Iterator[tuple[str, dict[str, str], str, float]]:
     """Yield algorithm and graph, column → digest, the path between ranks, and seconds, until the time is over."""
     comm, began = dgraph.communicator(), time.perf_counter()
-    graphs = {name: dgraph.Graph.load(name, weights="1..9", comm=comm).on(device=device) for name in GRAPHS}
+    graphs = {name: dgraph.Graph.load(name, weights="1..9", comm=comm, device=device) for name in GRAPHS}
     for work, parameters in WORKS.items():
         for name, graph in graphs.items():
             if comm.largest(int(time.perf_counter() - began)) > seconds:
