@@ -17,7 +17,7 @@ from dgraph.result.networkx_attributes import with_attributes
 class ResultTables:
     """Tables of a :class:`~dgraph.Result`."""
 
-    columns: Mapping[str, np.ndarray]
+    columns: Any
     comm: Comm
     nullable: Any
     attributes: Any
