@@ -15,6 +15,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.hosts import ranks_here
+from dgraph.graph.build.clean_kernels import clear
 
 PIECES = 8
 """Ranges of rows a thread, so that threads end at about the same time."""
@@ -51,10 +52,10 @@ class HostRows:
 
     def _find_ghosts(self, starts: np.ndarray) -> None:
         block = self.block
-        there = np.zeros(block.n, np.bool_)
-        there[block.targets] = True
-        there[block.first : block.first + block.rows] = False
-        self.ghosts = np.flatnonzero(there)
+        others = np.ones(block.n, np.bool_)
+        clear(block.targets, 0, others)
+        others[block.first : block.first + block.rows] = True
+        self.ghosts = np.flatnonzero(~others)
         self._cuts = np.searchsorted(self.ghosts, starts)
         wide = block.rows + self.ghosts.size >= 1 << 32
         self.table = np.zeros(block.n, np.int64 if wide else np.uint32)
