@@ -7,7 +7,6 @@ edge in both directions twice, and it counts as two neighbours. With ``weighted`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,8 @@ def cdlp(
     news = np.ones(rows.size, np.bool_)
     for _ in range(int(parameters["max_iter"])):
         before, extended, label = label, rows.extended(label), label.copy()
-        rows.run(partial(_vote, (*graph, every, block.n, extended, news, label)))
+        arguments = *graph, every, block.n, extended, news, label
+        rows.run(lambda _, *part: _most_frequent(*part, *arguments))  # noqa: B023
         changed = label != before
         if not comm.total(int(np.count_nonzero(changed))):
             break
@@ -60,10 +60,6 @@ def _numbered(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray |
     own = ids.to_original(distributed.gids, comm)
     names = np.sort(np.concatenate(comm.allgatherv(own)))
     return np.searchsorted(names, own), names
-
-
-def _vote(arguments: tuple, _: int, low: int, high: int) -> None:
-    _most_frequent(low, high, *arguments)
 
 
 @njit(cache=True, nogil=True)

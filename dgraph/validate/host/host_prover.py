@@ -68,12 +68,8 @@ class HostProver:
         limit, least = _limit(cutoff, real), (-math.inf if real else np.iinfo(np.int64).min) if signed else 0
         parents = np.zeros(0, np.int64) if parent is None else parent
         before = distance[:0] if parent is None else self._before(distance, parent, far)
-        violations = rows.count(
-            kernels.VERTEX_RULES,
-            lambda low, high, out: kernels.tree_vertices(
-                low, high, out, distance, far, starts, limit, parents, before, block.n, least
-            ),
-        )
+        claims = distance, far, starts, limit, parents, before, block.n, least
+        violations = rows.count(kernels.VERTEX_RULES, lambda *part: kernels.tree_vertices(*part, *claims))
         joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
         weights = _weights(block.weights if weighted else None, distance.dtype)
         graph, marks = (block.offsets, block.targets, weights, block.first), (joined, tight)
@@ -103,12 +99,8 @@ class HostProver:
                     parent, is_child & (before != far if signed else before == distance)
                 )
         violations["plateaus"] = 0, -1
-        return violations | rows.count(
-            kernels.END_RULES,
-            lambda low, high, out: kernels.tree_ends(
-                low, high, out, distance, far, starts, parent is not None, joined, tight
-            ),
-        )
+        ends = distance, far, starts, parent is not None, joined, tight
+        return violations | rows.count(kernels.END_RULES, lambda *part: kernels.tree_ends(*part, *ends))
 
     def _before(self, distance: np.ndarray, parent: np.ndarray, far: np.generic) -> np.ndarray:
         """Return the distance of each row's predecessor; ``far`` without one."""
@@ -180,13 +172,8 @@ class HostProver:
         """Check membership of a maximal independent set."""
         block, rows = self.block, self.rows
         member, covered = inside == 1, np.zeros(block.rows, np.bool_)
-        extended = rows.extended(member)
-        violations = rows.count(
-            ("apart",),
-            lambda low, high, out: answer_kernels.member_arcs(
-                low, high, out, block.offsets, block.targets, rows.table, extended, covered
-            ),
-        )
+        graph = block.offsets, block.targets, rows.table, rows.extended(member), covered
+        violations = rows.count(("apart",), lambda *part: answer_kernels.member_arcs(*part, *graph))
         violations["decided"] = self._vertices(~member & (inside != 0))
         violations["maximal"] = self._vertices(~member & ~covered)
         return violations
