@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +33,7 @@ class Snapshot:
     shared: dict[str, Any]
 
 
-def between_rounds(
-    traced: Traced, round: int, active: int, edges: int, arcs: int, values: Mapping[str, int] | None = None
-) -> dict[str, Any]:
+def between_rounds(traced: Traced, round: int, active: int, edges: int, arcs: int) -> dict[str, Any]:
     """Return :attr:`Snapshot.shared` for an unfinished program that pushes and has no buckets.
 
     Args:
@@ -45,11 +42,10 @@ def between_rounds(
         active: vertices in the next frontier, over all ranks; 0: the next round visits every vertex.
         edges: their out-edges.
         arcs: arcs of the whole graph.
-        values: integer globals by name; the others are 0.
     """
-    integers = [int((values or {}).get(name, 0)) for name in traced.globals] or [0]
+    count = max(len(traced.globals), 1)
     return {
-        "integers": integers, "floats": [0.0.hex()] * len(integers), "round": round, "pull": 0, "active": active,
+        "integers": [0] * count, "floats": [0.0.hex()] * count, "round": round, "pull": 0, "active": active,
         "edges": edges, "unexplored": arcs, "bucket": 0, "width": int(traced.program.widens), "whole": int(active == 0),
         "done": 0,
     }  # fmt: skip

@@ -10,29 +10,24 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from dgraph._support import arguments
 from dgraph.comm import Comm, collective, communicator
 from dgraph.comm.rank_threads import at_most
 from dgraph.errors import OutOfMemory, UsageError
-from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
-from dgraph.graph.build.clean import symmetrised
-from dgraph.graph.build.fingerprint import block_sum, local_sum, text
+from dgraph.graph.bases.graph_forms import GraphForms
+from dgraph.graph.bases.graph_subgraphs import GraphSubgraphs
+from dgraph.graph.bases.shared_attribute import SharedAttribute
+from dgraph.graph.block import EdgeBlock, GraphFacts
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
-from dgraph.graph.build.simplify import removable, simplified
-from dgraph.graph.build.weighted_rows import weighted_rows
 from dgraph.graph.change_record import Version
 from dgraph.graph.changes.change import ChangedPartition
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
-from dgraph.graph.graph_values import GraphValues
-from dgraph.graph.ids import VertexIds
 from dgraph.graph.inputs.networkx_files import is_networkx_file, read_networkx_file
 from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import cleaned, describe, edges_about, graph_spec, read
-from dgraph.graph.load_options import MERGES, options_of
+from dgraph.graph.load_options import options_of
 from dgraph.graph.local import LocalGraph
 from partitioning.placement import Placement
 from partitioning.store import is_store
@@ -51,27 +46,11 @@ Building = tuple[str, str]
 """Where a generated graph was built, "host" or "device", and why."""
 
 
-class SharedAttribute:
-    """Attribute whose value all handles of the same edges share (see :meth:`Graph.on`)."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, graph: Any, owner: type) -> Any:
-        if graph is None:
-            return self
-        graph._check_open()
-        return graph._shared.get(self.name)
-
-    def __set__(self, graph: Any, value: Any) -> None:
-        graph._shared[self.name] = value
-
-
 MOST_CHUNKS = 1 << 20
 """Pieces of a store that its index lists."""
 
 
-class Graph(Constructors, GraphValues):
+class Graph(Constructors, GraphForms, GraphSubgraphs):
     """A graph spread over the ranks of ``comm``; its methods are collective, but for :meth:`on`.
 
     ``with graph:`` gives its memory back at the end, as :meth:`close` does.
@@ -105,16 +84,6 @@ class Graph(Constructors, GraphValues):
     _rows = SharedAttribute()
     partitions = SharedAttribute()
     """Policy → :class:`Partitioned` of this rank, once a run has needed it."""
-    _undirected = SharedAttribute()
-    """Rule of :meth:`undirected`, or "" where parallel edges are kept → the undirected form by it."""
-    _simple = SharedAttribute()
-    """(without loops, parallel edges merged) → the graph in that form, once a run has needed it."""
-    _weighted = SharedAttribute()
-    """Attribute of the edges → the graph with it as weights, once a run has needed it."""
-    _fingerprint = SharedAttribute()
-    _arc_sum = SharedAttribute()
-    _undirected_from = SharedAttribute()
-    """Makes the undirected form by ``min`` from that of the graph before a change; None: there is none."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
@@ -382,139 +351,9 @@ class Graph(Constructors, GraphValues):
         """Input of certificates (``dgraph.validate``): the rows as they were loaded."""
         return self.block
 
-    @property
-    def n(self) -> int:
-        """Number of vertices."""
-        return self._known.n
-
-    @property
-    def m(self) -> int:
-        """Number of edges; an undirected edge counts once."""
-        return self._known.m
-
-    @property
-    def arcs(self) -> int:
-        """Number of arcs, the entries of all rows; an undirected edge counts twice."""
-        return self._known.arcs
-
-    @property
-    def directed(self) -> bool:
-        """True if an edge goes one way."""
-        return self._known.directed
-
-    @property
-    def weight_type(self) -> np.dtype | None:
-        """The dtype of the weights; None: every edge weighs 1."""
-        return self._known.weight_type
-
-    @property
-    def facts(self) -> LoadFacts:
-        """Findings of the load: loops, parallel edges, notes, warnings."""
-        return self._known.facts
-
-    @property
-    def ids(self) -> VertexIds:
-        """Translation between gids and original ids."""
-        return self._known.ids
-
     def opened(self, policy: str) -> Partitioned | None:
         """Return a store's partition, where the graph comes from one and ``policy`` allows; else None; collective."""
         return None
-
-    def _hashed(self) -> str:
-        rows = self._rows
-        if rows is not None and rows.fingerprint:
-            return rows.fingerprint
-        return text(self.n, self.directed, self.arc_sum())
-
-    def arc_sum(self) -> int:
-        """Return the sum of arcs' hashes that the fingerprint is made of; collective."""
-        if self._arc_sum is None:
-            rows, ids = self._rows, self.ids
-            if self.partitions and (rows is None or not ids.ascending):  # a changed graph
-                local = next(iter(self.partitions.values())).local
-                gids = local.gids if ids.ascending else ids.base.to_gid(local.original, self.comm)  # type: ignore[attr-defined]
-                self._arc_sum = local_sum(local, gids, self.comm)
-            else:
-                self._arc_sum = block_sum(self.block, self.comm)
-        return self._arc_sum
-
-    @collective
-    def fingerprint(self) -> str:
-        """Return a hash of vertices, arcs by gid and weights: 16 hexadecimal digits, equal on any number of ranks."""
-        if self._fingerprint is None:
-            self._fingerprint = self._hashed()
-        return self._fingerprint
-
-    @collective
-    def undirected(self, merge: str | None = None) -> Graph:
-        """Return the graph with every arc in both directions; itself if undirected.
-
-        Args:
-            merge: weight of an edge of which both arcs, u → v and v → u, are there: "min", "max", "sum", "count", or
-                "first". The order of the input is not kept: of two arcs, the first comes from the vertex that is first
-                by id, or by degree with ``order="degree"``. None: the rule of the load, which gives the graph that
-                the load makes with ``directed=False``; parallel edges that the load kept are kept.
-
-        Raises:
-            UsageError: another rule; or a rule for an undirected graph with parallel edges.
-        """
-        if merge is not None:
-            arguments.choice("merge", merge, MERGES, "rule to merge parallel edges")
-        facts = self.facts
-        if not self.directed:
-            if merge is not None and facts.duplicates_kept and facts.duplicates:
-                raise UsageError(
-                    f"merge={merge!r}: the graph is undirected, and keeps parallel edges; load it with "
-                    f"merge={merge!r} and without keep_parallel"
-                )
-            return self
-        rule = merge or ("" if facts.duplicates_kept else facts.merge)
-        if rule not in self._undirected:
-            make = None
-            if rule == "min":
-                make, self._undirected_from = self._undirected_from, None
-            self._undirected[rule] = make() if make else self._symmetrised(rule)
-        other = self._undirected[rule].on(self.policy, self.device)
-        if self._columns:
-            gids = np.arange(self.block.first, self.block.first + self.block.rows)
-            other._columns = self._columns.moved(slice(None), gids, other.block, self.comm)
-        return other
-
-    def simplified(self, loops: bool, parallel: bool) -> Graph:
-        """Return the graph without ``loops``, and with one of ``parallel`` edges, of the smallest weight; collective.
-
-        It is made once. A graph that has neither, by its facts, is its own simple form. Columns are left out.
-        """
-        form = removable(self.facts, loops, parallel)
-        if not any(form):
-            return self
-        if form not in self._simple:
-            self._simple[form] = self._simplified(*form)
-        return self._simple[form].on(self.policy, self.device)
-
-    @collective
-    def with_weight(self, name: str) -> Graph:
-        """Return the graph with an attribute of its edges as weights; it is made once, and kept with this one.
-
-        Parallel arcs that become one later, as by :meth:`undirected`, merge by the attribute's rule.
-
-        Raises:
-            UsageError: the edges have no such attribute, or it is not a number.
-            DataError: an edge lacks a value.
-        """
-        name = arguments.text("name", name)
-        if name not in self._weighted:
-            self._weighted[name] = self._of_rows(weighted_rows(self.block, name, self.comm))
-        other = self._weighted[name].on(self.policy, self.device)
-        other._columns = self._columns
-        return other
-
-    def _symmetrised(self, rule: str) -> Graph:
-        return self._of_rows(symmetrised(self.block, self.comm, keep_parallel=not rule, rule=rule or "min"))
-
-    def _simplified(self, loops: bool, parallel: bool) -> Graph:
-        return self._of_rows(simplified(self.block, self.comm, loops, parallel))
 
     def _of_rows(self, block: EdgeBlock) -> Graph:
         """Return the graph of other edges between the same vertices."""

@@ -11,12 +11,13 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
+from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.fingerprint import local_fingerprint
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of_arcs
 from dgraph.graph.build.weights import check_rule, hashed_weights
-from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
+from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
 from dgraph.graph.load import reweigh
 from dgraph.graph.load_options import LoadOptions

@@ -1,6 +1,6 @@
 """``Result``: the distributed answer of a run; each rank holds the rows of its own masters.
 
-``columns.py`` has the lazy columns, ``arrow_tables.py`` the tables, ``paths.py`` the walk behind :meth:`Result.path`,
+``columns.py`` has the lazy columns, ``result_tables.py`` the tables, ``paths.py`` the walk behind :meth:`Result.path`,
 ``files/`` the writers behind :meth:`Result.save`.
 """
 
@@ -28,9 +28,9 @@ from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
 from dgraph.result.named_columns import NamedColumns, vertex_number
-from dgraph.result.networkx_attributes import with_attributes
 from dgraph.result.paths import followed, refuse_without_predecessors
 from dgraph.result.result_picture import plotted
+from dgraph.result.result_tables import ResultTables
 from dgraph.result.walks import Walks
 
 __all__ = ["UNREACHED", "Result"]
@@ -43,7 +43,7 @@ INFINITY = {"sssp": b"Infinity"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(ResultTables):
     """Result of :func:`dgraph.run`, on every rank. Its methods are collective; reading columns is not.
 
     Attributes:
@@ -108,101 +108,6 @@ class Result:
 
     def _repr_html_(self) -> str:
         return notebook.html(self)
-
-    def to_arrow(self, root: int | None = 0, attributes: bool = False) -> Any:
-        """Return the rows by ascending vertex as a ``pyarrow.Table``.
-
-        Names are strings. Unreached vertices and missing predecessors are null. On one rank, numbers are not copied.
-
-        Args:
-            root: the rank that receives all rows, as in :meth:`gather`; collective. None: each rank gets its own rows;
-                not collective.
-            attributes: True joins the columns of the graph's vertices (``Graph.with_columns``).
-
-        Returns:
-            The table; None on ranks other than ``root``.
-
-        Raises:
-            UsageError: pyarrow is not installed; ``attributes`` with ``root=None`` on several ranks, for a graph
-                without columns, or with one that has the name of a column of the result.
-            DataError: a name is not UTF-8.
-        """
-        return self._as(arrow_tables.arrow_table, root, attributes=attributes)
-
-    def to_pandas(self, root: int | None = 0, attributes: bool = False) -> Any:
-        """Return the rows by ascending vertex as a ``pandas.DataFrame``; it is not tied to the result's memory.
-
-        Distances and predecessors that are integers have dtype ``Int64``, with ``NA`` if missing; float distances have
-        NaN. Names have pandas' string dtype.
-
-        Args:
-            root: as of :meth:`to_arrow`.
-            attributes: as of :meth:`to_arrow`.
-
-        Raises:
-            UsageError: pandas, or for names pyarrow, is not installed; ``attributes`` as of :meth:`to_arrow`.
-            DataError: a name is not UTF-8.
-        """
-        return self._as(arrow_tables.pandas_frame, root, attributes=attributes)
-
-    def to_polars(self, root: int | None = 0, attributes: bool = False) -> Any:
-        """Return the table of :meth:`to_arrow` as a ``polars.DataFrame``; arguments and errors are the same."""
-        return self._as(arrow_tables.polars_frame, root, attributes=attributes)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return this rank's rows as an Arrow stream (PyCapsule interface); not collective.
-
-        ``polars.DataFrame(result)``, ``pyarrow.table(result)`` and DuckDB's ``FROM result`` call it.
-        """
-        return self.to_arrow(root=None).__arrow_c_stream__(requested_schema)
-
-    def to_networkx(self, G: Any = None, root: int | None = 0) -> Any:
-        """Set each column as an attribute of the nodes of a NetworkX graph, and return the graph.
-
-        Missing values set no attribute, so ``networkx.get_node_attributes(G, "distance")`` has the reached vertices.
-
-        Args:
-            G: graph whose nodes are the vertices; None: a new ``DiGraph`` of all vertices, with an edge from each
-                predecessor: the search tree of bfs and sssp.
-            root: as of :meth:`to_arrow`.
-
-        Raises:
-            UsageError: NetworkX is not installed, or a vertex is not a node of ``G``.
-        """
-        return self._as(with_attributes, root, G)
-
-    def _as(self, make: Any, root: int | None, *more: Any, attributes: bool = False) -> Any:
-        """Call ``make(columns, nullable, …)`` on this rank's rows, or on ``root`` with all rows."""
-        if flag("attributes", attributes):
-            self._check_attributes(root)
-        if root is None and not attributes:
-            return make(self._here(), self.nullable, *more)
-        root = root_rank(0 if root is None else root, self.comm.size, ", or None")
-        return self._made_on(root, make, attributes, *more)
-
-    def _check_attributes(self, root: int | None) -> None:
-        if self.attributes is None:
-            raise UsageError("attributes=True: the graph has no columns; give it some by with_vertex_attributes")
-        if root is None and self.comm.size > 1:
-            raise UsageError("attributes=True gathers the columns on one rank; give root=, such as 0")
-
-    @collective
-    def _made_on(self, root: int, make: Any, attributes: bool, *more: Any) -> Any:
-        rows = self._here() if self.comm.size == 1 else self._gathered(root)
-        if attributes:
-            rows = self._joined(rows, self.attributes.gathered(root))
-        answer = None
-        with self.comm.together():
-            if self.comm.rank == root:
-                answer = make(rows, self.nullable, *more)
-        return answer
-
-    def _joined(self, rows: Mapping[str, np.ndarray], joined: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return rows with the graph's columns beside those of the result."""
-        both = [name for name in joined if name in self.columns]
-        if both:
-            raise UsageError(f"attributes=True: {both[0]} is also a column of the result; rename the graph's column")
-        return {**rows, **joined}
 
     @collective
     def plot(self, kind: str | None = None, column: str | None = None, *, ax: Any = None, root: int = 0) -> Any:

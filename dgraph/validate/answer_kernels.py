@@ -1,6 +1,6 @@
 """Kernels of the certificates of cc, color, kcore, mis and pagerank on CPU threads, for one range of rows each.
 
-``offsets``, ``targets``, ``first`` and ``table`` are the rows, see ``host_rows.py``; columns are extended.
+``offsets``, ``targets`` and ``table`` are the rows, see ``host_rows.py``; columns are extended.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from dgraph.validate.host.host_rows import local, violated
 
 
 @njit(cache=True, nogil=True)
-def unequal_arcs(low, high, violations, offsets, targets, first, table, column, equal):
-    """Count arcs whose ends have different values; with ``equal``, arcs between two vertices that have equal ones."""
-    rows = offsets.size - 1
+def unequal_arcs(low, high, violations, offsets, targets, first, column, equal):
+    """Count arcs whose ends have different values; with ``equal``, arcs between two vertices that have equal ones.
+
+    ``column``: by gid; ``first``: gid of the first row.
+    """
     for row in range(low, high):
-        here = column[row]
+        here = column[first + row]
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
-            if (here == column[v]) == equal and not (equal and v == row):
+            v = np.int64(targets[i])
+            if (here == column[v]) == equal and not (equal and v == first + row):
                 violated(violations, 0, row, targets[i])
 
 
 @njit(cache=True, nogil=True)
-def member_arcs(low, high, violations, offsets, targets, first, table, member, covered):
+def member_arcs(low, high, violations, offsets, targets, table, member, covered):
     """Count arcs between two members of a set, and mark the rows that have a member as neighbour."""
-    rows = offsets.size - 1
     for row in range(low, high):
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             if member[v]:
                 covered[row] = True
                 if member[row] and v != row:
@@ -37,17 +38,20 @@ def member_arcs(low, high, violations, offsets, targets, first, table, member, c
 
 
 @njit(cache=True, nogil=True)
-def join_arcs(low, high, offsets, targets, first, table, both, parent):
+def join_arcs(low, high, offsets, targets, table, both, parent, most, passed):
     """Set the larger root under the smaller for arcs to rows and ghosts; return True if roots differed.
+
+    ``most``: arcs of a row that are visited. ``passed``: root whose rows are passed over, or -1.
 
     Threads share ``parent``. One may overwrite another's hook, so the arcs are visited again until all roots are equal.
     A hooked row never is a root again, so that ends; and every parent is smaller, and joined to its child, in any case.
     """
-    rows = offsets.size - 1
     hooked = False
     for row in range(low, high):
-        for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+        if parent[row] == passed:
+            continue
+        for i in range(offsets[row], min(offsets[row] + most, offsets[row + 1])):
+            v = local(targets[i], table)
             if v > row and not both:
                 continue
             u = row
@@ -77,14 +81,13 @@ def counted(row, i, v, offsets, targets, multiple):
 
 
 @njit(cache=True, nogil=True)
-def count_neighbours(low, high, offsets, targets, first, table, core, multiple, degree):
+def count_neighbours(low, high, offsets, targets, table, core, multiple, degree):
     """Count each row's neighbours of as large a core; return the arcs between equal ones that leave the range."""
-    rows = offsets.size - 1
     leaving = 0
     for row in range(low, high):
         least, many = core[row], 0
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             if not counted(row, i, v, offsets, targets, multiple):
                 continue
             many += core[v] >= least
@@ -94,7 +97,7 @@ def count_neighbours(low, high, offsets, targets, first, table, core, multiple, 
 
 
 @njit(cache=True, nogil=True)
-def peel(low, high, offsets, targets, first, table, core, multiple, degree, removed, stack, top, outbox):
+def peel(low, high, offsets, targets, table, core, multiple, degree, removed, stack, top, outbox):
     """Remove rows ``stack[:top]`` and the rows of this range that become removable.
 
     Args:
@@ -102,8 +105,7 @@ def peel(low, high, offsets, targets, first, table, core, multiple, degree, remo
         high: end of the range.
         offsets: row offsets, int64 (rows + 1,).
         targets: gids of the arcs' targets.
-        first: gid of the first row of this rank.
-        table: position of each ghost.
+        table: position of each row and ghost.
         core: claimed core numbers, extended; only arcs between equal ones count.
         multiple: parallel arcs count each.
         degree: remaining neighbours of each row; decreased here.
@@ -115,12 +117,12 @@ def peel(low, high, offsets, targets, first, table, core, multiple, degree, remo
     Returns:
         Number of gids written to ``outbox``.
     """
-    rows, sent = offsets.size - 1, 0
+    sent = 0
     while top:
         top -= 1
         row = stack[top]
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             if core[v] != core[row] or not counted(row, i, v, offsets, targets, multiple):
                 continue
             if not low <= v < high:
@@ -166,13 +168,12 @@ def sum_weights(low, high, violations, offsets, targets, weights, leaving):
 
 
 @njit(cache=True, nogil=True)
-def flow(low, high, offsets, targets, weights, first, table, share, inflow):
+def flow(low, high, offsets, targets, weights, table, share, inflow):
     """Add ``share`` of each row, times the arc's weight, to its targets in ``inflow``; no weights: times 1."""
-    rows = offsets.size - 1
     for row in range(low, high):
         x = share[row]
         if x == 0:
             continue
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             inflow[v] += x * weights[i] if weights.size else x

@@ -6,6 +6,7 @@ import numpy as np
 
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host import host_sums
+from dgraph.validate.rule import Rule
 
 
 def arriving(distributed: DistributedColumns, values: np.ndarray) -> np.ndarray:
@@ -42,3 +43,26 @@ def weights_of(block, piece) -> np.ndarray:
 def largest(distributed: DistributedColumns, values: np.ndarray) -> float:
     """Return the largest value of a column over all ranks, 0 if none is larger; collective."""
     return float(distributed.comm.allgather(np.array([values.max(initial=0.0)])).max())
+
+
+def slack(distributed: DistributedColumns) -> float:
+    """Return the relative error of a sum of n + arcs rounded numbers, four times over."""
+    return 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+
+
+def near(
+    distributed: DistributedColumns, claimed: np.ndarray, computed: np.ndarray, bound: float, rule: str, moved: str
+) -> float:
+    """Return the L1 difference of two columns; collective. ``moved``: begins the message, such as "hubs are off by".
+
+    Raises:
+        ValidationFailed: it exceeds the bound.
+    """
+    apart = np.abs(claimed - computed)
+    change = distributed.sum(apart)
+    if not change <= bound:
+        text = f"{moved} {change:.3g} in L1, more than {bound:.3g}; {{v}} has {{x}}, and {{y}} was computed"
+        broken = Rule(rule, text)
+        broken.test(apart == largest(distributed, apart), {"v": distributed.gids}, {"x": claimed, "y": computed})
+        distributed.judge(broken)
+    return change

@@ -12,6 +12,9 @@ import numpy as np
 from dgraph.validate import answer_kernels
 from dgraph.validate.host.host_rows import HostRows
 
+ALL = 2**62
+"""More arcs than a row has."""
+
 
 class ComponentForest:
     """Trees of vertices that arcs join."""
@@ -19,29 +22,31 @@ class ComponentForest:
     def __init__(self, distributed: Any, rows: HostRows):
         self._distributed, self._rows = distributed, rows
 
-    def lowest(self) -> np.ndarray:
-        """Return the smallest gid of each row's component; original id, if ids do not ascend with gids. Collective."""
+    def lowest(self, quick: bool = False) -> np.ndarray:
+        """Return the smallest gid of each row's component; original id, if ids do not ascend with gids. Collective.
+
+        ``quick``: visit two arcs a row, then all of the rows outside of the largest tree, which may leave several
+        trees in a component.
+        """
         distributed, block = self._distributed, self._rows.block
-        joined = self._here()
+        joined = self._here(quick)
         top = joined[: block.rows]
         parent = distributed.gids.astype(block.targets.dtype)
         if distributed.comm.size > 1:
-            self._across(parent, parent[top], parent[joined[block.rows :]])
+            gids = np.append(parent, self._rows.ghosts.astype(parent.dtype))
+            self._across(parent, parent[top], gids[joined[block.rows :]])
         lowest = parent[top].astype(np.int64)
         return lowest if block.ids.ascending else self._originals(lowest)
 
-    def _here(self) -> np.ndarray:
+    def _here(self, quick: bool) -> np.ndarray:
         """Return the smallest row that this rank's arcs connect to each row, and to each ghost; int64, extended."""
-        block, rows = self._rows.block, self._rows
-        parent = np.arange(rows.size)
-
-        def join(number: int, low: int, high: int) -> bool:
-            graph = block.offsets, block.targets, block.first, rows.table
-            return answer_kernels.join_arcs(low, high, *graph, block.directed or rows.comm.size > 1, parent)
-
-        while any(rows.run(join)):
-            pass
-        answer_kernels.flatten(parent)
+        block, rows, parent, passed = self._rows.block, self._rows, np.arange(self._rows.size), -1
+        graph = block.offsets, block.targets, rows.table, quick or block.directed or rows.comm.size > 1, parent
+        for arcs in (2, ALL) if quick else (ALL,):
+            while any(rows.run(lambda _, *part: answer_kernels.join_arcs(*part, *graph, arcs, passed))):  # noqa: B023
+                pass
+            answer_kernels.flatten(parent)
+            passed = int(np.bincount(parent).argmax()) if quick and parent.size else -1
         return parent
 
     def _across(self, parent: np.ndarray, mine: np.ndarray, of_ghosts: np.ndarray) -> None:
@@ -50,12 +55,12 @@ class ComponentForest:
         Args:
             parent: of trees, by row; changed.
             mine: root of each row, a gid.
-            of_ghosts: root of each ghost.
+            of_ghosts: root of each ghost, its own gid if no arc to it was visited.
         """
         ours, theirs = [parent[:0]], [parent[:0]]
         for rows, roots in self._rows.sent_back(of_ghosts):
             ours.append(mine[rows])
-            theirs.append(roots)
+            theirs.append(np.where(roots == self._distributed.gids[rows], mine[rows], roots))
         self._hook(parent, *_pairs(np.concatenate(ours), np.concatenate(theirs)))
 
     def _originals(self, root):

@@ -21,10 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.validate.arc_sums import arriving, largest, leaving, weights_of
+from dgraph.validate.arc_sums import arriving, largest, leaving, near, slack, weights_of
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
+
+FIXED = "scores are a fixed point"
+"""Rule of both certificates."""
 
 
 @certifies("eigenvector")
@@ -44,9 +47,8 @@ def eigenvector(
     sums = scores + arriving(distributed, scores) / mean
     norm = distributed.sum(sums * sums) ** 0.5
     growth = (1 + largest(distributed, leaving(distributed)) / mean) * (1 + distributed.sum(scores)) / norm
-    slack = _slack(distributed) * (1 + distributed.sum(scores))
-    bound = parameters["tol"] * growth + slack
-    change = _near(distributed, scores, sums / norm, bound, "one more iteration")
+    bound = parameters["tol"] * growth + slack(distributed) * (1 + distributed.sum(scores))
+    change = near(distributed, scores, sums / norm, bound, FIXED, "one more iteration changes")
     return [f"one more iteration changes {change:.3g} of at most {bound:.3g} (L1)", "norm 1"]
 
 
@@ -73,8 +75,9 @@ def katz(
     apart = abs(factor) * growth * parameters["tol"]
     ratio = distributed.sum(np.abs(beta)) / square**0.5 if square else 0.0
     terms = distributed.sum(np.abs(scores) * (1 + abs(alpha) * sent)) + abs(factor) * distributed.sum(np.abs(beta))
-    bound = 2 * apart * (1 + ratio) + _slack(distributed) * terms
-    change = _near(distributed, scores, scores - rest + factor * beta, bound, "one more step of all walks")
+    bound = 2 * apart * (1 + ratio) + slack(distributed) * terms
+    wanted = scores - rest + factor * beta
+    change = near(distributed, scores, wanted, bound, FIXED, "one more step of all walks changes")
     return [f"one more step of all walks changes {change:.3g} of at most {bound:.3g} (L1)", *checked]
 
 
@@ -89,10 +92,6 @@ def _beta(distributed: DistributedColumns, parameters: Mapping[str, Any]) -> np.
     return beta
 
 
-def _slack(distributed: DistributedColumns) -> float:
-    return 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
-
-
 def _are_numbers(distributed: DistributedColumns, name: str, scores: np.ndarray, right: np.ndarray) -> None:
     rule = Rule("scores are numbers", f"vertex {{v}} has {name} {{x}}")
     rule.test(~right, {"v": distributed.gids}, {"x": scores})
@@ -102,17 +101,5 @@ def _are_numbers(distributed: DistributedColumns, name: str, scores: np.ndarray,
 def _has_norm_1(distributed: DistributedColumns, name: str, scores: np.ndarray) -> None:
     """Raise if the Euclidean norm of scores is not 1 within rounding."""
     norm = distributed.sum(scores * scores) ** 0.5
-    if distributed.block.n and not abs(norm - 1) <= _slack(distributed):
+    if distributed.block.n and not abs(norm - 1) <= slack(distributed):
         raise Rule("scores have the norm 1", f"the scores of {name} have the norm {{x}}").broken({"x": norm})
-
-
-def _near(distributed, claimed: np.ndarray, wanted: np.ndarray, bound: float, name: str) -> float:
-    """Return the L1 difference; raise if it exceeds the bound."""
-    apart = np.abs(claimed - wanted)
-    change = distributed.sum(apart)
-    if not change <= bound:
-        text = f"{name} changes {change:.3g} in L1, more than {bound:.3g}; {{v}} has {{x}}, and {{y}} was computed"
-        rule = Rule("scores are a fixed point", text)
-        rule.test(apart == largest(distributed, apart), {"v": distributed.gids}, {"x": claimed, "y": wanted})
-        distributed.judge(rule)
-    return change

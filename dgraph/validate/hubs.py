@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.validate.arc_sums import arriving, departing
+from dgraph.validate.arc_sums import arriving, departing, near, slack
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
@@ -41,36 +41,24 @@ def hits(
         shares = Rule("scores are shares", f"vertex {{v}} has {name} {{x}}")
         shares.test(~((columns[name] >= 0) & (columns[name] <= 1)), {"v": distributed.gids}, {"x": columns[name]})
         distributed.judge(shares)
-    slack = 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
-    _near(distributed, hubs, _hubs(distributed, authorities), slack, "hubs follow from authorities")
+    rounding, moved = slack(distributed), "hubs are off by"
+    near(distributed, hubs, _hubs(distributed, authorities), rounding, "hubs follow from authorities", moved)
     tol = parameters["tol"]
     again = _hubs(distributed, arriving(distributed, hubs))
-    change = _near(distributed, hubs, again, 2 * tol + slack, "the residual")
+    change = near(distributed, hubs, again, 2 * tol + rounding, "the residual", moved)
     return ["hubs follow from authorities", f"one more iteration changes {change:.3g} of at most {2 * tol:.3g} (L1)"]
 
 
 def _is_unit(distributed, authorities: np.ndarray, hubs: np.ndarray) -> None:
     """Raise if authorities have not the Euclidean norm 1, or hubs are not the sums of authorities."""
-    slack = 4 * (distributed.block.n + distributed.block.arcs + 16) * 2.0**-53
+    rounding = slack(distributed)
     sums = departing(distributed, authorities)
     norm = distributed.sum(authorities * authorities) ** 0.5
-    if norm and not abs(norm - 1) <= slack:
+    if norm and not abs(norm - 1) <= rounding:
         raise Rule("authorities have the norm 1", "their norm is {x}").broken({"x": norm})
     apart = Rule("hubs are sums of authorities", "vertex {v} has {x}, and the sum is {y}")
-    apart.test(~(np.abs(hubs - sums) <= slack * sums), {"v": distributed.gids}, {"x": hubs, "y": sums})
+    apart.test(~(np.abs(hubs - sums) <= rounding * sums), {"v": distributed.gids}, {"x": hubs, "y": sums})
     distributed.judge(apart)
-
-
-def _near(distributed, claimed: np.ndarray, wanted: np.ndarray, bound: float, name: str) -> float:
-    """Return the L1 difference; raise if it exceeds the bound."""
-    apart = np.abs(claimed - wanted)
-    change = distributed.sum(apart)
-    if not change <= bound:
-        text = f"hubs are off by {change:.3g} in L1, more than {bound:.3g}; {{v}} has {{x}}, and {{y}} was computed"
-        rule, most = Rule(name, text), distributed.comm.allgather(np.array([apart.max(initial=-1.0)])).max()
-        rule.test(apart == most, {"v": distributed.gids}, {"x": claimed, "y": wanted})
-        distributed.judge(rule)
-    return change
 
 
 def _hubs(distributed, authorities: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ edge in both directions twice, and it counts as two neighbours. With ``weighted`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,12 +34,13 @@ def cdlp(
         raise UsageError("labels are propagated in undirected graphs; pass the block of graph.undirected()")
     rows, every = distributed.prover.rows, parameters.get("count") == "arcs"
     votes = block.weights.astype(np.int64) if parameters.get("weighted") and block.weights is not None else None
-    graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes, block.first, rows.table
+    graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes, rows.table
     label, names = _numbered(distributed)
     news = np.ones(rows.size, np.bool_)
     for _ in range(int(parameters["max_iter"])):
         before, extended, label = label, rows.extended(label), label.copy()
-        rows.run(partial(_vote, (*graph, every, block.n, extended, news, label)))
+        arguments = *graph, every, block.n, extended, news, label
+        rows.run(lambda _, *part: _most_frequent(*part, *arguments))  # noqa: B023
         changed = label != before
         if not comm.total(int(np.count_nonzero(changed))):
             break
@@ -62,34 +62,32 @@ def _numbered(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray |
     return np.searchsorted(names, own), names
 
 
-def _vote(arguments: tuple, _: int, low: int, high: int) -> None:
-    _most_frequent(low, high, *arguments)
-
-
 @njit(cache=True, nogil=True)
-def _most_frequent(low, high, offsets, targets, votes, first, table, every, n, labels, news, chosen):
+def _most_frequent(low, high, offsets, targets, votes, table, every, n, labels, news, chosen):
     """Write to ``chosen`` the smallest of the labels of most votes around each row; rows without any keep theirs.
 
-    ``votes``: by arc; empty: 1 each. ``every``: parallel arcs vote each, else the first of them. ``news``: labels that
-    the last round changed; rows next to none keep theirs.
+    ``votes``: by arc, none negative; empty: 1 each. ``every``: parallel arcs vote each, else the first of them.
+    ``news``: labels that the last round changed; rows next to none keep theirs.
     """
-    rows, times = offsets.size - 1, np.zeros(n, np.int64)
+    longest = 0
     for row in range(low, high):
-        best, most, stale = chosen[row], np.int64(-(2**62)), False
-        for i in range(offsets[row], offsets[row + 1]):
-            if news[local(targets[i], first, rows, table)]:
-                stale = True
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    times, around = np.zeros(n, np.int64), np.empty(longest, np.int64)
+    for row in range(low, high):
+        start, stop = offsets[row], offsets[row + 1]
+        for i in range(start, stop):
+            if news[local(targets[i], table)]:
                 break
-        if not stale:
+        else:
             continue
-        for i in range(offsets[row], offsets[row + 1]):
-            if every or i == offsets[row] or targets[i] != targets[i - 1]:
-                label = labels[local(targets[i], first, rows, table)]
+        best, most, size = chosen[row], np.int64(-1), 0
+        for i in range(start, stop):
+            if every or i == start or targets[i] != targets[i - 1]:
+                label = around[size] = labels[local(targets[i], table)]
+                size += 1
                 times[label] += votes[i] if votes.size else 1
-        for i in range(offsets[row], offsets[row + 1]):
-            label = labels[local(targets[i], first, rows, table)]
-            if times[label] > most or (times[label] == most and label < best):
-                best, most = label, times[label]
-        for i in range(offsets[row], offsets[row + 1]):
-            times[labels[local(targets[i], first, rows, table)]] = 0
+                if times[label] > most or (times[label] == most and label < best):
+                    best, most = label, times[label]
+        for i in range(size):
+            times[around[i]] = 0
         chosen[row] = best

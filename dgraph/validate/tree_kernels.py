@@ -39,6 +39,41 @@ def tree_vertices(low, high, violations, distance, far, starts, cutoff, parent, 
             violated(violations, 6, row, -1)
 
 
+@njit(inline="always")
+def _sum(distance, weight, far, real):
+    """Return distance + weight; for integers at most ``far``, and at least -far - 1, where 64 bits would overflow."""
+    if not real and weight > 0 and distance > far - weight:
+        return far
+    if not real and weight < 0 and distance < -far - 1 - weight:
+        return -far - 1
+    return distance + weight
+
+
+@njit(cache=True, nogil=True)
+def tree_rows(low, high, offsets, targets, weights, first, distance, far, real, cutoff, parent, joined, tight):
+    """Do as :func:`tree_arcs` in an undirected graph, where a row's own arcs enter it; return (short cuts, plateaus).
+
+    ``distance`` is that of all vertices by gid, the other columns are those of rows.
+    """
+    short = plateaus = 0
+    for row in range(low, high):
+        dv, before = distance[first + row], parent[row] if parent.size else -1
+        has_tree_arc = has_tight_arc = False
+        for i in range(offsets[row], offsets[row + 1]):
+            du, tree = distance[targets[i]], before == targets[i]
+            has_tree_arc |= tree
+            if du == far:
+                continue
+            most = _sum(du, weights[i] if weights.size > 1 else weights[0], far, real)
+            short += dv > most and not most > cutoff
+            if most != dv or dv == far or (parent.size > 0 and not tree):
+                continue
+            has_tight_arc |= tree or du < dv
+            plateaus += du == dv
+        joined[row], tight[row] = has_tree_arc, has_tight_arc
+    return short, plateaus
+
+
 @njit(cache=True, nogil=True)
 def tree_arcs(low, high, violations, offsets, targets, weights, first, table, distance, far, real, cutoff, parent,
               joined, tight):  # fmt: skip
@@ -48,24 +83,17 @@ def tree_arcs(low, high, violations, offsets, targets, weights, first, table, di
     (gids; empty: there are none), ``joined`` and ``tight`` (bool) are extended. ``far``: distance of unreached
     vertices; ``real``: it is infinity. Threads write nothing but True to the shared marks.
     """
-    rows = offsets.size - 1
     for row in range(low, high):
         du = distance[row]
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             tree = parent.size > 0 and parent[v] == row + first
             if tree and not joined[v]:
                 joined[v] = True
             if du == far:
                 continue
             dv = distance[v]
-            weight = weights[i] if weights.size > 1 else weights[0]
-            if not real and weight > 0 and du > far - weight:  # the sum would overflow 64 bits
-                most = far
-            elif not real and weight < 0 and du < -far - 1 - weight:
-                most = -far - 1
-            else:
-                most = du + weight
+            most = _sum(du, weights[i] if weights.size > 1 else weights[0], far, real)
             if dv > most and not most > cutoff:
                 violated(violations, 0, row, targets[i])
             if most != dv or dv == far or (parent.size > 0 and not tree):

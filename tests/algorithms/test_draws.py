@@ -3,6 +3,8 @@
 ``python tests/support/draws.py`` makes as many as asked, on GPUs too.
 """
 
+import itertools
+
 import pytest
 from draws import CORE, checked, drawn
 
@@ -12,8 +14,8 @@ from dgraph.comm import world
 pytestmark = pytest.mark.mpi
 
 
-def assert_right(checks, seed, algorithms):
-    figures = checked(drawn(seed, algorithms), dgraph.Cpu(threads=1), world(), checks, 600)
+def assert_right(checks, seed, algorithms, pool=0):
+    figures = checked(drawn(seed, algorithms, pool=pool), dgraph.Cpu(threads=1), world(), checks, 600)
     assert figures["wrong"] == []
     assert figures["checks"] == checks
 
@@ -25,7 +27,14 @@ def test_draws_are_right():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithms", [CORE, ()], ids=["core", "all"])
 def test_many_draws_are_right(algorithms):
-    assert_right(150, seed=2, algorithms=algorithms)
+    assert_right(600, seed=2, algorithms=algorithms, pool=64)
+
+
+def test_a_pool_limits_the_ways_to_run_and_not_the_graphs():
+    draws = list(itertools.islice(drawn(4, CORE, pool=8), 80))
+    ways = {(draw.algorithm, str(draw.parameters), draw.policy, str(draw.options)) for draw in draws}
+    assert 1 < len(ways) <= 8
+    assert len({draw.graph.seed for draw in draws}) == 20
 
 
 def test_a_wrong_answer_is_found(monkeypatch):

@@ -11,7 +11,7 @@ from dgraph.algorithms.kernels.components import union_find
 from dgraph.backend.cpu.threads import field_figures
 from dgraph.engine.sync import bitset_kernels as kernels
 from dgraph.graph import rows
-from dgraph.graph.build import clean, fingerprint, local_graph, weights
+from dgraph.graph.build import clean_kernels, fingerprint, local_graph, weights
 from dgraph.graph.generators import random_graphs
 from dgraph.graph.generators.counter import key, scramble_keys
 from dgraph.graph.halo import degree_rows
@@ -44,7 +44,7 @@ def calls(seed, count, kind):
     order = np.lexsort((targets, rows._rows_of(offsets)))
     in_order = offsets, targets[order], None if of_edges is None else of_edges[order]
     yield rows._merge, rows._merge_few, (*in_order, FIRST), (0, 1, 2)
-    yield clean.count_loops, clean._count_few_loops, (*in_order[:2], FIRST), ()
+    yield clean_kernels.count_loops, clean_kernels._count_few_loops, (*in_order[:2], FIRST), ()
     bits = fingerprint.weight_bits(of_edges)
     yield fingerprint.arc_sums, fingerprint._few_arc_sums, (offsets, targets, bits, FIRST), ()
     sources = (targets + FIRST).astype(np.uint32)
@@ -109,9 +109,14 @@ def calls_of_components(rng, targets):
 def calls_of_builds(rng, targets, cursor):
     """Yield calls of the functions that spread arcs and number vertices, as :func:`calls`."""
     cuts, owner = np.array([0, 9, 9, 30, N]), rng.integers(0, 4, targets.size).astype(np.int32)
-    yield clean._owners, clean._owners_few, (targets, cuts, np.empty_like(owner), np.zeros(4, np.int64)), (2, 3)
+    yield (
+        clean_kernels._owners,
+        clean_kernels._owners_few,
+        (targets, cuts, np.empty_like(owner), np.zeros(4, np.int64)),
+        (2, 3),
+    )
     firsts = np.cumsum(np.bincount(owner, minlength=4)) - np.bincount(owner, minlength=4)
-    yield clean._grouped, clean._grouped_few, (owner, firsts, np.empty(owner.size, np.int64)), (1, 2)
+    yield clean_kernels._grouped, clean_kernels._grouped_few, (owner, firsts, np.empty(owner.size, np.int64)), (1, 2)
     yield local_graph._ranks, local_graph._ranks_few, (targets, cursor), (1,)
     members = gidset.GidSet(200)
     members.add(np.arange(0, 200, 3))

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import dgraph
-from dgraph.graph.handle import Graph, SharedAttribute
+from dgraph.graph.bases.shared_attribute import SharedAttribute
+from dgraph.graph.handle import Graph
 
 PACKAGE = Path(dgraph.__file__).parent
-GRAPHS = {"handle.py", "graph_values.py", "stored_graph.py", "built_graph.py"}
+GRAPHS = {"handle.py", "graph_forms.py", "graph_values.py", "stored_graph.py", "built_graph.py"}
 """Files of classes of graphs."""
 
 
@@ -46,7 +47,9 @@ def writes(text: str, attributes: set[str]) -> list[str]:
 
 
 def test_only_graphs_write_their_attributes():
-    shared = {name for name, value in vars(Graph).items() if isinstance(value, SharedAttribute)}
+    shared = {
+        name for owner in Graph.__mro__ for name, value in vars(owner).items() if isinstance(value, SharedAttribute)
+    }
     attributes = shared | {"policy", "building", "built_on"}
     assert {"partitions", "kept_backend", "version"} <= shared
     assert writes("graph.kept_backend = 1\ngraph.partitions['x'] = 2\nself.policy = 3", attributes) == [

@@ -1,8 +1,9 @@
 """Random draws of (graph, algorithm, variant, policy, transport), each compared with NetworkX, SciPy or plain Python.
 
-All ranks draw the same rows from one seed. Entry: :func:`checked`; as a program, on GPUs where there are some:
+All ranks draw the same rows from one seed. Most of a check's time is compilation: with ``--pool`` the ways to run are
+drawn once, and only graphs are drawn afterwards. Entry: :func:`checked`; as a program, on GPUs where there are some:
 
-    mpirun -n 2 python tests/support/draws.py --checks 1000 --seed 1 --device cuda
+    mpirun -n 2 python tests/support/draws.py --checks 1000 --seed 1 --device cuda --pool 40
 """
 
 from __future__ import annotations
@@ -135,29 +136,46 @@ class Draw:
         return f"{self.algorithm} {self.parameters} {self.policy} {self.transport} {shown} on {self.graph}"
 
 
-def drawn(seed: int, algorithms: tuple[str, ...] = (), gpus: bool = False) -> Iterator[Draw]:
+def drawn(
+    seed: int, algorithms: tuple[str, ...] = (), transports: tuple[str, ...] = (), pool: int = 0
+) -> Iterator[Draw]:
     """Yield draws without end, the same ones on all ranks; each graph serves four.
 
     Args:
         seed: of all draws.
         algorithms: those to draw; () for all.
-        gpus: draw transports and rounds of GPUs, too.
+        transports: those of GPUs to draw, with their rounds; () on CPUs.
+        pool: distinct ways to run, of four a kind of graph; 0: no limit.
     """
     rng = np.random.default_rng(seed)
     rows = [row for row in ROWS if not algorithms or row[0] in algorithms]
     often = np.array([0.25 if name in SMALL else 1.0 for name, *_ in rows])
+    kinds = [_kind(rng, rows, often, transports) for _ in range(pool // 4)]
     while True:
+        traits, ways = kinds[rng.integers(len(kinds))] if kinds else _kind(rng, rows, often, transports)
         graph = Drawn(
-            bool(rng.integers(2)), str(rng.choice([*KEPT, "neither"])), bool(rng.integers(2)),
-            int(rng.integers(1 << 30)), int(rng.integers(6, 60)), str(rng.choice(SHAPES)),
-            str(rng.choice(["int64", "int32", "float64"])),
-        )  # fmt: skip
-        for _ in range(4):
-            name, parameters, oracle = rows[rng.choice(len(rows), p=often / often.sum())]
-            policy, transport = str(rng.choice(POLICIES)), str(rng.choice(TRANSPORTS))
-            sync, rounds = str(rng.choice(SYNCS)), str(rng.choice(ROUNDS))
-            options = dgraph.Options(sync=sync, rounds=rounds if gpus else "auto")
-            yield Draw(graph, name, parameters, oracle, policy, transport if gpus else "", options)
+            seed=int(rng.integers(1 << 30)), n=int(rng.integers(6, 60)), shape=str(rng.choice(SHAPES)), **traits
+        )
+        for way in ways:
+            yield Draw(graph, *way)
+
+
+def _kind(
+    rng: np.random.Generator, rows: list[tuple], often: np.ndarray, transports: tuple[str, ...]
+) -> tuple[dict, list[tuple]]:
+    """Return what a kind of graphs has in common, and four ways to run: what decides which programs are compiled."""
+    traits = {
+        "directed": bool(rng.integers(2)), "kept": str(rng.choice([*KEPT, "neither"])),
+        "weighted": bool(rng.integers(2)), "heavy": str(rng.choice(["int64", "int32", "float64"])),
+    }  # fmt: skip
+    ways = []
+    for _ in range(4):
+        name, parameters, oracle = rows[rng.choice(len(rows), p=often / often.sum())]
+        policy, transport = str(rng.choice(POLICIES)), str(rng.choice(transports or [""]))
+        sync, rounds = str(rng.choice(SYNCS)), str(rng.choice(ROUNDS))
+        options = dgraph.Options(sync=sync, rounds=rounds if transports else "auto")
+        ways.append((name, parameters, oracle, policy, transport, options))
+    return traits, ways
 
 
 def checked(draws: Iterator[Draw], device: Any, comm: Comm, checks: int, seconds: float) -> dict[str, Any]:
@@ -221,10 +239,13 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--share", action="store_true", help="ranks share GPUs")
     parser.add_argument("--all", action="store_true", help="draw all algorithms")
+    parser.add_argument("--pool", type=int, default=0, help="ways to run, in all; 0: each check draws one")
+    parser.add_argument("--transports", default=",".join(TRANSPORTS), help="names with commas between them")
     words = parser.parse_args()
     comm, gpus = dgraph.communicator(), words.device == "cuda"
     device = dgraph.Cuda(share=words.share) if gpus else dgraph.Cpu(threads=1)
-    draws = drawn(words.seed, () if words.all else CORE, gpus)
+    transports = tuple(words.transports.split(",")) if gpus else ()
+    draws = drawn(words.seed, () if words.all else CORE, transports, words.pool)
     figures = checked(draws, device, comm, words.checks, words.seconds)
     if comm.rank == 0:
         print(f"seed {words.seed}, {comm.size} ranks on {words.device}: {figures['checks']} checks, "

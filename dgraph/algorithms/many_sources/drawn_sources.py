@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.algorithms.base import Parameter
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
+from partitioning.arrays.hashing import hash64
 
 PIECE = 1 << 15
 """Vertices that are hashed at a time, in a core's cache."""
@@ -61,10 +62,7 @@ def smallest(ctx: Context, k: int, seed: int) -> np.ndarray:
 
 def hashed(ids: np.ndarray, seed: int) -> np.ndarray:
     """Return the SplitMix64 hash of each id under a seed, as :func:`dgraph.mixed` computes it."""
-    x = ids.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (seed + 1) % 2**64)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return hash64(ids.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * seed % 2**64))
 
 
 def lids_of(local, sources: np.ndarray) -> np.ndarray:

@@ -15,12 +15,11 @@ EVERY = 30.0
 """Seconds between lines of a log while nothing else is printed."""
 
 
-def progress_for(rank: int, quiet: bool, began: float, stream: TextIO | None = None) -> Progress:
+def progress_for(rank: int, quiet: bool, began: float) -> Progress:
     """Return the progress of this rank; only rank 0 prints. ``began``: ``perf_counter`` at the start."""
-    stream = stream or sys.stderr
     if rank or quiet:
         return Progress()
-    return Live(stream) if stream.isatty() else Plain(stream, began)
+    return Live(sys.stderr) if sys.stderr.isatty() else Plain(sys.stderr, began)
 
 
 class Terminal(Progress):

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dgraph._support.compiled import njit
 from dgraph._support.threads import SHARE, in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.bucketed_arcs import BucketedArcs
+from dgraph.graph.build.clean_kernels import by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import merge_parallel, places
+from dgraph.graph.rows import merge_parallel
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
@@ -389,85 +389,11 @@ def _isolated(block, threads, comm):
     if not block.directed:
         return int(np.count_nonzero(empty))
     if comm.size == 1:
-        shares(lambda part: _clear(block.targets[part], 0, empty), block.targets.size, threads)
+        shares(lambda part: clear(block.targets[part], 0, empty), block.targets.size, threads)
         return int(np.count_nonzero(empty))
     cuts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     for step in range(comm.largest(-(-block.targets.size // CHUNK))):
         targets = block.targets[step * CHUNK : (step + 1) * CHUNK]
         for (piece,) in _send((targets,), cuts, comm):
-            _clear(piece, block.first, empty)
+            clear(piece, block.first, empty)
     return int(np.count_nonzero(empty))
-
-
-def _clear_few(targets, first, empty):
-    empty[targets - targets.dtype.type(first)] = False
-
-
-@njit(cache=True, nogil=True, few=_clear_few)
-def _clear(targets, first, empty):
-    """Set ``empty`` to False for the rows of ``targets``."""
-    for i in range(targets.size):
-        empty[np.int64(targets[i]) - first] = False
-
-
-def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many arcs go to each rank, and the arcs' positions grouped by that rank."""
-    counts, owner = np.zeros(cuts.size - 1, np.int64), np.empty(src.size, np.int32)
-    _owners(src, cuts, owner, counts)
-    order = np.empty(src.size, np.int64)
-    _grouped(owner, np.cumsum(counts) - counts, order)
-    return counts, order
-
-
-def _owners_few(src, cuts, owner, counts):
-    owner[:] = np.searchsorted(cuts[1 : counts.size], src, side="right")
-    counts += np.bincount(owner, minlength=counts.size)
-
-
-@njit(cache=True, few=_owners_few)
-def _owners(src, cuts, owner, counts):
-    for i in range(src.size):
-        low, high = 0, counts.size - 1
-        while low < high:
-            middle = (low + high + 1) >> 1
-            if cuts[middle] <= np.int64(src[i]):
-                low = middle
-            else:
-                high = middle - 1
-        owner[i] = low
-        counts[low] += 1
-
-
-def _grouped_few(owner, cursor, order):
-    order[places(owner, cursor)] = np.arange(owner.size)
-
-
-@njit(cache=True, few=_grouped_few)
-def _grouped(owner, cursor, order):
-    for i in range(owner.size):
-        order[cursor[owner[i]]] = i
-        cursor[owner[i]] += 1
-
-
-def _count_few_loops(offsets, targets, first):
-    rows = np.repeat(np.arange(first, first + offsets.size - 1), np.diff(offsets))
-    return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
-
-
-@njit(cache=True, nogil=True, few=_count_few_loops)
-def count_loops(offsets, targets, first):
-    """Return the number of self-loop entries in sorted rows."""
-    loops = 0
-    for row in range(offsets.size - 1):
-        low, high = offsets[row], offsets[row + 1]
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if np.int64(targets[middle]) < row + first:
-                low = middle + 1
-            else:
-                high = middle
-        while low < end and np.int64(targets[low]) == row + first:
-            loops += 1
-            low += 1
-    return loops

@@ -17,7 +17,8 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
+from dgraph.graph.build.clean import RawEdges, assemble, note_found, tally
+from dgraph.graph.build.clean_kernels import count_loops
 from dgraph.graph.build.fingerprint import arc_sums, weight_bits
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, sort_rows

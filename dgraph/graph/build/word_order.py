@@ -101,15 +101,6 @@ def word_order(words: np.ndarray) -> np.ndarray:
     return order
 
 
-def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct words (dtype S), ascending, and for each of the words its position among them, int64."""
-    unordered, codes = coded_words(words)
-    order = word_order(unordered)
-    places = np.empty(order.size, np.int64)
-    places[order] = np.arange(order.size)
-    return unordered[order], places[codes]
-
-
 def coded_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct words (dtype S) in any order, and for each of the words its position among them."""
     wide = _padded(words)

@@ -139,12 +139,7 @@ def named_columns(columns: str, names: Sequence[str], what: str) -> list[int]:
         raise UsageError(
             f"columns {columns!r}: write SOURCE,TARGET or SOURCE,TARGET,WEIGHT, by name or number, each once"
         )
-    for name in wanted:
-        if name not in names:
-            raise unknown(f"column of {what}", name, names)
-        if list(names).count(name) > 1:
-            raise UsageError(f"{what}: {list(names).count(name)} columns are called {name!r}; say numbers, from 1")
-    return [list(names).index(name) for name in wanted]
+    return _places(wanted, names, what, f"column of {what}", "say numbers, from 1")
 
 
 def named_kept(keep: Iterable[str], names: Sequence[str], what: str) -> list[int]:
@@ -153,9 +148,13 @@ def named_kept(keep: Iterable[str], names: Sequence[str], what: str) -> list[int
     Raises:
         UsageError: one that no column or more than one column has.
     """
-    for name in keep:
+    return _places(keep, names, what, f"column of {what} to keep", "rename one to keep it")
+
+
+def _places(wanted: Iterable[str], names: Sequence[str], what: str, kind: str, advice: str) -> list[int]:
+    for name in wanted:
         if name not in names:
-            raise unknown(f"column of {what} to keep", name, names)
+            raise unknown(kind, name, names)
         if list(names).count(name) > 1:
-            raise UsageError(f"{what}: {list(names).count(name)} columns are called {name!r}; rename one to keep it")
-    return [list(names).index(name) for name in keep]
+            raise UsageError(f"{what}: {list(names).count(name)} columns are called {name!r}; {advice}")
+    return [list(names).index(name) for name in wanted]

@@ -24,7 +24,7 @@ class HostPeel:
     def __init__(self, distributed: Any, rows: HostRows, core: np.ndarray, multiple: bool):
         self._distributed, self._rows, self._core, self._multiple = distributed, rows, core, multiple
         block = rows.block
-        self._graph = block.offsets, block.targets, block.first, rows.table
+        self._graph = block.offsets, block.targets, rows.table
         self._extended, self.degree = rows.extended(core), np.zeros(block.rows, np.int64)
         self._bounds = rows.one_a_thread()
         leaving = self._each(

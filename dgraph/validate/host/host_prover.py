@@ -68,23 +68,25 @@ class HostProver:
         limit, least = _limit(cutoff, real), (-math.inf if real else np.iinfo(np.int64).min) if signed else 0
         parents = np.zeros(0, np.int64) if parent is None else parent
         before = distance[:0] if parent is None else self._before(distance, parent, far)
-        violations = rows.count(
-            kernels.VERTEX_RULES,
-            lambda low, high, out: kernels.tree_vertices(
-                low, high, out, distance, far, starts, limit, parents, before, block.n, least
-            ),
-        )
+        claims = distance, far, starts, limit, parents, before, block.n, least
+        violations = rows.count(kernels.VERTEX_RULES, lambda *part: kernels.tree_vertices(*part, *claims))
         joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
         weights = _weights(block.weights if weighted else None, distance.dtype)
-        distances, pointers = rows.extended(distance), parents if parent is None else rows.extended(parent)
-        violations |= rows.count(
-            kernels.ARC_RULES,
-            lambda low, high, out: kernels.tree_arcs(
-                low, high, out, block.offsets, block.targets, weights, block.first, rows.table, distances, far, real,
-                limit, pointers, joined, tight,
-            ),
-        )  # fmt: skip
-        joined, tight = (rows.returned(marks, np.logical_or) for marks in (joined, tight))
+        graph, marks = (block.offsets, block.targets, weights, block.first), (joined, tight)
+        counts: Any = [(1, 0)]
+        if not block.directed:
+            columns = rows.by_gid(distance), far, real, limit, parents
+            counts = rows.run(lambda _, *part: kernels.tree_rows(*part, *graph, *columns, *marks))
+        short, plateaus = np.array(counts, np.int64).reshape(-1, 2).sum(axis=0).tolist()
+        violations |= {"short": (0, -1), "plateaus": (plateaus, -1)}
+        if self.comm.total(short):  # of an undirected graph: the first violation by its source
+            pointers = parents if parent is None else rows.extended(parent)
+            extended = rows.table, rows.extended(distance), far, real, limit, pointers
+            violations |= rows.count(
+                kernels.ARC_RULES, lambda *part: kernels.tree_arcs(*part, *graph, *extended, *marks)
+            )
+            joined, tight = (rows.returned(column, np.logical_or) for column in marks)
+        joined, tight = (column[: block.rows] for column in (joined, tight))
         is_child = (distance != far) & ~starts
         plateaus = self.comm.total(violations.pop("plateaus")[0]) > 0 or signed
         if plateaus and not self.comm.total(violations["short"][0]):
@@ -97,12 +99,8 @@ class HostProver:
                     parent, is_child & (before != far if signed else before == distance)
                 )
         violations["plateaus"] = 0, -1
-        return violations | rows.count(
-            kernels.END_RULES,
-            lambda low, high, out: kernels.tree_ends(
-                low, high, out, distance, far, starts, parent is not None, joined, tight
-            ),
-        )
+        ends = distance, far, starts, parent is not None, joined, tight
+        return violations | rows.count(kernels.END_RULES, lambda *part: kernels.tree_ends(*part, *ends))
 
     def _before(self, distance: np.ndarray, parent: np.ndarray, far: np.generic) -> np.ndarray:
         """Return the distance of each row's predecessor; ``far`` without one."""
@@ -162,13 +160,9 @@ class HostProver:
         return violations | self._unequal("differ", color, True), gap
 
     def _unequal(self, rule: str, column: np.ndarray, equal: bool) -> Found:
-        block, rows, extended = self.block, self.rows, self.rows.extended(column)
-        return rows.count(
-            (rule,),
-            lambda low, high, out: answer_kernels.unequal_arcs(
-                low, high, out, block.offsets, block.targets, block.first, rows.table, extended, equal
-            ),
-        )
+        block = self.block
+        graph = block.offsets, block.targets, block.first, self.rows.by_gid(column), equal
+        return self.rows.count((rule,), lambda *part: answer_kernels.unequal_arcs(*part, *graph))
 
     def _vertices(self, bad: np.ndarray) -> tuple[int, int]:
         hits = int(np.count_nonzero(bad))
@@ -178,13 +172,8 @@ class HostProver:
         """Check membership of a maximal independent set."""
         block, rows = self.block, self.rows
         member, covered = inside == 1, np.zeros(block.rows, np.bool_)
-        extended = rows.extended(member)
-        violations = rows.count(
-            ("apart",),
-            lambda low, high, out: answer_kernels.member_arcs(
-                low, high, out, block.offsets, block.targets, block.first, rows.table, extended, covered
-            ),
-        )
+        graph = block.offsets, block.targets, rows.table, rows.extended(member), covered
+        violations = rows.count(("apart",), lambda *part: answer_kernels.member_arcs(*part, *graph))
         violations["decided"] = self._vertices(~member & (inside != 0))
         violations["maximal"] = self._vertices(~member & ~covered)
         return violations
@@ -196,10 +185,12 @@ class HostProver:
         if self.comm.total(violations["vertex"][0]):
             return violations, None
         violations["own"] = self._vertices(distributed.fetch(label, label)[0] != label)
-        violations |= self._unequal("equal", label, False)
-        lowest = ComponentForest(distributed, self.rows).lowest()
-        if not block.ids.ascending:
-            label = claimed
+        violations |= self._unequal("equal", label.astype(block.targets.dtype), False)
+        label = label if block.ids.ascending else claimed
+        forest = ComponentForest(distributed, self.rows)
+        lowest = forest.lowest(quick=not block.directed)
+        if self.comm.total(int(np.count_nonzero(lowest != label))):  # a wrong label, or arcs that were not visited
+            lowest = forest.lowest()
         violations |= {"under": self._vertices(lowest < label), "apart": self._vertices(lowest > label)}
 
         def smallest(gid: int | None) -> np.generic:

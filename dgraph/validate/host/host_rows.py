@@ -1,7 +1,7 @@
 """This rank's rows for the provers of the CPU: ranges of rows for threads, and values of targets on other ranks.
 
 Columns are *extended*: values of this rank's rows, then those of its ghosts, the targets on other ranks in ascending
-order. A kernel finds the target ``v`` at ``v - first`` or, outside of the rows, at ``table[v]``.
+order. A kernel finds the target ``v`` at ``table[v]``; on one rank, which has no table, at ``v``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.hosts import ranks_here
+from dgraph.graph.build.clean_kernels import clear
 
 PIECES = 8
 """Ranges of rows a thread, so that threads end at about the same time."""
@@ -31,7 +32,7 @@ class HostRows:
         threads: threads that work on them.
         ghosts: gids of targets on other ranks, ascending.
         size: length of an extended column.
-        table: position of each ghost in an extended column, by gid; empty on one rank.
+        table: position of each row and ghost in an extended column, by gid; empty on one rank.
     """
 
     def __init__(self, distributed: Any, threads: int | None = None):
@@ -51,13 +52,14 @@ class HostRows:
 
     def _find_ghosts(self, starts: np.ndarray) -> None:
         block = self.block
-        there = np.zeros(block.n, np.bool_)
-        there[block.targets] = True
-        there[block.first : block.first + block.rows] = False
-        self.ghosts = np.flatnonzero(there)
+        others = np.ones(block.n, np.bool_)
+        clear(block.targets, 0, others)
+        others[block.first : block.first + block.rows] = True
+        self.ghosts = np.flatnonzero(~others)
         self._cuts = np.searchsorted(self.ghosts, starts)
         wide = block.rows + self.ghosts.size >= 1 << 32
         self.table = np.zeros(block.n, np.int64 if wide else np.uint32)
+        self.table[block.first : block.first + block.rows] = np.arange(block.rows)
         self.table[self.ghosts] = np.arange(block.rows, block.rows + self.ghosts.size)
         requests = self.comm.alltoallv([self.ghosts[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
         self._requested = [gids - block.first for gids in requests]
@@ -68,6 +70,15 @@ class HostRows:
             return column
         parts = self.comm.alltoallv([column[rows] for rows in self._requested])
         return np.concatenate([column, *parts])
+
+    def by_gid(self, column: np.ndarray) -> np.ndarray:
+        """Return a column of all vertices, in which this rank's rows and ghosts have their values; collective."""
+        if self.comm.size == 1:
+            return column
+        whole, block = np.zeros(self.block.n, column.dtype), self.block
+        whole[block.first : block.first + block.rows] = column
+        whole[self.ghosts] = self.extended(column)[block.rows :]
+        return whole
 
     def returned(self, extended: np.ndarray, combine: Any) -> np.ndarray:
         """Return a column to which the values of ghosts were combined at their owners (``np.add``); collective."""
@@ -133,7 +144,6 @@ def violated(violations, rule, row, target):
 
 
 @njit(inline="always")
-def local(v, first, rows, table):
+def local(v, table):
     """Return the position of target ``v`` in an extended column."""
-    position = np.int64(v) - first
-    return position if 0 <= position < rows else np.int64(table[v])
+    return np.int64(table[v]) if table.size else np.int64(v)

@@ -23,7 +23,7 @@ class HostClasses:
         self._distributed, self._rows, self._root = distributed, rows, root
         self._extended = rows.extended(root)
         block = rows.block
-        self._graph = block.offsets, block.targets, block.first, rows.table, self._extended
+        self._graph = block.offsets, block.targets, rows.table, self._extended
 
     def behind(self) -> np.ndarray:
         """Return True for each row to which arcs inside its class lead from the vertex that names it."""
@@ -116,7 +116,7 @@ def _elsewhere(gids: np.ndarray, first: int, rows: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _search_arcs(offsets, targets, first, table, root, reached, stack, new):
+def _search_arcs(offsets, targets, table, root, reached, stack, new):
     """Search from the rows ``new`` along arcs inside classes; return True if a ghost was reached."""
     rows, top, crossed = offsets.size - 1, new.size, False
     stack[:top] = new
@@ -124,7 +124,7 @@ def _search_arcs(offsets, targets, first, table, root, reached, stack, new):
         top -= 1
         row = stack[top]
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             if reached[v] or root[v] != root[row]:
                 continue
             reached[v] = True
@@ -154,13 +154,13 @@ def _search_rows(offsets, sources, reached, stack, new):
 
 
 @njit(cache=True, nogil=True)
-def _reversed_inside(offsets, targets, first, table, root):
+def _reversed_inside(offsets, targets, table, root):
     """Return the offsets of rows and ghosts, and the rows that have an arc inside their class to each."""
     rows = offsets.size - 1
     starts = np.zeros(root.size + 2, np.int64)
     for row in range(rows):
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             starts[v + 2] += root[v] == root[row]
     for v in range(root.size):
         starts[v + 1] += starts[v]
@@ -168,7 +168,7 @@ def _reversed_inside(offsets, targets, first, table, root):
     sources = np.empty(starts[root.size + 1], np.int64)
     for row in range(rows):
         for i in range(offsets[row], offsets[row + 1]):
-            v = local(targets[i], first, rows, table)
+            v = local(targets[i], table)
             if root[v] == root[row]:
                 sources[starts[v + 1]] = row
                 starts[v + 1] += 1
@@ -176,17 +176,17 @@ def _reversed_inside(offsets, targets, first, table, root):
 
 
 @njit(cache=True, nogil=True)
-def _between(offsets, targets, first, table, root):
+def _between(offsets, targets, table, root):
     """Return the classes that each arc between two of them joins: gids of both."""
     rows, count = offsets.size - 1, 0
     for row in range(rows):
         for i in range(offsets[row], offsets[row + 1]):
-            count += root[local(targets[i], first, rows, table)] != root[row]
+            count += root[local(targets[i], table)] != root[row]
     source, target = np.empty(count, np.int64), np.empty(count, np.int64)
     count = 0
     for row in range(rows):
         for i in range(offsets[row], offsets[row + 1]):
-            other = root[local(targets[i], first, rows, table)]
+            other = root[local(targets[i], table)]
             if other != root[row]:
                 source[count], target[count] = root[row], other
                 count += 1

@@ -20,7 +20,7 @@ def arriving(rows: HostRows, share: np.ndarray, weights: np.ndarray) -> np.ndarr
 
     def work(_: int, low: int, high: int) -> None:
         inflow = free.pop()
-        graph = block.offsets, block.targets, weights, block.first, rows.table
+        graph = block.offsets, block.targets, weights, rows.table
         answer_kernels.flow(low, high, *graph, share, inflow)
         free.append(inflow)
 
@@ -34,17 +34,16 @@ def arriving(rows: HostRows, share: np.ndarray, weights: np.ndarray) -> np.ndarr
 def departing(rows: HostRows, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the sums of the values of each row's targets, times the arcs' ``weights`` (empty: times 1); collective."""
     block, extended, sums = rows.block, rows.extended(values), np.zeros(rows.block.rows)
-    graph = block.offsets, block.targets, weights, block.first, rows.table
+    graph = block.offsets, block.targets, weights, rows.table
     rows.run(lambda _, low, high: _sum_targets(low, high, *graph, extended, sums))
     return sums
 
 
 @njit(cache=True, nogil=True)
-def _sum_targets(low, high, offsets, targets, weights, first, table, values, sums):
-    rows = offsets.size - 1
+def _sum_targets(low, high, offsets, targets, weights, table, values, sums):
     for row in range(low, high):
         total = 0.0
         for i in range(offsets[row], offsets[row + 1]):
-            x = values[local(targets[i], first, rows, table)]
+            x = values[local(targets[i], table)]
             total += x * weights[i] if weights.size else x
         sums[row] = total

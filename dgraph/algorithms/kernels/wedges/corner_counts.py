@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dgraph.engine.rounds.context import Context
-from dgraph.result.columns import Column
-
-
-class CornerCounts(Protocol):
-    """Triangles at the masters of a rank."""
-
-    def triangles(self) -> tuple[Column, int]:
-        """Return the triangles at each master, int64, and their sum over all ranks; collective."""
-
-    def shares(self) -> tuple[Column, float]:
-        """Return the joined share of pairs of neighbours, float64, and its sum over all ranks; collective."""
 
 
 @dataclass(frozen=True)

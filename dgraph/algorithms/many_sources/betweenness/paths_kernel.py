@@ -242,7 +242,7 @@ def scale(first, last, paths, log, lanes, most, factors):
 
 
 @njit(**INNER)
-def scale_level(first, last, degree, paths, log, lanes, most, factors):
+def scale_level(first, last, paths, log, lanes, most, factors):
     """Scale a level by its own largest numbers of paths; return a bound of them, or -1.0 if one becomes too small."""
     most[:] = 0.0
     largest(first, last, paths, log, lanes, most)
@@ -312,7 +312,7 @@ def search_batch(
             factors[depth] = 1.0
         if bound > LARGE:
             if member == 0:
-                bounds[group] = scale_level(first, last, degree, paths, log, lanes, most, factors[depth])
+                bounds[group] = scale_level(first, last, paths, log, lanes, most, factors[depth])
             barrier(gate, mates)
             bound = bounds[group]
             if bound < 0.0:

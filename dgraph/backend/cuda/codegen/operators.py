@@ -35,7 +35,7 @@ def operators(t: Traced) -> str:
             _function("Globals load_globals(i64 tick, i64 active)", _globals_in(s)),
             _function("void store_globals(const Globals& G)", _globals_out(s)),
             _function("Source at_source(const Globals& G, u32 u)", _at_source(s)),
-            _function("Source from_lane(const Source& s, u32 lane)", _lanes("Source", "shuffle({}, lane)", s)),
+            _function("Source from_lane(const Source& s, u32 lane)", _lanes("shuffle({}, lane)", s)),
             _function("Proposal propose(const Globals& G, const Source& s, weight_t w, u32 v)", proposals.propose(s)),
             _function("Proposal identity()", proposals.identity(s)),
             _function("Proposal fold(const Proposal& a, const Proposal& p)", proposals.fold(s)),
@@ -100,7 +100,7 @@ def _at_source(s: CudaScope) -> list[str]:
     return [f"return {{{proposals.listed(late.get(k) or s.leaf('u', k) for k in names) or '0'}}};"]
 
 
-def _lanes(struct: str, pattern: str, s: CudaScope) -> list[str]:
+def _lanes(pattern: str, s: CudaScope) -> list[str]:
     count = len(s.traced.reads_u)
     return [f"return {{{proposals.listed(pattern.format(f's.x{i}') for i in range(count)) or '0'}}};"]
 

@@ -18,11 +18,12 @@ from dgraph.backend.cuda.graph_build.degrees import busiest, degrees, largest_gr
 from dgraph.backend.cuda.graph_build.ownership import place, places
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, spread, whole
 from dgraph.comm import Comm
+from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
 from dgraph.graph.build.clean import SYMMETRISED, symmetrised
 from dgraph.graph.build.fingerprint import digest
 from dgraph.graph.build.simplify import simple_facts, simplified
-from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
+from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions

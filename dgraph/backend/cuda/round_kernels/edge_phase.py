@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
 from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
-from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.round_kernels.gpu_snapshot import MachineParts
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.graph.local import LocalGraph
-from dgraph.program import Traced
 from dgraph.program.analysis import falls_below_ceiling
 
 MARKED = 32
@@ -24,18 +17,9 @@ Otherwise vertices look for an active in-neighbour.
 """
 
 
-class EdgePhase:
+class EdgePhase(MachineParts):
     """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that launches the phases of a round."""
 
-    traced: Traced
-    graph: DeviceGraph
-    local: LocalGraph
-    arrays: GpuWorkArrays
-    kernels: Launcher
-    options: GpuPlan
-    device: Any
-    direction: str
-    words: np.ndarray
     _first_words: np.ndarray
     _unread: bool
     _supported = False

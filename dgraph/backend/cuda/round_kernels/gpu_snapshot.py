@@ -1,4 +1,4 @@
-"""Snapshots of a machine on a GPU: frontier, far buckets and control block, to and from a checkpoint."""
+"""Base of the parts of a machine on a GPU, and its snapshots: frontier, far buckets, control block."""
 
 from __future__ import annotations
 
@@ -9,18 +9,36 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.program_machine import ProgramMachine
 
 
-class GpuSnapshot(ProgramMachine):
-    """Snapshots of a machine whose arrays are on a GPU, by position where vertices are renumbered."""
+class MachineParts(ProgramMachine):
+    """Base of the parts of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine`: what they share.
+
+    Attributes:
+        graph: its graph on the GPU.
+        arrays: its work arrays.
+        kernels: its launches.
+        options: plan of its rounds.
+        device: the GPU.
+        all_words: control block, with globals and sums behind it.
+    """
 
     layout = control
     graph: DeviceGraph
     arrays: GpuWorkArrays
+    kernels: Launcher
+    options: GpuPlan
     device: Any
     all_words: np.ndarray
+
+
+class GpuSnapshot(MachineParts):
+    """Snapshots of a machine whose arrays are on a GPU, by position where vertices are renumbered."""
+
     _phase: Callable[..., None]
     read: Callable[[], None]
 

@@ -9,30 +9,20 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import GpuWorkArrays
-from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.round_kernels.gpu_snapshot import MachineParts
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.program_machine import ProgramMachine
 from dgraph.program import Traced
 
 
-class Renewal(ProgramMachine):
+class Renewal(MachineParts):
     """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that serves run after run.
 
     Work arrays stay; every run has fields of its own, which its result keeps.
     """
 
-    graph: DeviceGraph
-    arrays: GpuWorkArrays
-    kernels: Launcher
     sources: ModuleSet
-    options: GpuPlan
-    device: Any
-    all_words: np.ndarray
     device_exchange: Any
     _begin_log: Callable[[], None]
 

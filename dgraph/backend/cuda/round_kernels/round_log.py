@@ -5,38 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS, GpuWorkArrays
-from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.memory.work_arrays import READ_ROUNDS
+from dgraph.backend.cuda.round_kernels.gpu_snapshot import MachineParts
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.queue_record import NO_QUEUES, QueueRecord
 from dgraph.backend.round_stats import RoundStats, Spent
-from dgraph.graph.local import LocalGraph
-from dgraph.program import Traced
 from dgraph.program.analysis import hands_on_edges
 
 NAMES = ("persistent", *SCHEDULES)
 """Names of schedules, by the number that kernels record."""
 
 
-class RoundLog:
+class RoundLog(MachineParts):
     """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.GpuMachine` that logs rounds."""
-
-    traced: Traced
-    graph: DeviceGraph
-    local: LocalGraph
-    arrays: GpuWorkArrays
-    kernels: Launcher
-    options: GpuPlan
-    device: Any
-    round: Any
-    all_words: np.ndarray
 
     def _begin_log(self) -> None:
         self._notes: list[RoundStats] = []

@@ -1,0 +1,82 @@
+"""Kernels that clean edges: the rank of each arc's row, self-loops, and rows that an arc enters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.graph.rows import places
+
+
+def _clear_few(targets, first, empty):
+    empty[targets - targets.dtype.type(first)] = False
+
+
+@njit(cache=True, nogil=True, few=_clear_few)
+def clear(targets, first, empty):
+    """Set ``empty`` to False for the rows of ``targets``."""
+    for i in range(targets.size):
+        empty[np.int64(targets[i]) - first] = False
+
+
+def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many arcs go to each rank, and the arcs' positions grouped by that rank."""
+    counts, owner = np.zeros(cuts.size - 1, np.int64), np.empty(src.size, np.int32)
+    _owners(src, cuts, owner, counts)
+    order = np.empty(src.size, np.int64)
+    _grouped(owner, np.cumsum(counts) - counts, order)
+    return counts, order
+
+
+def _owners_few(src, cuts, owner, counts):
+    owner[:] = np.searchsorted(cuts[1 : counts.size], src, side="right")
+    counts += np.bincount(owner, minlength=counts.size)
+
+
+@njit(cache=True, few=_owners_few)
+def _owners(src, cuts, owner, counts):
+    for i in range(src.size):
+        low, high = 0, counts.size - 1
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if cuts[middle] <= np.int64(src[i]):
+                low = middle
+            else:
+                high = middle - 1
+        owner[i] = low
+        counts[low] += 1
+
+
+def _grouped_few(owner, cursor, order):
+    order[places(owner, cursor)] = np.arange(owner.size)
+
+
+@njit(cache=True, few=_grouped_few)
+def _grouped(owner, cursor, order):
+    for i in range(owner.size):
+        order[cursor[owner[i]]] = i
+        cursor[owner[i]] += 1
+
+
+def _count_few_loops(offsets, targets, first):
+    rows = np.repeat(np.arange(first, first + offsets.size - 1), np.diff(offsets))
+    return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
+
+
+@njit(cache=True, nogil=True, few=_count_few_loops)
+def count_loops(offsets, targets, first):
+    """Return the number of self-loop entries in sorted rows."""
+    loops = 0
+    for row in range(offsets.size - 1):
+        low, high = offsets[row], offsets[row + 1]
+        end = high
+        while low < high:
+            middle = (low + high) >> 1
+            if np.int64(targets[middle]) < row + first:
+                low = middle + 1
+            else:
+                high = middle
+        while low < end and np.int64(targets[low]) == row + first:
+            loops += 1
+            low += 1
+    return loops
