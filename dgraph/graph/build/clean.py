@@ -26,7 +26,7 @@ from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import merge_parallel, places
+from dgraph.graph.rows import merge_parallel, places, row_shares
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
@@ -214,7 +214,7 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]
         loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
 
-    shares(count, block.rows, threads)
+    row_shares(count, block.offsets, threads)
     here = [block.targets.size, sum(loops_here), _isolated(block, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs

@@ -13,6 +13,9 @@ from dgraph.result.files.shared_file import SharedFile
 from dgraph.result.files.table_file import TableFile
 from partitioning.arrays import arcs
 
+IDS = ("source", "target")
+"""Columns of ids."""
+
 
 def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
     """Write columns source, target and optionally weight, by original id; collective.
@@ -23,7 +26,7 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
     with comm.together():
         if comm.rank == 0:
             names, schema = _schema(block)
-            writer = TableFile(file, ".parquet", schema)
+            writer = TableFile(file, ".parquet", schema, **_options(schema))
     try:
         for number in range(arcs.rounds(block, comm)):
             start, stop = arcs.span(block, number)
@@ -33,9 +36,10 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
                 kept = np.flatnonzero(dst <= src)
                 columns = [column[kept] for column in columns]
             columns[:2] = (block.ids.to_original(column, comm) for column in columns[:2])
-            gathered = [
-                comm.alltoallv([column if rank == 0 else column[:0] for rank in range(comm.size)]) for column in columns
-            ]
+            gathered = [[column] for column in columns]
+            if comm.size > 1:
+                to = range(comm.size)
+                gathered = [comm.alltoallv([column if rank == 0 else column[:0] for rank in to]) for column in columns]
             with comm.together():
                 if writer is not None:
                     for parts in zip(*gathered, strict=True):
@@ -50,7 +54,16 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
 def _schema(block: EdgeBlock) -> tuple[list[str], Any]:
     """Return the names of the columns, and the schema with the direction."""
     extra("pyarrow", "a .parquet file")
-    columns = {"source": np.empty(0, np.int64), "target": np.empty(0, np.int64)}
+    columns = dict.fromkeys(IDS, np.empty(0, np.int64))
     if block.weights is not None:
         columns["weight"] = block.weights[:0]
     return list(columns), arrow_schema(columns, ()).with_metadata({"dgraph.directed": str(int(block.directed))})
+
+
+def _options(schema: Any) -> dict[str, Any]:
+    """Return pyarrow's options: ids as packed differences, half as large and twice as quick as compressed words."""
+    return {
+        "column_encoding": dict.fromkeys(IDS, "DELTA_BINARY_PACKED"),
+        "use_dictionary": [name for name in schema.names if name not in IDS],
+        "compression": {name: "NONE" if name in IDS else "SNAPPY" for name in schema.names},
+    }
