@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from threading import Lock, local
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,22 +23,52 @@ SHARE = 1 << 18
 """Elements that are worth a thread of their own: it takes 0.1 ms."""
 
 
+_pools: dict[int, Any] = {}
+_lock, _own = Lock(), local()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the threads
+
+
+@contextmanager
+def pool(threads: int) -> Iterator[Any]:
+    """Yield an executor of so many threads that is kept for later calls: to start threads takes milliseconds.
+
+    In a thread of such an executor, which may not wait for its like, it is a fresh one.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms, which small results do without
+
+    if getattr(_own, "worker", False):
+        with ThreadPoolExecutor(threads) as fresh:
+            yield fresh
+        return
+    with _lock:
+        if threads not in _pools:
+            _pools[threads] = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_own, "worker", True))
+    yield _pools[threads]
+
+
+def settle(futures: Iterable[Any]) -> None:
+    """Cancel what has not begun, and wait for the rest, whatever it raises."""
+    for future in futures:
+        future.cancel() or future.exception()
+
+
 def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     """Yield ``function(item)`` in the order of items; at most two results a thread wait to be taken."""
     if threads < 2:
         yield from map(function, items)
         return
-    from concurrent.futures import Future, ThreadPoolExecutor  # 5 ms, which small results do without
-
-    threads = min(threads, MOST)
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[R]] = deque()
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * threads:
+    threads, waiting = min(threads, MOST), deque[Any]()
+    with pool(threads) as workers:
+        try:
+            for item in items:
+                waiting.append(workers.submit(function, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            settle(waiting)
 
 
 def shares(function: Callable[[slice], object], size: int, threads: int) -> None:

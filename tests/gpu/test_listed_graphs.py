@@ -12,7 +12,7 @@ from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import build_memory
-from dgraph.backend.cuda.graph_load import plain_lines
+from dgraph.backend.cuda.graph_load import plain_lines, record_columns
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
 from dgraph.result.files.graph_writers import save_graph
@@ -30,6 +30,7 @@ def opened(monkeypatch):
             monkeypatch.setattr(module, "backend", lambda *_, **__: CudaBackend(0, 1, True, GpuPlan(), gpu))
         monkeypatch.setattr(build, "has_gpu", lambda: True)
         monkeypatch.setattr(build, "FEW", 0)
+        monkeypatch.setattr(record_columns, "LEAST", 0)
         monkeypatch.setattr(build_memory, "LEAST", 37)  # many pieces, and rows longer than a piece
         return gpu
 
@@ -126,19 +127,37 @@ def test_errors_are_those_of_the_host(build_with, opened):
     assert texts[0] == texts[1]
 
 
+@on_devices
 @pytest.mark.parametrize(("name", "options"), [
     ("g.el", {}), ("g.wel", {}), ("g.wel", {"directed": False, "keep_loops": True}), ("g.wel", {"weights": "1..9"}),
-    ("g.wsg", {}), ("g.npz", {}), ("g.wel", {"policy": "oec"}),
+    ("g.sg", {}), ("g.wsg", {}), ("g.wsg", {"edge_data": "float32"}), ("g.npz", {}), ("g.wel", {"policy": "oec"}),
 ])  # fmt: skip
-def test_files(name, options, opened, tmp_path):
+def test_files(device, name, options, opened, tmp_path):
     path = str(tmp_path / name)
-    weights = "unit" if name == "g.el" else "1..20"
+    weights = "unit" if name in ("g.el", "g.sg") else "1..20"
     source = dgraph.Graph.load("rmat:5", weights=weights, device="cpu", comm=SerialComm())
     save_graph(tmp_path / name, source.block, SerialComm(), None)
-    gpu = opened("emulated")
-    graph, want = (dgraph.Graph.load(path, device=device, comm=SerialComm(), **options) for device in ("cuda", "cpu"))
+    gpu = opened(device)
+    graph, want = (dgraph.Graph.load(path, device=to, comm=SerialComm(), **options) for to in ("cuda", "cpu"))
     check(graph, want, gpu)
     assert graph.building[0] == "device"
+
+
+@on_devices
+@pytest.mark.parametrize("target", [-1, 32, 2**31 - 1])
+def test_a_wrong_target_of_a_binary_file_is_named_as_on_the_host(device, target, opened, tmp_path):
+    source, path = dgraph.Graph.load("rmat:5", weights="1..20", device="cpu", comm=SerialComm()), tmp_path / "g.wsg"
+    save_graph(path, source.block, SerialComm(), None)
+    content, place = path.read_bytes(), 17 + 8 * 33 + 8 * 40  # behind the header, 33 offsets and 40 arcs
+    path.write_bytes(content[:place] + target.to_bytes(4, "little", signed=True) + content[place + 4 :])
+    opened(device)
+    texts = []
+    for to in ("cpu", "cuda"):
+        with pytest.raises(DataError) as refused:
+            dgraph.Graph.load(path, device=to, comm=SerialComm())
+        texts.append(str(refused.value))
+    assert texts[0] == texts[1]
+    assert f"target[40] is {target}" in texts[0]
 
 
 def test_what_the_host_builds(opened):

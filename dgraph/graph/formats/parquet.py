@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -29,8 +30,8 @@ from dgraph.graph.reading import Reading
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-ROWS = 1 << 16
-"""Rows read at a time: their columns fit the cache of a core until they are stored."""
+ROWS = 1 << 17
+"""Rows read at a time: few calls that wait for the interpreter lock, and columns that fit the cache of a core."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -193,14 +194,21 @@ class _Part:
                     f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
                     "both as names (--ids string, ids='string')"
                 )
-            if array.dtype == np.int64 and int(array.view(np.uint64).max(initial=0)) <= NARROW_ID:
-                self._put(array, first, IDS[0])  # a negative id is beyond it, too
-            else:
+            if not (array.dtype == np.int64 and self._put_narrow(array.view(np.uint64), first)):
                 self._put(ids := as_ids(array, what, first), first, ids.dtype)
             return
         if array.dtype.kind not in "biuf":
             raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
         self._put(weights := as_weights(array, what, first), first, weights.dtype)
+
+    def _put_narrow(self, values: np.ndarray, first: int) -> bool:
+        """Store ids that fit 32 bits in one pass over them; return False if one does not, or the array is wider."""
+        with self._lock:
+            if self._array is None and values.max(initial=0) <= NARROW_ID:
+                self._array = np.empty(self.size, IDS[0])
+        if self._array is None or self._array.dtype != IDS[0]:
+            return False
+        return _narrow(values, self._array[first - self.lo : first - self.lo + values.size]) <= NARROW_ID
 
     def _put(self, values: np.ndarray, first: int, kind: np.dtype) -> None:
         """Store values that the dtype ``kind`` holds."""
@@ -238,6 +246,21 @@ class _Part:
             array[first - self.lo : first - self.lo + values.size] = values
         self._array, self.batches = None, {}
         return array
+
+
+def _narrow_few(values, out):
+    out[:] = values.astype(np.uint32)
+    return values.max(initial=0)
+
+
+@njit(cache=True, nogil=True, few=_narrow_few)
+def _narrow(values, out):
+    """Store the low 32 bits of values; return the largest value."""
+    largest = np.uint64(0)
+    for i in range(values.size):
+        largest = max(largest, values[i])
+        out[i] = values[i]
+    return largest
 
 
 class _PerThread:

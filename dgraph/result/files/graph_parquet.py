@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dgraph._support.extras import extra
+from dgraph._support.threads import in_order
+from dgraph.comm import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
 from dgraph.result.files.shared_file import SharedFile
 from dgraph.result.files.table_file import TableFile
@@ -15,6 +20,8 @@ from partitioning.arrays import arcs
 
 IDS = ("source", "target")
 """Columns of ids."""
+AHEAD = 4
+"""Most threads that prepare pieces while one is written."""
 
 
 def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
@@ -28,14 +35,8 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
             names, schema = _schema(block)
             writer = TableFile(file, ".parquet", schema, **_options(schema))
     try:
-        for number in range(arcs.rounds(block, comm)):
-            start, stop = arcs.span(block, number)
-            src, dst = arcs.ends(block, start, stop)
-            columns = [src, dst] if block.weights is None else [src, dst, block.weights[start:stop]]
-            if not block.directed:
-                kept = np.flatnonzero(dst <= src)
-                columns = [column[kept] for column in columns]
-            columns[:2] = (block.ids.to_original(column, comm) for column in columns[:2])
+        threads = rank_threads(comm) if comm.size == 1 and isinstance(block.ids, ConsecutiveIds) else 1
+        for columns in in_order(partial(_columns, block, comm), range(arcs.rounds(block, comm)), min(threads, AHEAD)):
             gathered = [[column] for column in columns]
             if comm.size > 1:
                 to = range(comm.size)
@@ -49,6 +50,17 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
         with comm.together():
             if writer is not None:
                 writer.end()
+
+
+def _columns(block: EdgeBlock, comm: Comm, number: int) -> list[np.ndarray]:
+    """Return a piece of this rank's edges: original ids of sources and targets, and weights if there are any."""
+    start, stop = arcs.span(block, number)
+    src, dst = arcs.ends(block, start, stop)
+    columns = [src, dst] if block.weights is None else [src, dst, block.weights[start:stop]]
+    if not block.directed:
+        kept = np.flatnonzero(dst <= src)
+        columns = [column[kept] for column in columns]
+    return [*(block.ids.to_original(column, comm) for column in columns[:2]), *columns[2:]]
 
 
 def _schema(block: EdgeBlock) -> tuple[list[str], Any]:
