@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 STEP = 1 << 20
 """Values read at a time."""
+LARGE = 2 * STEP
+"""Values of an array that threads read."""
 LOCAL = struct.Struct("<26x2H")
 """Header of a member in front of its data: the lengths of the name and of the extra field, which follow it."""
 DEFLATE = 1100
@@ -157,7 +159,7 @@ class _Column:
 
     def whole(self) -> np.ndarray | None:
         """Return all values, read by threads; None if they are to be streamed: few, compressed, or damaged."""
-        if not self.stored or self.size < 2 * STEP:
+        if not self.stored or self.size < LARGE:
             return None
         values, head = np.empty(self.size, self.dtype), self.info.file_size - self.size * self.dtype.itemsize
         raw = values.view(np.uint8).data
