@@ -54,6 +54,7 @@ BUILDING: tuple[Operation, ...] = (
     lambda xp, of: (of["uint32"].max(), of["uint32"].min()),
     lambda xp, of: (of["int32"].min(), of["int32"].max()),
     lambda xp, of: of["int32"].astype(np.float64).sum(),
+    lambda xp, of: xp.ascontiguousarray(of["uint32"].reshape(-1, 2)[:, 0]),
 )  # fmt: skip
 """Operations of ``graph_build``."""
 
