@@ -30,8 +30,8 @@ from dgraph.graph.reading import Reading
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-ROWS = 1 << 17
-"""Rows read at a time: few calls that wait for the interpreter lock, and columns that fit the cache of a core."""
+ROWS = 1 << 18
+"""Rows read at a time: few calls that wait for the interpreter lock."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
