@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.memory_pages import give_back
 from dgraph._support.threads import in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -30,6 +31,8 @@ from dgraph.graph.rows import merge_parallel, places, row_shares
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
+SPENT = 1 << 20
+"""Edges that a thread appends to buckets before it gives their memory back."""
 LARGEST = np.iinfo(np.int64).max
 SYMMETRISED = "symmetrised: every arc goes both ways"
 SAMPLES = 1024
@@ -133,7 +136,8 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         attributes = attributes if edges.counted is None else selected(attributes, edges.counted)
     columns = _Columns(weights, attributes, keep_parallel) if attributes else None
     carried = weights if columns is None else comm.before(src.size) + np.arange(src.size)
-    listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops)
+    spent = disposable and edges is None and columns is None
+    listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops, spent)
     del src, dst, weights, carried
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
     buckets, loops = _bucketed(listed, cuts, threads, comm)
@@ -300,6 +304,8 @@ class _Listed:
     dtype: np.dtype
     doubled: bool
     keep_loops: bool
+    spent: bool
+    """True if a chunk is lost once its arcs are in their buckets."""
 
     @property
     def size(self) -> int:
@@ -355,7 +361,17 @@ def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tu
         counted = in_order(lambda t: buckets.count(parts[t], *form, t), range(threads), threads)
         loops = sum(counted)
         buckets.end_counts(listed.dtype, weight_type)
-        for _ in in_order(lambda t: buckets.append(parts[t], *form, t), range(threads), threads):
+
+        def append(thread: int) -> None:
+            part = parts[thread]
+            for first in range(0, part[0].size, SPENT):
+                piece = tuple(None if column is None else column[first : first + SPENT] for column in part)
+                buckets.append(piece, *form, thread)
+                for column in piece if listed.spent else ():
+                    if column is not None:
+                        give_back(column)
+
+        for _ in in_order(append, range(threads), threads):
             pass
         return buckets, loops
     steps, loops = comm.largest(-(-listed.size // CHUNK)), 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
-from contextlib import suppress
-
 import numpy as np
 
+from dgraph._support.memory_pages import mapped_memory
 from dgraph._support.threads import in_order
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
@@ -36,11 +34,7 @@ class Arena:
         """Return an array of ``size`` values."""
         need = -(-size * kind.itemsize // 64) * 64
         if need > len(self._free):
-            mapped = mmap.mmap(-1, max(ARENA, need), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            if hasattr(mmap, "MADV_HUGEPAGE"):
-                with suppress(OSError):  # a kernel without huge pages
-                    mapped.madvise(mmap.MADV_HUGEPAGE)
-            self._free = memoryview(mapped)
+            self._free = mapped_memory(max(ARENA, need))
         here, self._free = self._free[:need], self._free[need:]
         return np.frombuffer(here, kind, size)
 
@@ -101,7 +95,7 @@ class GrowingColumn:
         if len(columns) == 1:
             return columns[0].finish(level)
         ends = np.cumsum([column.size for column in columns])
-        joined = np.empty(int(ends[-1]), columns[0].types[level])
+        joined = Arena().empty(int(ends[-1]), columns[0].types[level])
 
         def copy(index: int) -> None:
             column = columns[index]

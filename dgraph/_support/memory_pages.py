@@ -1,0 +1,29 @@
+"""Memory of the process' own mappings: in huge pages, and given back to the system piece by piece."""
+
+from __future__ import annotations
+
+import mmap
+from contextlib import suppress
+
+import numpy as np
+
+
+def mapped_memory(size: int) -> memoryview:
+    """Return zeroed memory of a new mapping, in huge pages where the system has them."""
+    mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without huge pages
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(mapped)
+
+
+def give_back(values: np.ndarray) -> None:
+    """Give the pages inside an array of :func:`mapped_memory` back: its values are lost. Other arrays stay."""
+    base = values.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        start = values.ctypes.data - np.frombuffer(base.obj, np.uint8).ctypes.data
+        first, last = -(-start // mmap.PAGESIZE), (start + values.nbytes) // mmap.PAGESIZE
+        if first < last:
+            base.obj.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
