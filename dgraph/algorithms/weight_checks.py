@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.engine.rounds.context import Context
-from dgraph.graph.local import Csr
 
 
 def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
@@ -42,10 +41,8 @@ def any_negative(ctx: Context) -> bool:
     """
     if not has_weights(ctx):
         return False
-    if isinstance(ctx.local.out, Csr):
-        ctx.local.out.measured(ctx.backend.host_threads)
+    low, *_ = ctx.local.out.measured(ctx.backend.host_threads)
     ctx.check_weights()
-    low, *_ = ctx.local.out.weight_range
     return bool(ctx.total(not low >= 0))
 
 

@@ -231,6 +231,15 @@ def test_runs(opened):
     assert changed[0].fingerprint() == changed[1].fingerprint()
 
 
+def test_a_run_copies_no_rows_to_the_host(opened):
+    opened("emulated")
+    ends, weights = np.random.default_rng(7).integers(0, 60, (2, 300)), np.arange(1, 301)
+    graph = dgraph.Graph.from_edges(*ends, weights, device="cuda", comm=SerialComm())
+    for algorithm in ("sssp", "bfs"):
+        dgraph.run(algorithm, graph, source=3)
+    assert "_ends" not in vars(graph.partition().local.out)
+
+
 def facts(graph):
     """Return the findings of a load but for the lines of the slower reader, which differ by reader."""
     return {name: value for name, value in vars(graph.facts).items() if name != "scanned_lines"}
