@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import Lock, local
+from threading import local
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,9 +24,8 @@ SHARE = 1 << 18
 
 
 _pools: dict[int, Any] = {}
-_lock, _own = Lock(), local()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the threads
+_own = local()
+os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the threads
 
 
 @contextmanager
@@ -41,10 +40,8 @@ def pool(threads: int) -> Iterator[Any]:
         with ThreadPoolExecutor(threads) as fresh:
             yield fresh
         return
-    with _lock:
-        if threads not in _pools:
-            _pools[threads] = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_own, "worker", True))
-    yield _pools[threads]
+    fresh = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_own, "worker", True))  # no thread starts yet
+    yield _pools.setdefault(threads, fresh)
 
 
 def settle(futures: Iterable[Any]) -> None:
@@ -58,8 +55,8 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> It
     if threads < 2:
         yield from map(function, items)
         return
-    threads, waiting = min(threads, MOST), deque[Any]()
-    with pool(threads) as workers:
+    waiting = deque[Any]()
+    with pool(threads := min(threads, MOST)) as workers:
         try:
             for item in items:
                 waiting.append(workers.submit(function, item))

@@ -91,6 +91,7 @@ def test_columns_in_an_arena_do_not_overlap(monkeypatch):
     for number, size in enumerate([1, 9, 0, 30, 200, 64, 2]):
         arrays.append(arena.empty(size, np.dtype(np.int64)))
         arrays[-1][:] = number
+    assert column.Arena().empty(0, np.dtype(np.int32)).flags.writeable
     assert [array.tolist() for array in arrays] == [[k] * n for k, n in enumerate([1, 9, 0, 30, 200, 64, 2])]
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.memory_pages import give_back
 from dgraph._support.threads import in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -23,6 +22,7 @@ from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.bucketed_arcs import BucketedArcs
 from dgraph.graph.build.id_compaction import numbered
+from dgraph.graph.build.memory_pages import give_back
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds

@@ -43,13 +43,13 @@ def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
 
 def local_sum(local: LocalGraph, gids: np.ndarray, comm: Comm) -> int:
     """Return the sum of :func:`block_sum`, of a partitioned graph whose lids have these gids; collective."""
-    out, sums = local.out, []
+    csr, sums = local.out, []
 
     def add(rows: slice) -> None:
-        offsets, neighbours, bits = _rows_here(out.offsets, out.neighbours, out.weights, rows)
+        offsets, neighbours, bits = _rows_here(csr.offsets, csr.neighbours, csr.weights, rows)
         sums.append(_sum_by_lid(offsets, neighbours, bits, gids, rows.start))
 
-    row_shares(add, out.offsets, rank_threads(comm))
+    row_shares(add, csr.offsets, rank_threads(comm))
     return _summed(np.array(sums, np.uint64).sum(dtype=np.uint64), comm)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph._support.memory_pages import mapped_memory
 from dgraph._support.threads import in_order
+from dgraph.graph.build.memory_pages import mapped_memory
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
@@ -32,6 +32,8 @@ class Arena:
 
     def empty(self, size: int, kind: np.dtype) -> np.ndarray:
         """Return an array of ``size`` values."""
+        if not size:
+            return np.empty(0, kind)
         need = -(-size * kind.itemsize // 64) * 64
         if need > len(self._free):
             self._free = mapped_memory(max(ARENA, need))

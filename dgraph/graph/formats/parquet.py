@@ -248,18 +248,18 @@ class _Part:
         return array
 
 
-def _narrow_few(values, out):
-    out[:] = values.astype(np.uint32)
+def _narrow_few(values, ids):
+    ids[:] = values.astype(np.uint32)
     return values.max(initial=0)
 
 
 @njit(cache=True, nogil=True, few=_narrow_few)
-def _narrow(values, out):
+def _narrow(values, ids):
     """Store the low 32 bits of values; return the largest value."""
     largest = np.uint64(0)
     for i in range(values.size):
         largest = max(largest, values[i])
-        out[i] = values[i]
+        ids[i] = values[i]
     return largest
 
 

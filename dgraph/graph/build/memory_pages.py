@@ -19,11 +19,17 @@ def mapped_memory(size: int) -> memoryview:
 
 def give_back(values: np.ndarray) -> None:
     """Give the pages inside an array of :func:`mapped_memory` back: its values are lost. Other arrays stay."""
-    base = values.base
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        start = values.ctypes.data - np.frombuffer(base.obj, np.uint8).ctypes.data
+    owner = values.base
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    mapped = getattr(owner, "obj", None)
+    if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        start = address_of(values) - address_of(np.frombuffer(mapped, np.uint8))
         first, last = -(-start // mmap.PAGESIZE), (start + values.nbytes) // mmap.PAGESIZE
         if first < last:
-            base.obj.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+            mapped.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+
+
+def address_of(values: np.ndarray) -> int:
+    """Return the address of an array's first value."""
+    return values.__array_interface__["data"][0]
