@@ -105,13 +105,11 @@ class LineTable:
         facts.notes += self.notes
 
     def drop_first(self, comm: Comm) -> None:
-        """Drop the first line of all ranks, in place; collective."""
+        """Drop the first line of all ranks; collective."""
         sizes = comm.allgather(np.array([self.src.size], np.int64))[:, 0]
         if comm.rank == int(np.flatnonzero(sizes)[0]):
-            for column in (self.src, self.dst, self.weights):
-                if column is not None and column.size:
-                    column[:-1] = column[1:]
-                    column.resize(column.size - 1, refcheck=False)
+            self.src, self.dst = self.src[1:], self.dst[1:]
+            self.weights = None if self.weights is None else self.weights[1:]
 
 
 def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> LineTable:
