@@ -254,6 +254,7 @@ def test_text_is_parsed_on_the_gpu(device, opened, tmp_path, monkeypatch):
     for name, text in (
         ("g.wel", "0 1 5\n3 2 7\n# why\n2 3 -1\n0 1 4\n"), ("g.el", "1 2\n2 2\n"),
         ("g.csv", "src,dst,weight\n5,1000,2.5\n7,5,1\n"), ("g.txt", "3 4\n0 1\n1 2\n2 3\n0 2\n"),
+        ("g.el", "4 4\n0 1\n1 2\n2 3\n0 2\n"),
     ):  # fmt: skip
         (tmp_path / name).write_text(text)
         graph, want = (dgraph.Graph.load(tmp_path / name, device=to, comm=SerialComm()) for to in ("cuda", "cpu"))
