@@ -18,7 +18,7 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
 from dgraph.graph.build.clean import RawEdges
-from dgraph.graph.formats.column import IDS
+from dgraph.graph.formats.column import IDS, Arena
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, named_kept, unused_columns
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
@@ -205,7 +205,7 @@ class _Part:
         """Store ids that fit 32 bits in one pass over them; return False if one does not, or the array is wider."""
         with self._lock:
             if self._array is None and values.max(initial=0) <= NARROW_ID:
-                self._array = np.empty(self.size, IDS[0])
+                self._array = Arena().empty(self.size, IDS[0])
         if self._array is None or self._array.dtype != IDS[0]:
             return False
         return _narrow(values, self._array[first - self.lo : first - self.lo + values.size]) <= NARROW_ID
@@ -214,7 +214,7 @@ class _Part:
         """Store values that the dtype ``kind`` holds."""
         with self._lock:
             if self._array is None:
-                self._array = np.empty(self.size, kind)
+                self._array = Arena().empty(self.size, kind)
         if self._kinds.index(kind) > self._kinds.index(self._array.dtype):
             self.batches[first] = values
         else:
