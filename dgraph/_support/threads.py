@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from threading import local
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,22 +28,49 @@ SHARE = 1 << 18
 """Elements that are worth a thread of their own: it takes 0.1 ms."""
 
 
+_pools: dict[int, Any] = {}
+_own = local()
+os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the threads
+
+
+@contextmanager
+def pool(threads: int) -> Iterator[Any]:
+    """Yield an executor of so many threads that is kept for later calls: to start threads takes milliseconds.
+
+    In a thread of such an executor, which may not wait for its like, it is a fresh one.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms, which small results do without
+
+    if getattr(_own, "worker", False):
+        with ThreadPoolExecutor(threads) as fresh:
+            yield fresh
+        return
+    fresh = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_own, "worker", True))  # no thread starts yet
+    yield _pools.setdefault(threads, fresh)
+
+
+def settle(futures: Iterable[Any]) -> None:
+    """Cancel what has not begun, and wait for the rest, whatever it raises."""
+    for future in futures:
+        future.cancel() or future.exception()
+
+
 def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     """Yield ``function(item)`` in the order of items; at most two results a thread wait to be taken."""
     if threads < 2:
         yield from map(function, items)
         return
-    from concurrent.futures import ThreadPoolExecutor  # 5 ms, which small results do without
-
-    threads = min(threads, MOST)
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[R]] = deque()
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * threads:
+    waiting = deque[Any]()
+    with pool(threads := min(threads, MOST)) as workers:
+        try:
+            for item in items:
+                waiting.append(workers.submit(function, item))
+                if len(waiting) > 2 * threads:
+                    yield _result(waiting.popleft())
+            while waiting:
                 yield _result(waiting.popleft())
-        while waiting:
-            yield _result(waiting.popleft())
+        finally:
+            settle(waiting)
 
 
 def _result(future: Future[R]) -> R:

@@ -41,8 +41,8 @@ def any_negative(ctx: Context) -> bool:
     """
     if not has_weights(ctx):
         return False
+    low, *_ = ctx.local.out.measured(ctx.backend.host_threads)
     ctx.check_weights()
-    low, *_ = ctx.local.out.weight_range
     return bool(ctx.total(not low >= 0))
 
 

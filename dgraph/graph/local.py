@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph._support.threads import in_order
+
 if TYPE_CHECKING:
     from dgraph.comm import Comm
 
 PIECE = 1 << 16
 """Vertices compared at a time."""
+
+
+WEIGHTS = 1 << 20
+"""Weights measured at a time."""
+
+
+def _weight_figures(weights: np.ndarray) -> tuple:
+    with np.errstate(over="ignore"):
+        return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -43,11 +54,19 @@ class Csr:
     @cached_property
     def weight_range(self) -> tuple:
         """Smallest and largest weight, in their dtype, and the sum as a float; for weighted graphs."""
-        weights = self.weights
-        if weights is None or not weights.size:
-            return 0, 0, 0.0
-        with np.errstate(over="ignore"):
-            return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
+        return self.measured(1)
+
+    def measured(self, threads: int) -> tuple:
+        """Return :attr:`weight_range`, which threads measure at the first call; the sum is that of any number."""
+        if "weight_range" in self.__dict__:
+            return self.weight_range
+        weights, figures = self.weights, (0, 0, 0.0)
+        if weights is not None and weights.size:
+            pieces = (weights[first : first + WEIGHTS] for first in range(0, weights.size, WEIGHTS))
+            lows, highs, sums = zip(*in_order(_weight_figures, pieces, threads), strict=True)
+            figures = np.minimum.reduce(lows), np.maximum.reduce(highs), sum(sums)
+        self.__dict__["weight_range"] = figures
+        return figures
 
     @cached_property
     def simple_rows(self) -> tuple[np.ndarray, np.ndarray]:

@@ -5,13 +5,37 @@ Kernels are serial, and make one pass over the arcs if possible. ``weights`` is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import shares
+from dgraph._support.threads import MOST, SHARE, in_order
 
 SHORT = 48
 """Longest row that is sorted by insertion; longer ones are radix sorted."""
+PIECES = 4
+"""Pieces of rows a thread: a piece that is slow leaves the others to the other threads."""
+
+
+def row_shares(function: Callable[[slice], object], offsets: np.ndarray, threads: int) -> None:
+    """Call ``function`` with slices of rows that have about equally many arcs, on several threads.
+
+    Args:
+        function: returns nothing that is used; it releases the interpreter lock.
+        offsets: int64 (rows + 1,), ascending.
+        threads: threads to use.
+    """
+    rows, threads = offsets.size - 1, min(threads, MOST)
+    arcs = int(offsets[-1] - offsets[0])
+    pieces = min(PIECES * threads, max(1, (arcs + rows) // SHARE)) if threads > 1 else 1
+    steps = np.arange(1, pieces, dtype=np.int64)
+    inner = np.searchsorted(offsets, offsets[0] + arcs * steps // pieces)
+    if arcs < rows:  # most rows are empty: equally many rows
+        inner = rows * steps // pieces
+    cuts = [0, *inner.tolist(), rows]
+    for _ in in_order(function, map(slice, cuts[:-1], cuts[1:]), min(threads, pieces)):
+        pass
 
 
 def transpose(
@@ -77,7 +101,7 @@ def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | No
         spare_weights = None if weights is None else np.empty(spare.size, weights.dtype)
         _sort(here, targets, weights, spare, spare_weights, np.empty(257, np.int64))
 
-    shares(sort, offsets.size - 1, threads)
+    row_shares(sort, offsets, threads)
 
 
 def merge_parallel(

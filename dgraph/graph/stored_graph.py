@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
@@ -80,8 +81,9 @@ class StoredGraph(Graph):
                 )
         if options.weights is not None:
             check_rule(options.weights)
+        threads = rank_threads(comm)
         with comm.together(), reading():
-            store = Store.open(Path(path), options.verify)
+            store = Store.open(Path(path), options.verify, threads)
         if options.directed in (None, store.manifest["graph"]["directed"]):
             return cls(store, comm, options)
         plain = cls(store, comm)

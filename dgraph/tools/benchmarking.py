@@ -314,7 +314,7 @@ def edge_lists(generator: str, scale: int, step: int, **options: Any) -> Iterato
     for first in range(0, recipe.items, step):
         last = min(first + step, recipe.items)
         src, dst, _ = recipe.edges(first, last)
-        yield last - first, lines.text(src, dst, None)
+        yield last - first, lines.text(src, np.ones(src.size, np.int64), dst, None).tobytes()
 
 
 def message_times(

@@ -9,10 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
-from partitioning.store.manifest import ALIGN, MANIFEST, StoreError, checksum, written
+from partitioning.arrays.crc32 import crc32_of
+from partitioning.store.manifest import ALIGN, MANIFEST, StoreError, checksum, digits, written
 
 STEP = 1 << 26
 """Bytes written at a time."""
@@ -21,8 +23,8 @@ STEP = 1 << 26
 class ArrayFile:
     """One file of a draft: arrays one after the other. Its ``entry`` goes into the manifest."""
 
-    def __init__(self, path: Path):
-        self._file = path.open("xb")
+    def __init__(self, path: Path, threads: int = 1):
+        self._file, self._threads = path.open("xb"), threads
         self.entry: dict[str, Any] = {"bytes": 0, "arrays": {}}
 
     def add(self, name: str, values: np.ndarray, cuts: Sequence[int] | np.ndarray = ()) -> None:
@@ -36,9 +38,11 @@ class ArrayFile:
             self._file.write(raw[start : start + STEP])
         self._file.write(padding)
         blocks = [raw[low * values.itemsize : high * values.itemsize] for low, high in pairwise(cuts)]
-        sums = [*map(checksum, blocks[:-1]), checksum(blocks[-1], padding)]
+        sums = crc32_of(blocks, self._threads)
+        sums[-1] = crc32(padding, sums[-1])
         self.entry["arrays"][name] = {
-            "at": position, "dtype": values.dtype.str, "length": values.size, "cuts": cuts, "crc32": sums
+            "at": position, "dtype": values.dtype.str, "length": values.size, "cuts": cuts,
+            "crc32": [digits(checksum) for checksum in sums],
         }  # fmt: skip
         self.entry["bytes"] = self._file.tell()
 
@@ -90,9 +94,14 @@ class StoreDraft:
         folder.mkdir()
         return cls(path, folder)
 
-    def file(self, name: str) -> ArrayFile:
-        """Create a file that only this process writes; close it (``with``) to have it on the disk."""
-        return ArrayFile(self.folder / name)
+    def file(self, name: str, threads: int = 1) -> ArrayFile:
+        """Create a file that only this process writes; close it (``with``) to have it on the disk.
+
+        Args:
+            name: of the file.
+            threads: threads that compute checksums.
+        """
+        return ArrayFile(self.folder / name, threads)
 
     def share(self, name: str, first: int, values: np.ndarray) -> dict[str, Any]:
         """Write a slice, from element ``first`` on, of an array that many processes write into a file of its own.

@@ -37,7 +37,12 @@ def checksum(*pieces: bytes | memoryview) -> str:
     value = 0
     for piece in pieces:
         value = zlib.crc32(piece, value)
-    return f"{value:08x}"
+    return digits(value)
+
+
+def digits(checksum: int) -> str:
+    """Return a CRC-32 as 8 hexadecimal digits."""
+    return f"{checksum:08x}"
 
 
 def written(manifest: dict[str, Any]) -> bytes:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from partitioning.store.manifest import ALIGN, StoreError, checksum, read
+from partitioning.arrays.crc32 import crc32_of
+from partitioning.store.manifest import ALIGN, StoreError, digits, read
 
 
 class Store:
@@ -21,21 +22,22 @@ class Store:
         path: its folder.
         manifest: contents of its manifest.
         verify: True if blocks are checked before their first use.
+        threads: threads that check them.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any], verify: bool = True):
-        self.path, self.manifest, self.verify = path, manifest, verify
+    def __init__(self, path: Path, manifest: dict[str, Any], verify: bool = True, threads: int = 1):
+        self.path, self.manifest, self.verify, self.threads = path, manifest, verify, threads
         self._map = cache(self._mapped)
         self._good: set[tuple[str, str, int]] = set()
 
     @classmethod
-    def open(cls, path: str | os.PathLike, verify: bool = True) -> Store:
+    def open(cls, path: str | os.PathLike, verify: bool = True, threads: int = 1) -> Store:
         """Read the manifest; files are opened when their arrays are first used.
 
         Raises:
             StoreError: see :func:`partitioning.store.manifest.read`.
         """
-        return cls(Path(path), read(Path(path)), verify)
+        return cls(Path(path), read(Path(path)), verify, threads)
 
     def has(self, file: str, name: str) -> bool:
         """Return True if that file has an array of that name."""
@@ -58,8 +60,7 @@ class Store:
         """
         entry, mapped = self.manifest["files"][file]["arrays"][name], self._map(file)
         if self.verify:
-            for block in range(len(entry["crc32"])) if blocks is None else blocks:
-                self._check(file, name, block, mapped)
+            self._check(file, name, range(len(entry["crc32"])) if blocks is None else blocks, mapped)
         if not entry["length"]:
             return np.empty(0, entry["dtype"])
         values = np.frombuffer(mapped, np.dtype(entry["dtype"]), entry["length"], entry["at"])
@@ -71,21 +72,28 @@ class Store:
         first = int(np.searchsorted(cuts, low, side="right")) - 1
         return range(min(first, len(cuts) - 2), max(first, int(np.searchsorted(cuts, high, side="left"))))
 
-    def _check(self, file: str, name: str, block: int, mapped) -> None:
-        if (file, name, block) in self._good:
-            return
+    def _check(self, file: str, name: str, blocks: Iterable[int], mapped) -> None:
+        unchecked = [block for block in blocks if (file, name, block) not in self._good]
+        entry = self.manifest["files"][file]["arrays"][name]
+        spans = [self._span(file, name, block) for block in unchecked]
+        sums = crc32_of([memoryview(mapped)[low:high] for low, high in spans], self.threads)
+        for block, (low, high), checksum in zip(unchecked, spans, map(digits, sums), strict=True):
+            if checksum != entry["crc32"][block]:
+                raise StoreError(
+                    f"{self.path / file}: block {name}[{block}] (bytes {low} .. {high - 1}) is not what was written: "
+                    f"its checksum is {checksum}, the manifest has {entry['crc32'][block]}; write the store again, or "
+                    "copy it anew"
+                )
+            self._good.add((file, name, block))
+
+    def _span(self, file: str, name: str, block: int) -> tuple[int, int]:
+        """Return the first byte of a block and the one behind it; the last block has the padding, too."""
         entry = self.manifest["files"][file]["arrays"][name]
         item, cuts = np.dtype(entry["dtype"]).itemsize, entry["cuts"]
         low, high = (entry["at"] + item * cut for cut in cuts[block : block + 2])
-        if block == len(cuts) - 2:  # the last block's checksum covers the padding
+        if block == len(cuts) - 2:
             high = min(high + -(high - entry["at"]) % ALIGN, self.manifest["files"][file]["bytes"])
-        crc32 = checksum(memoryview(mapped)[low:high])
-        if crc32 != entry["crc32"][block]:
-            raise StoreError(
-                f"{self.path / file}: block {name}[{block}] (bytes {low} .. {high - 1}) is not what was written: its "
-                f"checksum is {crc32}, the manifest has {entry['crc32'][block]}; write the store again, or copy it anew"
-            )
-        self._good.add((file, name, block))
+        return low, high
 
     def _mapped(self, file: str) -> mmap.mmap | bytes:
         path, size = self.path / file, self.manifest["files"][file]["bytes"]

@@ -12,7 +12,7 @@ from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import build_memory
-from dgraph.backend.cuda.graph_load import plain_lines
+from dgraph.backend.cuda.graph_load import plain_lines, record_columns
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
 from dgraph.result.files.graph_writers import save_graph
@@ -30,6 +30,7 @@ def opened(monkeypatch):
             monkeypatch.setattr(module, "backend", lambda *_, **__: CudaBackend(0, 1, True, GpuPlan(), gpu))
         monkeypatch.setattr(build, "has_gpu", lambda: True)
         monkeypatch.setattr(build, "FEW", 0)
+        monkeypatch.setattr(record_columns, "LEAST", 0)
         monkeypatch.setattr(build_memory, "LEAST", 37)  # many pieces, and rows longer than a piece
         return gpu
 
@@ -126,19 +127,37 @@ def test_errors_are_those_of_the_host(build_with, opened):
     assert texts[0] == texts[1]
 
 
+@on_devices
 @pytest.mark.parametrize(("name", "options"), [
     ("g.el", {}), ("g.wel", {}), ("g.wel", {"directed": False, "keep_loops": True}), ("g.wel", {"weights": "1..9"}),
-    ("g.wsg", {}), ("g.npz", {}), ("g.wel", {"policy": "oec"}),
+    ("g.sg", {}), ("g.wsg", {}), ("g.wsg", {"edge_data": "float32"}), ("g.npz", {}), ("g.wel", {"policy": "oec"}),
 ])  # fmt: skip
-def test_files(name, options, opened, tmp_path):
+def test_files(device, name, options, opened, tmp_path):
     path = str(tmp_path / name)
-    weights = "unit" if name == "g.el" else "1..20"
+    weights = "unit" if name in ("g.el", "g.sg") else "1..20"
     source = dgraph.Graph.load("rmat:5", weights=weights, device="cpu", comm=SerialComm())
     save_graph(tmp_path / name, source.block, SerialComm(), None)
-    gpu = opened("emulated")
-    graph, want = (dgraph.Graph.load(path, device=device, comm=SerialComm(), **options) for device in ("cuda", "cpu"))
+    gpu = opened(device)
+    graph, want = (dgraph.Graph.load(path, device=to, comm=SerialComm(), **options) for to in ("cuda", "cpu"))
     check(graph, want, gpu)
     assert graph.building[0] == "device"
+
+
+@on_devices
+@pytest.mark.parametrize("target", [-1, 32, 2**31 - 1])
+def test_a_wrong_target_of_a_binary_file_is_named_as_on_the_host(device, target, opened, tmp_path):
+    source, path = dgraph.Graph.load("rmat:5", weights="1..20", device="cpu", comm=SerialComm()), tmp_path / "g.wsg"
+    save_graph(path, source.block, SerialComm(), None)
+    content, place = path.read_bytes(), 17 + 8 * 33 + 8 * 40  # behind the header, 33 offsets and 40 arcs
+    path.write_bytes(content[:place] + target.to_bytes(4, "little", signed=True) + content[place + 4 :])
+    opened(device)
+    texts = []
+    for to in ("cpu", "cuda"):
+        with pytest.raises(DataError) as refused:
+            dgraph.Graph.load(path, device=to, comm=SerialComm())
+        texts.append(str(refused.value))
+    assert texts[0] == texts[1]
+    assert f"target[40] is {target}" in texts[0]
 
 
 def test_what_the_host_builds(opened):
@@ -212,6 +231,15 @@ def test_runs(opened):
     assert changed[0].fingerprint() == changed[1].fingerprint()
 
 
+def test_a_run_copies_no_rows_to_the_host(opened):
+    opened("emulated")
+    ends, weights = np.random.default_rng(7).integers(0, 60, (2, 300)), np.arange(1, 301)
+    graph = dgraph.Graph.from_edges(*ends, weights, device="cuda", comm=SerialComm())
+    for algorithm in ("sssp", "bfs"):
+        dgraph.run(algorithm, graph, source=3)
+    assert "_ends" not in vars(graph.partition().local.out)
+
+
 def facts(graph):
     """Return the findings of a load but for the lines of the slower reader, which differ by reader."""
     return {name: value for name, value in vars(graph.facts).items() if name != "scanned_lines"}
@@ -226,6 +254,7 @@ def test_text_is_parsed_on_the_gpu(device, opened, tmp_path, monkeypatch):
     for name, text in (
         ("g.wel", "0 1 5\n3 2 7\n# why\n2 3 -1\n0 1 4\n"), ("g.el", "1 2\n2 2\n"),
         ("g.csv", "src,dst,weight\n5,1000,2.5\n7,5,1\n"), ("g.txt", "3 4\n0 1\n1 2\n2 3\n0 2\n"),
+        ("g.el", "4 4\n0 1\n1 2\n2 3\n0 2\n"),
     ):  # fmt: skip
         (tmp_path / name).write_text(text)
         graph, want = (dgraph.Graph.load(tmp_path / name, device=to, comm=SerialComm()) for to in ("cuda", "cpu"))

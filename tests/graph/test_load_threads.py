@@ -1,5 +1,7 @@
 """A load uses the threads that the rounds of its device would, and shares of arrays cover them."""
 
+import zlib
+
 import numpy as np
 import pytest
 from loading import written
@@ -7,7 +9,11 @@ from loading import written
 import dgraph
 from dgraph._support import affinity, threads
 from dgraph.comm.rank_threads import at_most, rank_threads
-from dgraph.graph.formats import text
+from dgraph.graph import rows
+from dgraph.graph.build import fingerprint
+from dgraph.graph.formats import column, text
+from dgraph.graph.local import Csr
+from partitioning.arrays import crc32
 
 
 @pytest.mark.parametrize(("device", "expected"), [("cpu", 3), (dgraph.Cpu(threads=2), 2), (dgraph.Cpu(threads=9), 3)])
@@ -34,3 +40,71 @@ def test_shares_cover_an_array_once(size, count, monkeypatch):
     threads.shares(add, size, count)
     assert np.all(times == 1)
     assert threads.extremes(values, count) == (-5, size - 6)
+
+
+@pytest.mark.parametrize("lengths", [[0], [5], [0, 0, 0, 9, 0], [1000, 0, 1, 1, 0, 0], [0] * 50, [3] * 40])
+@pytest.mark.parametrize("count", [1, 3, 16])
+def test_shares_of_rows_cover_them_once(lengths, count, monkeypatch):
+    monkeypatch.setattr(rows, "SHARE", 2)
+    offsets, times = 7 + np.concatenate([[0], np.cumsum(lengths)]), np.zeros(len(lengths), np.int64)
+
+    def add(part):
+        times[part] += 1
+
+    rows.row_shares(add, offsets, count)
+    assert np.all(times == 1)
+
+
+def test_a_fingerprint_is_that_of_any_number_of_threads(monkeypatch):
+    graph = dgraph.Graph.load("rmat:7", weights="1..9", device="cpu")
+    alone = fingerprint.block_sum(graph.block, graph.comm)
+    local = graph.partition().local
+    monkeypatch.setattr(rows, "SHARE", 2)
+    monkeypatch.setattr(affinity, "share", lambda *_: 5)
+    assert fingerprint.block_sum(graph.block, graph.comm) == alone
+    assert fingerprint.local_sum(local, local.gids, graph.comm) == alone
+
+
+def test_figures_of_weights_are_those_of_any_number_of_threads():
+    rng, none = np.random.default_rng(3), np.zeros(1, np.int64)
+    for weights in (rng.random(3_000_000), rng.integers(-9, 9, 2_500_000, np.int32), np.array([1.0, np.nan])):
+        figures = [Csr(none, none, weights).measured(count) for count in (1, 2, 5)] + [
+            Csr(none, none, weights).weight_range
+        ]
+        np.testing.assert_array_equal(figures, figures[:1] * 4)
+        np.testing.assert_array_equal(figures[0][:2], [weights.min(), weights.max()])
+        np.testing.assert_allclose(figures[0][2], weights.sum(dtype=np.float64), rtol=1e-12)
+    assert Csr(none, none, None).measured(2) == (0, 0, 0.0)
+
+
+@pytest.mark.parametrize("sizes", [[0], [1, 0, 7], [100, 3, 64, 65]])
+@pytest.mark.parametrize("count", [1, 4])
+def test_checksums_by_threads(sizes, count, monkeypatch):
+    monkeypatch.setattr(crc32, "PIECE", 16)
+    buffers = [np.random.default_rng(size).integers(0, 256, size, np.uint8) for size in sizes]
+    assert crc32.crc32_of([buffer.data for buffer in buffers], count) == [zlib.crc32(buffer) for buffer in buffers]
+
+
+def test_columns_in_an_arena_do_not_overlap(monkeypatch):
+    monkeypatch.setattr(column, "ARENA", 256)
+    arena, arrays = column.Arena(), []
+    for number, size in enumerate([1, 9, 0, 30, 200, 64, 2]):
+        arrays.append(arena.empty(size, np.dtype(np.int64)))
+        arrays[-1][:] = number
+    assert column.Arena().empty(0, np.dtype(np.int32)).flags.writeable
+    assert [array.tolist() for array in arrays] == [[k] * n for k, n in enumerate([1, 9, 0, 30, 200, 64, 2])]
+
+
+def test_threads_that_are_kept_work_inside_each_other_and_after_an_error():
+    def outer(number):
+        return sum(threads.in_order(lambda value: value + number, range(20), 3))
+
+    assert list(threads.in_order(outer, range(9), 3)) == [190 + 20 * number for number in range(9)]
+    with pytest.raises(ZeroDivisionError):
+        list(threads.in_order(lambda value: 1 // value, [1, 1, 0, 1, 1], 3))
+    ended, some = [], threads.in_order(lambda value: ended.append(value) or value, range(50), 2)
+    next(some)
+    some.close()
+    before = len(ended)
+    assert list(threads.in_order(int, range(5), 2)) == [0, 1, 2, 3, 4]
+    assert len(ended) == before < 50

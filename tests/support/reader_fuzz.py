@@ -1,7 +1,8 @@
 """Mutated files, read with every shortcut and with none: graph, counts and messages must be equal to the last bit.
 
-The shortcuts are threads, pieces of a file, private buffers, the kernel for plain lines and the bitmap of ids. Without
-them one thread scans every line, and ids are sorted. ``python tests/support/reader_fuzz.py COUNT [SEED]`` runs COUNT
+The shortcuts are threads, pieces of a file, private buffers, the kernel for plain lines, the bitmap of ids, and arrays
+of an archive read whole. Without them one thread scans every line, ids are sorted, and archives are streamed.
+``python tests/support/reader_fuzz.py COUNT [SEED]`` runs COUNT
 inputs; ``test_reader_fuzz.py`` runs some in the suite.
 """
 
@@ -25,12 +26,12 @@ from simulated import on_ranks
 from dgraph._support import affinity
 from dgraph.errors import DgraphError
 from dgraph.graph.build import bucketed_arcs, clean, id_bitmap
-from dgraph.graph.formats import lines, plain_scan, text
+from dgraph.graph.formats import column, lines, parquet, plain_scan, scipy_npz, text
 from dgraph.graph.formats.packed import packing
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
 
-KINDS = (*TEXT, *NAMED, "a.parquet", "a.arrow", "long", "long", "long", "long")
+KINDS = (*TEXT, *NAMED, "a.parquet", "a.arrow", "a.npz", "a.npz", "a.wsg", "long", "long", "long", "long")
 """Kinds of inputs; a long one has up to a hundred lines, most of them plain."""
 FORMS = {
     ".txt": ("{u} {v}", "{u}\t{v}"),
@@ -110,6 +111,7 @@ def reference(path: Path, ranks: int, options: dict, chunk: int):
         changes.enter_context(patch.object(plain_scan, "READ", frozenset()))
         changes.enter_context(patch.object(lines.LineBuffer, "lines", lambda *_: None))
         changes.enter_context(patch.object(affinity, "share", lambda *_: 1))
+        changes.enter_context(patch.object(scipy_npz._Column, "whole", lambda _: None))
         for name in ("SPAN", "SMALL"):
             changes.enter_context(patch.object(id_bitmap, name, 0))
         return loaded(path, ranks, options)
@@ -124,6 +126,10 @@ def with_shortcuts(path: Path, ranks: int, options: dict, chunk: int, rng: rando
         changes.enter_context(patch.object(lines, "TAIL", rng.choice([1, 5, 30, 4096])))
         changes.enter_context(patch.object(text, "PIECE", rng.choice([1, 2, 4])))
         changes.enter_context(patch.object(id_bitmap, "WORDS", rng.choice([1, 1 << 14])))
+        changes.enter_context(patch.object(scipy_npz, "LARGE", 1))
+        changes.enter_context(patch.object(scipy_npz, "PIECE", rng.choice([3, 8, 1 << 20])))
+        changes.enter_context(patch.object(parquet, "ROWS", rng.choice([1, 2, 1 << 17])))
+        changes.enter_context(patch.object(column, "ARENA", rng.choice([1, 64, 200, 1 << 20])))
         if rng.random() < 0.5:
             changes.enter_context(patch.object(bucketed_arcs, "FEW", 0))
             changes.enter_context(patch.object(bucketed_arcs, "ARCS", 3))

@@ -35,6 +35,8 @@ from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
+from dgraph.graph.build.rows_from_file import RawRows
+from dgraph.graph.formats.binary import columns_by
 from dgraph.graph.formats.text import parsing_with
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
@@ -187,19 +189,28 @@ class CudaBackend(Backend):
 
         return BuiltGraph.from_spec(spec, comm, self.device, policy, options, self.options.renumber)
 
-    def build_listed(self, read: Callable[[], Listed], comm: Comm, policy: str, options: LoadOptions) -> Graph | Listed:
-        """Read edges, and build their graph on the one rank's GPU; return the edges if the host is to build it."""
+    def build_listed(
+        self, read: Callable[[], Listed], comm: Comm, policy: str, options: LoadOptions
+    ) -> Graph | Listed | None:
+        """Read edges, and build their graph on the one rank's GPU.
+
+        Returns:
+            The graph; or the edges if the host is to build it; None: it is to read them, too.
+        """
         from dgraph.backend.cuda.graph_build import LoadedGraph  # not at the top: lists would wait for Numba
         from dgraph.backend.cuda.graph_load.plain_lines import plain_parser
+        from dgraph.backend.cuda.graph_load.record_columns import column_reader
         from dgraph.graph.build.clean import RawEdges
 
         self.device.use()
-        with parsing_with(plain_parser(self.device)):
+        with parsing_with(plain_parser(self.device)), columns_by(column_reader(self.device)):
             raw = read()
         graph = LoadedGraph.from_raw(raw, comm, self.device, policy, options, self.options.renumber)
         if graph is None and isinstance(raw, RawEdges):
             raw.src, raw.dst = self.device.get(raw.src), self.device.get(raw.dst)
             raw.weights = None if raw.weights is None else self.device.get(raw.weights)
+        if graph is None and isinstance(raw, RawRows) and not isinstance(raw.targets, np.ndarray):
+            return None
         return raw if graph is None else graph
 
     def evidence(self, graph: Graph, local: LocalGraph, algorithm: str) -> Any:

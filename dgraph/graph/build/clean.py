@@ -22,14 +22,17 @@ from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.bucketed_arcs import BucketedArcs
 from dgraph.graph.build.clean_kernels import by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
+from dgraph.graph.build.memory_pages import give_back
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import merge_parallel
+from dgraph.graph.rows import merge_parallel, row_shares
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
+SPENT = 1 << 20
+"""Edges that a thread appends to buckets before it gives their memory back."""
 LARGEST = np.iinfo(np.int64).max
 SYMMETRISED = "symmetrised: every arc goes both ways"
 SAMPLES = 1024
@@ -133,7 +136,8 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         attributes = attributes if edges.counted is None else selected(attributes, edges.counted)
     columns = _Columns(weights, attributes, keep_parallel) if attributes else None
     carried = weights if columns is None else comm.before(src.size) + np.arange(src.size)
-    listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops)
+    spent = disposable and edges is None and columns is None
+    listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops, spent)
     del src, dst, weights, carried
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
     buckets, loops = _bucketed(listed, cuts, threads, comm)
@@ -214,7 +218,7 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]
         loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
 
-    shares(count, block.rows, threads)
+    row_shares(count, block.offsets, threads)
     here = [block.targets.size, sum(loops_here), _isolated(block, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
@@ -300,6 +304,8 @@ class _Listed:
     dtype: np.dtype
     doubled: bool
     keep_loops: bool
+    spent: bool
+    """True if a chunk is lost once its arcs are in their buckets."""
 
     @property
     def size(self) -> int:
@@ -355,7 +361,17 @@ def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tu
         counted = in_order(lambda t: buckets.count(parts[t], *form, t), range(threads), threads)
         loops = sum(counted)
         buckets.end_counts(listed.dtype, weight_type)
-        for _ in in_order(lambda t: buckets.append(parts[t], *form, t), range(threads), threads):
+
+        def append(thread: int) -> None:
+            part = parts[thread]
+            for first in range(0, part[0].size, SPENT):
+                piece = tuple(None if column is None else column[first : first + SPENT] for column in part)
+                buckets.append(piece, *form, thread)
+                for column in piece if listed.spent else ():
+                    if column is not None:
+                        give_back(column)
+
+        for _ in in_order(append, range(threads), threads):
             pass
         return buckets, loops
     steps, loops = comm.largest(-(-listed.size // CHUNK)), 0

@@ -16,7 +16,9 @@ def _clear_few(targets, first, empty):
 def clear(targets, first, empty):
     """Set ``empty`` to False for the rows of ``targets``."""
     for i in range(targets.size):
-        empty[np.int64(targets[i]) - first] = False
+        row = np.int64(targets[i]) - first
+        if empty[row]:  # a write would take the line from the caches of other cores
+            empty[row] = False
 
 
 def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,9 +11,11 @@ import numpy as np
 
 from dgraph._support.compiled import njit, plain
 from dgraph.comm import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.rows import row_shares
 
 UNIT = np.ones(1, np.uint64)
 """Bits of every weight of an unweighted graph: equal to a graph whose edges weigh the integer 1."""
@@ -31,8 +33,7 @@ def fingerprint(block: EdgeBlock, comm: Comm) -> str:
 
 def block_sum(block: EdgeBlock, comm: Comm) -> int:
     """Return the sum (mod 2**64) of a hash over all arcs; collective."""
-    there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
-    return _summed(there, comm)
+    return _summed(hashed_both_ways(block, comm)[0], comm)
 
 
 def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
@@ -42,8 +43,35 @@ def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
 
 def local_sum(local: LocalGraph, gids: np.ndarray, comm: Comm) -> int:
     """Return the sum of :func:`block_sum`, of a partitioned graph whose lids have these gids; collective."""
-    there = _sum_by_lid(local.out.offsets, local.out.neighbours, weight_bits(local.out.weights), gids)
-    return _summed(there, comm)
+    csr, sums = local.out, []
+
+    def add(rows: slice) -> None:
+        offsets, neighbours, bits = _rows_here(csr.offsets, csr.neighbours, csr.weights, rows)
+        sums.append(_sum_by_lid(offsets, neighbours, bits, gids, rows.start))
+
+    row_shares(add, csr.offsets, rank_threads(comm))
+    return _summed(np.array(sums, np.uint64).sum(dtype=np.uint64), comm)
+
+
+def hashed_both_ways(block: EdgeBlock, comm: Comm) -> np.ndarray:
+    """Return the sums (mod 2**64) of a hash over this rank's arcs, and over their reverses, by threads: uint64 (2,)."""
+    sums: list[tuple] = []  # appending is atomic
+
+    def add(rows: slice) -> None:
+        arrays = _rows_here(block.offsets, block.targets, block.weights, rows)
+        sums.append(arc_sums(*arrays, block.first + rows.start))
+
+    row_shares(add, block.offsets, rank_threads(comm))
+    return np.array(sums, np.uint64).sum(axis=0, dtype=np.uint64)
+
+
+def _rows_here(
+    offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, rows: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the offsets from 0, the targets and the bits of the weights of some rows."""
+    here = offsets[rows.start : rows.stop + 1]
+    arcs = slice(int(here[0]), int(here[-1]))
+    return here - here[0], targets[arcs], weight_bits(None if weights is None else weights[arcs])
 
 
 def changed_sum(before: int, gone: tuple, came: tuple, comm: Comm) -> int:
@@ -89,7 +117,7 @@ def _few_arc_sums(offsets, targets, bits, first):
     return tuple(plain(_hash)(*ends, bits).sum(dtype=np.uint64) for ends in ((u, v), (v, u)))
 
 
-@njit(cache=True, few=_few_arc_sums)
+@njit(cache=True, nogil=True, few=_few_arc_sums)
 def arc_sums(offsets, targets, bits, first):
     """Return the sums (mod 2**64) of a hash over all arcs here, and over their reverses.
 
@@ -127,13 +155,13 @@ def _sum_of_pairs(sources, targets, bits):
     return there
 
 
-@njit(cache=True)
-def _sum_by_lid(offsets, neighbours, bits, gids):
+@njit(cache=True, nogil=True)
+def _sum_by_lid(offsets, neighbours, bits, gids, first):
     there = np.uint64(0)
     for row in range(offsets.size - 1):
         for i in range(offsets[row], offsets[row + 1]):
             weight = bits[i] if bits.size > 1 else bits[0]
-            there += _hash(np.uint64(gids[row]), np.uint64(gids[neighbours[i]]), weight)
+            there += _hash(np.uint64(gids[row + first]), np.uint64(gids[neighbours[i]]), weight)
     return there
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
@@ -19,9 +18,9 @@ from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.clean import RawEdges, assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
-from dgraph.graph.build.fingerprint import arc_sums, weight_bits
+from dgraph.graph.build.fingerprint import hashed_both_ways
 from dgraph.graph.ids import ConsecutiveIds
-from dgraph.graph.rows import merge_parallel, sort_rows
+from dgraph.graph.rows import merge_parallel, row_shares, sort_rows
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -83,14 +82,14 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
     offsets, weights = raw.offsets, raw.weights
     targets = raw.targets.astype(gid_type(raw.n), copy=False)
     sort_rows(offsets, targets, weights, threads)
-    rows, loops_of, distinct = offsets.size - 1, [], []  # appending is atomic
+    loops_of, distinct = [], []  # appending is atomic
 
     def check(part: slice) -> None:
         here = offsets[part.start : part.stop + 1]
         loops_of.append(count_loops(here, targets, raw.first + part.start))
         distinct.append(_distinct(here, targets))
 
-    shares(check, rows, threads)
+    row_shares(check, offsets, threads)
     loops = sum(loops_of)
     if loops and not options.keep_loops:
         targets, weights = _without_loops(offsets, targets, weights, raw.first)
@@ -123,8 +122,7 @@ def is_mirrored(block: EdgeBlock, comm: Comm) -> bool:
 
     Compares the sums of a hash over all arcs and over all reverses, so no arc is looked up.
     """
-    there, back = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
-    sums = comm.allgather(np.array([there, back], np.uint64)).sum(axis=0, dtype=np.uint64)
+    sums = comm.allgather(hashed_both_ways(block, comm)).sum(axis=0, dtype=np.uint64)
     return bool(sums[0] == sums[1])
 
 

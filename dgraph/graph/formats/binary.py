@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +18,21 @@ STEP = 1 << 18
 """Records read at a time by :func:`columns_of`."""
 PART = 1 << 26
 """Bytes read at a time by :func:`slice_of`."""
+
+
+ColumnReader = Callable[[str, np.dtype, int, int], "list[Any] | None"]
+"""``read(path, record, count, offset)`` reads as :func:`columns_of`, elsewhere than on the host; None: it cannot."""
+_reader: ContextVar[ColumnReader | None] = ContextVar("reader", default=None)
+
+
+@contextmanager
+def columns_by(reader: ColumnReader) -> Iterator[None]:
+    """Let another reader than the host's read columns within the body."""
+    token = _reader.set(reader)
+    try:
+        yield
+    finally:
+        _reader.reset(token)
 
 
 def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.ndarray:
@@ -33,8 +51,12 @@ def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.nd
     return values.astype(dtype.newbyteorder("="), copy=False)
 
 
-def columns_of(path: str, record: np.dtype, count: int, offset: int, threads: int) -> list[np.ndarray]:
-    """Read the fields of ``count`` records from byte ``offset`` on, each into an array of its own."""
+def columns_of(path: str, record: np.dtype, count: int, offset: int, threads: int) -> list[Any]:
+    """Read the fields of ``count`` records from byte ``offset`` on, each into an array of its own; see columns_by."""
+    reader = _reader.get()
+    elsewhere = None if reader is None else reader(path, record, count, offset)
+    if elsewhere is not None:
+        return elsewhere
     columns = [np.empty(count, record[name].newbyteorder("=")) for name in record.names or ()]
     reading = Reading(count * record.itemsize)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mmap import mmap
-
 import numpy as np
 
 from dgraph._support.threads import in_order
+from dgraph.graph.build.memory_pages import mapped_memory
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
@@ -18,13 +17,36 @@ SPARE = 1.02
 """Capacity allocated, as a multiple of the expected number of values."""
 
 
+ARENA = 8 << 20
+"""Bytes that an :class:`Arena` maps at a time."""
+
+
+class Arena:
+    """Memory of one thread's columns of one kind. It goes back to the system with the last column that lies there.
+
+    Columns of pieces are small and many: mapped one by one, each page of 4 KiB would be a fault of its own.
+    """
+
+    def __init__(self) -> None:
+        self._free: memoryview = memoryview(b"")
+
+    def empty(self, size: int, kind: np.dtype) -> np.ndarray:
+        """Return an array of ``size`` values."""
+        if not size:
+            return np.empty(0, kind)
+        need = -(-size * kind.itemsize // 64) * 64
+        if need > len(self._free):
+            self._free = mapped_memory(max(ARENA, need))
+        here, self._free = self._free[:need], self._free[need:]
+        return np.frombuffer(here, kind, size)
+
+
 class GrowingColumn:
     """Values appended to one array, which grows in place (``realloc``), so that no second copy is held.
 
     Args:
         types: see below.
-        mapped: True for the column of a piece of a file, which grows by copying: its memory goes back to the system at
-            the end, where the C library would keep it for the thread that allocated it.
+        arena: memory of the column of a piece of a file, which grows by copying; None: the column has its own.
 
     Attributes:
         types: allowed dtypes, each wider than the one before.
@@ -34,8 +56,8 @@ class GrowingColumn:
         zeros: positions of integers written as ``-0``, which are -0.0 beside fractions.
     """
 
-    def __init__(self, types: tuple[np.dtype, ...], mapped: bool = False):
-        self.types, self.level, self.size, self.mapped, self.rounded = types, 0, 0, mapped, False
+    def __init__(self, types: tuple[np.dtype, ...], arena: Arena | None = None):
+        self.types, self.level, self.size, self.arena, self.rounded = types, 0, 0, arena, False
         self.zeros = np.empty(0, np.int64)
         self._buffer = np.empty(0, types[0])
 
@@ -48,7 +70,7 @@ class GrowingColumn:
             self._widen(self._level_of(values))
         end = self.size + values.size
         if end > self._buffer.size:
-            self._resize(end if self.mapped else max(end, int(SPARE * share * end)))
+            self._resize(end if self.arena else max(end, int(SPARE * share * end)))
         self._buffer[self.size : end] = values
         if zeros is not None and zeros.size:
             self.zeros = np.concatenate([self.zeros, self.size + zeros])
@@ -75,7 +97,7 @@ class GrowingColumn:
         if len(columns) == 1:
             return columns[0].finish(level)
         ends = np.cumsum([column.size for column in columns])
-        joined = np.empty(int(ends[-1]), columns[0].types[level])
+        joined = Arena().empty(int(ends[-1]), columns[0].types[level])
 
         def copy(index: int) -> None:
             column = columns[index]
@@ -117,10 +139,11 @@ class GrowingColumn:
     def _resize(self, size: int) -> None:
         if size == self._buffer.size:
             return
-        if not self.mapped:
+        if self.arena is None:
             self._buffer.resize(size, refcheck=False)
-            return
-        kind = self.types[self.level]
-        grown = np.frombuffer(mmap(-1, size * kind.itemsize), kind) if size else np.empty(0, kind)
-        grown[: self.size] = self._buffer[: self.size]
-        self._buffer = grown
+        elif size < self._buffer.size:
+            self._buffer = self._buffer[:size]
+        else:
+            grown = self.arena.empty(size, self.types[self.level])
+            grown[: self.size] = self._buffer[: self.size]
+            self._buffer = grown

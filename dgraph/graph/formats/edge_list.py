@@ -137,6 +137,7 @@ def _read_lines(
         raw.facts.warnings.append(counts_warning(head))
         if not skip:
             table.drop_first(comm)
+            raw.src, raw.dst, raw.weights = table.src, table.dst, table.weights
     elif skip and counts is not None:
         if not options.lenient:
             raise DataError(f"{path}:{head.number}: {fault_of(head.raw, layout)}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -17,7 +18,7 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
 from dgraph.graph.build.clean import RawEdges
-from dgraph.graph.formats.column import IDS
+from dgraph.graph.formats.column import IDS, Arena
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, named_kept, unused_columns
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
@@ -29,8 +30,8 @@ from dgraph.graph.reading import Reading
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-ROWS = 1 << 16
-"""Rows read at a time: their columns fit the cache of a core until they are stored."""
+ROWS = 1 << 18
+"""Rows read at a time: few calls that wait for the interpreter lock."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -193,20 +194,27 @@ class _Part:
                     f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
                     "both as names (--ids string, ids='string')"
                 )
-            if array.dtype == np.int64 and int(array.view(np.uint64).max(initial=0)) <= NARROW_ID:
-                self._put(array, first, IDS[0])  # a negative id is beyond it, too
-            else:
+            if not (array.dtype == np.int64 and self._put_narrow(array.view(np.uint64), first)):
                 self._put(ids := as_ids(array, what, first), first, ids.dtype)
             return
         if array.dtype.kind not in "biuf":
             raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
         self._put(weights := as_weights(array, what, first), first, weights.dtype)
 
+    def _put_narrow(self, values: np.ndarray, first: int) -> bool:
+        """Store ids that fit 32 bits in one pass over them; return False if one does not, or the array is wider."""
+        with self._lock:
+            if self._array is None and values.max(initial=0) <= NARROW_ID:
+                self._array = Arena().empty(self.size, IDS[0])
+        if self._array is None or self._array.dtype != IDS[0]:
+            return False
+        return _narrow(values, self._array[first - self.lo : first - self.lo + values.size]) <= NARROW_ID
+
     def _put(self, values: np.ndarray, first: int, kind: np.dtype) -> None:
         """Store values that the dtype ``kind`` holds."""
         with self._lock:
             if self._array is None:
-                self._array = np.empty(self.size, kind)
+                self._array = Arena().empty(self.size, kind)
         if self._kinds.index(kind) > self._kinds.index(self._array.dtype):
             self.batches[first] = values
         else:
@@ -238,6 +246,21 @@ class _Part:
             array[first - self.lo : first - self.lo + values.size] = values
         self._array, self.batches = None, {}
         return array
+
+
+def _narrow_few(values, ids):
+    ids[:] = values.astype(np.uint32)
+    return values.max(initial=0)
+
+
+@njit(cache=True, nogil=True, few=_narrow_few)
+def _narrow(values, ids):
+    """Store the low 32 bits of values; return the largest value."""
+    largest = np.uint64(0)
+    for i in range(values.size):
+        largest = max(largest, values[i])
+        ids[i] = values[i]
+    return largest
 
 
 class _PerThread:

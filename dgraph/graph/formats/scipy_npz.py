@@ -1,11 +1,13 @@
 """Sparse matrices as ``scipy.sparse.save_npz`` writes them (csr, csc, coo), read with NumPy alone.
 
-Arrays are streamed out of the archive, so that a rank holds only its share of the entries.
+Arrays are streamed out of the archive, so that a rank holds only its share of the entries. On one rank, threads read
+large arrays that are stored uncompressed; where the checksum or a value is wrong, streaming reports it.
 """
 
 from __future__ import annotations
 
 import lzma
+import os
 import struct
 import threading
 import tokenize
@@ -18,7 +20,9 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.lib import format as npy
 
+from dgraph._support.threads import PIECE, in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.array_input import ROUNDED, as_weights, check_range, rounds_weights
@@ -26,6 +30,8 @@ from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.build.rows_from_file import Listed, RawRows
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.sniff import file_size
+from dgraph.graph.reading import Reading
+from partitioning.arrays.crc32 import combined
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -33,6 +39,10 @@ if TYPE_CHECKING:
 
 STEP = 1 << 20
 """Values read at a time."""
+LARGE = 2 * STEP
+"""Values of an array that threads read."""
+LOCAL = struct.Struct("<26x2H")
+"""Header of a member in front of its data: the lengths of the name and of the extra field, which follow it."""
 DEFLATE = 1100
 """Bound on the compression ratio: deflate reaches 1032 at most, so an archive that claims more is corrupt."""
 PARSING = threading.Lock()
@@ -49,11 +59,12 @@ def read_npz(path: str, comm: Comm, options: LoadOptions) -> Listed:
 
     One rank takes the rows of a csr matrix as they are; several take equal shares of the entries.
     """
+    threads = rank_threads(comm)
     with comm.together():
         file_size(path)
         try:
             with zipfile.ZipFile(path) as archive, ExitStack() as members:
-                raw, n, entries, rounded = _read(path, archive, members, options.weights is None, comm)
+                raw, n, entries, rounded = _read(path, archive, members, options.weights is None, comm, threads)
         except DAMAGED as wrong:
             raise DataError(
                 f"{path}: not a sparse matrix of scipy.sparse.save_npz ({wrong}); write it again with save_npz"
@@ -67,12 +78,14 @@ def read_npz(path: str, comm: Comm, options: LoadOptions) -> Listed:
 
 
 def _read(
-    path: str, archive: zipfile.ZipFile, members: ExitStack, weighs: bool, comm: Comm
+    path: str, archive: zipfile.ZipFile, members: ExitStack, weighs: bool, comm: Comm, threads: int
 ) -> tuple[Listed, int, int, bool]:
     """Read this rank's edges; return them, n, the number of entries, and True if weights here were rounded."""
 
     def column(name: str) -> _Column:
-        return _Column(name, archive.getinfo(f"{name}.npy"), members.enter_context(archive.open(f"{name}.npy")))
+        info = archive.getinfo(f"{name}.npy")
+        stored = path if comm.size == 1 and info.compress_type == zipfile.ZIP_STORED else ""
+        return _Column(name, info, members.enter_context(archive.open(info)), stored, threads)
 
     form = column("format")
     if form.size != 1:
@@ -116,10 +129,14 @@ def _read(
 
 
 class _Column:
-    """One array of the archive, streamed from its beginning."""
+    """One array of the archive, streamed from its beginning.
 
-    def __init__(self, name: str, info: zipfile.ZipInfo, file: IO[bytes]):
-        self.name, self.file = name, file
+    Attributes:
+        stored: path of the archive if the array is uncompressed in it and threads may read it; else "".
+    """
+
+    def __init__(self, name: str, info: zipfile.ZipInfo, file: IO[bytes], stored: str, threads: int):
+        self.name, self.file, self.info, self.stored, self.threads = name, file, info, stored, threads
         version = npy.read_magic(self.file)
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         with PARSING:
@@ -140,6 +157,30 @@ class _Column:
             raise ValueError(f"{self.name} holds {self.dtype}, not integers")
         return self
 
+    def whole(self) -> np.ndarray | None:
+        """Return all values, read by threads; None if they are to be streamed: few, compressed, or damaged."""
+        if not self.stored or self.size < LARGE:
+            return None
+        values, head = np.empty(self.size, self.dtype), self.info.file_size - self.size * self.dtype.itemsize
+        raw = values.view(np.uint8).data
+        with open(self.stored, "rb", buffering=0) as file:
+            record = os.pread(file.fileno(), LOCAL.size, self.info.header_offset)
+            begin = self.info.header_offset + LOCAL.size + sum(LOCAL.unpack(record))
+            first = zlib.crc32(os.pread(file.fileno(), head, begin))
+
+            def read(low: int) -> tuple[int, int]:
+                piece = raw[low : low + PIECE]
+                count = os.preadv(file.fileno(), [piece], begin + head + low)
+                return zlib.crc32(piece), count
+
+            pieces, reading = [], Reading(len(raw))
+            for checksum, count in in_order(read, range(0, len(raw), PIECE), self.threads):
+                pieces.append((checksum, count))
+                reading.add(count)
+        if sum(count for _, count in pieces) != len(raw) or combined(pieces, first) != self.info.CRC:
+            return None
+        return values.astype(self.dtype.newbyteorder("="), copy=False)
+
     def read(self, count: int) -> np.ndarray:
         """Return the next ``count`` values, fewer at the end."""
         raw = self.file.read(min(count, self.size) * self.dtype.itemsize)
@@ -148,6 +189,9 @@ class _Column:
     def pieces(self, lo: int, hi: int) -> Iterator[np.ndarray]:
         """Yield values ``lo .. hi - 1``, up to :data:`STEP` at a time."""
         position = 0
+        if lo == 0 and hi == self.size and (values := self.whole()) is not None:
+            yield from (values[first : first + STEP] for first in range(0, hi, STEP))
+            return
         while position < hi:
             piece = self.read(min(STEP, (lo if position < lo else hi) - position))
             if not piece.size:
@@ -158,6 +202,8 @@ class _Column:
 
     def part(self, lo: int, hi: int) -> np.ndarray:
         """Return values ``lo .. hi - 1`` in one array."""
+        if lo == 0 and hi == self.size and (values := self.whole()) is not None:
+            return values
         out, filled = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
         for piece in self.pieces(lo, hi):
             out[filled : filled + piece.size] = piece
@@ -166,6 +212,10 @@ class _Column:
 
 
 def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
+    values = column.whole() if lo == 0 and hi == column.size else None
+    if values is not None:
+        check_range(values, 0, n - 1, name, 0, column.threads)
+        return values.view(gid_type(n)) if values.itemsize == gid_type(n).itemsize else values.astype(gid_type(n))
     out, filled = np.empty(hi - lo, gid_type(n)), 0
     for piece in column.pieces(lo, hi):
         check_range(piece, 0, n - 1, name, lo + filled)

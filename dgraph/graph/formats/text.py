@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from dgraph.errors import DataError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import lines, scan
-from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
+from dgraph.graph.formats.column import IDS, WEIGHTS, Arena, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.lines import LineBuffer
@@ -105,13 +105,11 @@ class LineTable:
         facts.notes += self.notes
 
     def drop_first(self, comm: Comm) -> None:
-        """Drop the first line of all ranks, in place; collective."""
+        """Drop the first line of all ranks; collective."""
         sizes = comm.allgather(np.array([self.src.size], np.int64))[:, 0]
         if comm.rank == int(np.flatnonzero(sizes)[0]):
-            for column in (self.src, self.dst, self.weights):
-                if column is not None and column.size:
-                    column[:-1] = column[1:]
-                    column.resize(column.size - 1, refcheck=False)
+            self.src, self.dst = self.src[1:], self.dst[1:]
+            self.weights = None if self.weights is None else self.weights[1:]
 
 
 def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> LineTable:
@@ -248,7 +246,7 @@ class _Reader:
         fresh: those among ``lines``, numbered from the first of these.
     """
 
-    def __init__(self, layout: Layout, lenient: bool, threads: int = 1, piece: bool = False):
+    def __init__(self, layout: Layout, lenient: bool, threads: int = 1, arenas: Sequence[Arena | None] = (None,) * 3):
         self.layout, self.lenient, self.threads = layout, lenient, threads
         self.classes = scan.byte_classes(layout.comments, layout.separator)
         self.swap, self.inner_mark = decimal_swap(layout.decimal, layout.separator)
@@ -257,7 +255,7 @@ class _Reader:
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.scanned_lines, self.fault, self.rounded = 0, 0, 0, "", False
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.src, self.dst, self.weights = (GrowingColumn(types, piece) for types in (IDS, IDS, WEIGHTS))
+        self.src, self.dst, self.weights = map(GrowingColumn, (IDS, IDS, WEIGHTS), arenas)
         self.buffers = scan.ScanBuffers(0, self.weighted)
         self.pieces: list[_Reader] = []
         self.own = local()
@@ -294,7 +292,9 @@ class _Reader:
                 damaged.append(wrong)
 
         def parse(source: T) -> tuple[T, _Reader]:
-            piece = _Reader(self.layout, self.lenient, piece=True)
+            if not hasattr(self.own, "arenas"):
+                self.own.arenas = Arena(), Arena(), Arena()
+            piece = _Reader(self.layout, self.lenient, arenas=self.own.arenas)
             piece.own = self.own
             for text, padded in texts(source):
                 if not piece.take(text, 1.0, padded):

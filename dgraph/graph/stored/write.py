@@ -13,6 +13,7 @@ import numpy as np
 
 from dgraph._support.version import __version__
 from dgraph.comm.base import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.local_graph import build_parts
@@ -49,10 +50,11 @@ def write(
         sparse = isinstance(block.ids, SparseIds)
         files: dict[str, Any] = {}
         parts: list[dict[str, Any]] = []
+        threads = rank_threads(comm)
         with comm.together(), writing(path):
             for part, each_local in zip(PartLayout(placement.parts, comm).here, local, strict=True):
                 masters, arcs = chunk_cuts(each_local, placement.cut, per_part)
-                with draft.file(part_file(part)) as file:
+                with draft.file(part_file(part), threads) as file:
                     write_part(file, each_local, sparse, arcs[1:-1])
                 files[part_file(part)] = file.entry
                 parts.append({

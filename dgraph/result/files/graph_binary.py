@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from dgraph._support.threads import in_order
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.clean import RawEdges, assemble
@@ -41,7 +42,7 @@ def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
         last = comm.rank == comm.size - 1
         file.write(begin + 8 * part.first, [offsets if last else offsets[:-1]])
         begin += 8 * (block.n + 1)
-        file.write(begin + record.itemsize * before, _records(part, record))
+        file.write(begin + record.itemsize * before, _records(part, record, rank_threads(comm)))
         begin += record.itemsize * block.arcs
 
 
@@ -53,13 +54,15 @@ def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
     return [assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))]
 
 
-def _records(block: EdgeBlock, record: np.dtype) -> Iterator[np.ndarray]:
-    for first in range(0, block.targets.size, STEP):
-        out = np.empty(min(STEP, block.targets.size - first), record)
-        out["v"] = block.targets[first : first + STEP]
+def _records(block: EdgeBlock, record: np.dtype, threads: int) -> Iterator[np.ndarray]:
+    def records(first: int) -> np.ndarray:
+        part = np.empty(min(STEP, block.targets.size - first), record)
+        part["v"] = block.targets[first : first + STEP]
         if "w" in (record.names or ()):
-            out["w"] = 1 if block.weights is None else block.weights[first : first + STEP]
-        yield out.view(np.uint8)
+            part["w"] = 1 if block.weights is None else block.weights[first : first + STEP]
+        return part.view(np.uint8)
+
+    return in_order(records, range(0, block.targets.size, STEP), threads)
 
 
 def save_galois(file: SharedFile, block: EdgeBlock) -> None:
@@ -81,36 +84,37 @@ def save_galois(file: SharedFile, block: EdgeBlock) -> None:
 
 
 def _steps(values: np.ndarray, dtype: np.dtype) -> Iterator[np.ndarray]:
+    same = values.dtype.kind in "iu" and dtype.kind in "iu" and values.itemsize == dtype.itemsize
     for first in range(0, values.size, STEP):
-        yield values[first : first + STEP].astype(dtype, copy=False)
+        piece = values[first : first + STEP]
+        yield piece.view(dtype) if same else piece.astype(dtype, copy=False)
 
 
 def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
     """Write a scipy.sparse CSR matrix, as ``save_npz`` does uncompressed; booleans if there are no weights."""
     comm = file.comm
-    before = comm.before(block.targets.size)
+    before, threads = comm.before(block.targets.size), rank_threads(comm)
     ints = np.dtype(np.int32 if max(block.n, block.arcs) < 1 << 31 else np.int64)
     data = np.dtype(bool) if block.weights is None else block.weights.dtype
     last, first = comm.rank == comm.size - 1, comm.rank == 0
     offsets = (block.offsets if last else block.offsets[:-1]) + before
     shape = np.array([block.n, block.n] if first else [], np.int64)
     values = _ones(block.targets.size) if block.weights is None else _steps(block.weights, data)
-    columns: list[tuple[str, np.dtype, tuple, int, int, Iterable[np.ndarray]]] = [
-        ("indices", ints, (block.arcs,), before, block.targets.size, _steps(block.targets, ints)),
-        ("indptr", ints, (block.n + 1,), block.first, offsets.size, _steps(offsets, ints)),
-        ("format", np.dtype("S3"), (), 0, int(first), [np.array([b"csr"])] if first else []),
-        ("shape", np.dtype(np.int64), (2,), 0, shape.size, [shape]),
-        ("data", data, (block.arcs,), before, block.targets.size, values),
+    columns: list[tuple[str, np.dtype, tuple, int, Iterable[np.ndarray]]] = [
+        ("indices", ints, (block.arcs,), before, _steps(block.targets, ints)),
+        ("indptr", ints, (block.n + 1,), block.first, _steps(offsets, ints)),
+        ("format", np.dtype("S3"), (), 0, [np.array([b"csr"])] if first else []),
+        ("shape", np.dtype(np.int64), (2,), 0, [shape]),
+        ("data", data, (block.arcs,), before, values),
     ]
     archive: list[npz.Member] = []
     for name, dtype, extent, *_ in columns:
         archive.append(npz.member(name, dtype, extent, archive[-1].end if archive else 0))
     checksums = []
-    for member, (_, dtype, _, start, count, pieces) in zip(archive, columns, strict=True):
-        summed = _Checksummed(pieces)
-        file.write(member.data + start * dtype.itemsize, summed)
-        sums = comm.allgather(np.array([summed.checksum, count * dtype.itemsize], np.int64)).tolist()
-        checksums.append(npz.combined_checksum(member.head, sums))
+    for member, (_, dtype, _, start, pieces) in zip(archive, columns, strict=True):
+        mine = np.zeros(2, np.int64)
+        file.write(member.data + start * dtype.itemsize, npz.summed(pieces, mine, threads))
+        checksums.append(npz.combined_checksum(member.head, comm.allgather(mine).tolist()))
     for member, checksum in zip(archive, checksums, strict=True):
         file.write(member.begin, [member.record(checksum)] if first else [])
     file.write(archive[-1].end, [npz.directory(archive, checksums)] if first else [])
@@ -119,16 +123,3 @@ def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
 def _ones(count: int) -> Iterator[np.ndarray]:
     for first in range(0, count, STEP):
         yield np.ones(min(STEP, count - first), bool)
-
-
-class _Checksummed:
-    """Iterator over pieces that updates their CRC-32 as they are written."""
-
-    def __init__(self, pieces: Iterable[np.ndarray]):
-        self.pieces, self.checksum = pieces, 0
-
-    def __iter__(self) -> Iterator[memoryview]:
-        for piece in self.pieces:
-            raw = np.ascontiguousarray(piece).view(np.uint8).data
-            self.checksum = zlib.crc32(raw, self.checksum)
-            yield raw

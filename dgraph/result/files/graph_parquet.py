@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dgraph._support.extras import extra
+from dgraph._support.threads import in_order
+from dgraph.comm import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
 from dgraph.result.files.shared_file import SharedFile
 from dgraph.result.files.table_file import TableFile
 from partitioning.arrays import arcs
+
+IDS = ("source", "target")
+"""Columns of ids."""
+AHEAD = 4
+"""Most threads that prepare pieces while one is written."""
 
 
 def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
@@ -23,19 +33,14 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
     with comm.together():
         if comm.rank == 0:
             names, schema = _schema(block)
-            writer = TableFile(file, ".parquet", schema)
+            writer = TableFile(file, ".parquet", schema, **_options(schema))
     try:
-        for number in range(arcs.rounds(block, comm)):
-            start, stop = arcs.span(block, number)
-            src, dst = arcs.ends(block, start, stop)
-            columns = [src, dst] if block.weights is None else [src, dst, block.weights[start:stop]]
-            if not block.directed:
-                kept = np.flatnonzero(dst <= src)
-                columns = [column[kept] for column in columns]
-            columns[:2] = (block.ids.to_original(column, comm) for column in columns[:2])
-            gathered = [
-                comm.alltoallv([column if rank == 0 else column[:0] for rank in range(comm.size)]) for column in columns
-            ]
+        threads = rank_threads(comm) if comm.size == 1 and isinstance(block.ids, ConsecutiveIds) else 1
+        for columns in in_order(partial(_columns, block, comm), range(arcs.rounds(block, comm)), min(threads, AHEAD)):
+            gathered = [[column] for column in columns]
+            if comm.size > 1:
+                to = range(comm.size)
+                gathered = [comm.alltoallv([column if rank == 0 else column[:0] for rank in to]) for column in columns]
             with comm.together():
                 if writer is not None:
                     for parts in zip(*gathered, strict=True):
@@ -47,10 +52,30 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
                 writer.end()
 
 
+def _columns(block: EdgeBlock, comm: Comm, number: int) -> list[np.ndarray]:
+    """Return a piece of this rank's edges: original ids of sources and targets, and weights if there are any."""
+    start, stop = arcs.span(block, number)
+    src, dst = arcs.ends(block, start, stop)
+    columns = [src, dst] if block.weights is None else [src, dst, block.weights[start:stop]]
+    if not block.directed:
+        kept = np.flatnonzero(dst <= src)
+        columns = [column[kept] for column in columns]
+    return [*(block.ids.to_original(column, comm) for column in columns[:2]), *columns[2:]]
+
+
 def _schema(block: EdgeBlock) -> tuple[list[str], Any]:
     """Return the names of the columns, and the schema with the direction."""
     extra("pyarrow", "a .parquet file")
-    columns = {"source": np.empty(0, np.int64), "target": np.empty(0, np.int64)}
+    columns = dict.fromkeys(IDS, np.empty(0, np.int64))
     if block.weights is not None:
         columns["weight"] = block.weights[:0]
     return list(columns), arrow_schema(columns, ()).with_metadata({"dgraph.directed": str(int(block.directed))})
+
+
+def _options(schema: Any) -> dict[str, Any]:
+    """Return pyarrow's options: ids as packed differences, half as large and twice as quick as compressed words."""
+    return {
+        "column_encoding": dict.fromkeys(IDS, "DELTA_BINARY_PACKED"),
+        "use_dictionary": [name for name in schema.names if name not in IDS],
+        "compression": {name: "NONE" if name in IDS else "SNAPPY" for name in schema.names},
+    }

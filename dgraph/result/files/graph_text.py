@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.threads import in_order
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.shared_file import SharedFile
@@ -35,38 +37,60 @@ class Lines:
     tag: bytes = b""
     separator: bytes = b" "
 
-    def blocks(self, block: EdgeBlock) -> Iterator[bytes]:
-        """Yield the lines of this rank's arcs, by gid, in blocks."""
-        for first in range(0, block.targets.size, arcs.CHUNK):
-            part = slice(first, min(first + arcs.CHUNK, block.targets.size))
-            src, dst = arcs.ends(block, part.start, part.stop)
-            kept: np.ndarray | slice = slice(None)
-            if self.once and not block.directed:
-                kept = np.flatnonzero(dst <= src)
-            weights = None if block.weights is None else block.weights[part][kept]
-            yield self.text(src[kept], dst[kept], weights)
+    def blocks(self, block: EdgeBlock, threads: int) -> Iterator[np.ndarray]:
+        """Yield the lines of this rank's arcs, by gid, in blocks that threads format."""
 
-    def text(self, src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None) -> bytes:
-        """Return the lines of these arcs."""
+        def lines(first: int) -> np.ndarray:
+            part = slice(first, min(first + arcs.CHUNK, block.targets.size))
+            low, high, counts = arcs.rows(block, part.start, part.stop)
+            gids = np.arange(block.first + low, block.first + high)
+            weights = None if block.weights is None else block.weights[part]
+            return self.text(gids, counts, block.targets[part], weights, self.once and not block.directed)
+
+        return in_order(lines, range(0, block.targets.size, arcs.CHUNK), threads)
+
+    def text(
+        self, src: np.ndarray, counts: np.ndarray, dst: np.ndarray, weights: np.ndarray | None, once: bool = False
+    ) -> np.ndarray:
+        """Return the lines of arcs, uint8.
+
+        Args:
+            src: sources.
+            counts: number of arcs of each source.
+            dst: targets, grouped by source.
+            weights: in the order of ``dst``; None: there are none.
+            once: leave out arcs to a larger target.
+        """
         numbers, words = np.empty(0, np.int64), np.empty((0, 0), np.uint8)
         if self.weights and (weights is None or weights.dtype.kind == "i"):
-            numbers = np.ones(src.size, np.int64) if weights is None else weights.astype(np.int64, copy=False)
+            numbers = np.ones(dst.size, np.int64) if weights is None else weights.astype(np.int64, copy=False)
         elif self.weights:
             # float32 is written as float64, too: the shortest digits that read back equal.
             digits = weights.astype(np.float64).astype("S32")  # type: ignore[union-attr]
-            words = digits.view(np.uint8).reshape(src.size, 32)
-        out = np.empty(src.size * (WIDTH + 32), np.uint8)
+            words = digits.view(np.uint8).reshape(dst.size, 32)
+        out = np.empty(dst.size * (WIDTH + 32), np.uint8)
         tag, separator = np.frombuffer(self.tag, np.uint8), self.separator[0]
-        return out[: _write(src, dst, numbers, words, tag, separator, self.base, out)].tobytes()
+        return out[: _write(src, counts, dst, numbers, words, tag, separator, self.base, once, out)]
 
 
 def write_blocks(file: SharedFile, begin: int, lines: Lines, block: EdgeBlock) -> int:
     """Write all ranks' lines from byte ``begin`` of the file on; return their bytes; collective."""
-    sizes = 0
-    with file.comm.together():
-        sizes = sum(map(len, lines.blocks(block)))
-    file.write(begin + file.comm.before(sizes), lines.blocks(block))
-    return file.comm.total(sizes)
+    comm, threads, size = file.comm, rank_threads(file.comm), 0
+
+    def measured() -> Iterator[np.ndarray]:
+        nonlocal size
+        for text in lines.blocks(block, threads):
+            size += len(text)
+            yield text
+
+    if comm.size == 1:
+        file.write(begin, measured())
+        return size
+    with comm.together():
+        for _ in measured():
+            pass
+    file.write(begin + comm.before(size), lines.blocks(block, threads))
+    return comm.total(size)
 
 
 def count_lines(block: EdgeBlock, once: bool) -> int:
@@ -111,7 +135,8 @@ def write_originals(file: SharedFile, block: EdgeBlock, separator: bytes, begin:
         if not block.directed:
             kept = np.flatnonzero(dst <= src)
             src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
-        text = lines.text(ids.to_original(src, comm), ids.to_original(dst, comm), weights)
+        one_each = np.ones(src.size, np.int64)
+        text = lines.text(ids.to_original(src, comm), one_each, ids.to_original(dst, comm), weights)
         file.write(begin_here + comm.before(len(text)), [text])
         begin_here += comm.total(len(text))
 
@@ -132,29 +157,41 @@ def save_dimacs(file: SharedFile, block: EdgeBlock) -> None:
     write_blocks(file, len(head), Lines(1, False, True, b"a "), block)
 
 
-@njit(cache=True)
-def _write(src, dst, numbers, words, tag, separator, base, out):
-    position = 0
-    for i in range(src.size):
-        for byte in tag:
-            out[position] = byte
-            position += 1
-        position = _decimal(np.int64(src[i]) + base, out, position)
-        out[position] = separator
-        position = _decimal(np.int64(dst[i]) + base, out, position + 1)
-        if numbers.size:
-            out[position] = separator
-            position = _decimal(numbers[i], out, position + 1)
-        if words.size:
-            out[position] = separator
-            position += 1
-            for byte in words[i]:
-                if byte == 0:
-                    break
-                out[position] = byte
+@njit(cache=True, nogil=True)
+def _write(src, counts, dst, numbers, words, tag, separator, base, once, out):
+    position, i = 0, -1
+    for row in range(src.size):
+        begin = end = position  # of the tag, the source and a separator, once they are written for the row
+        for _ in range(counts[row]):
+            i += 1
+            if once and np.int64(dst[i]) > np.int64(src[row]):
+                continue
+            if end == begin:
+                for byte in tag:
+                    out[position] = byte
+                    position += 1
+                position = _decimal(np.int64(src[row]) + base, out, position)
+                out[position] = separator
                 position += 1
-        out[position] = 10
-        position += 1
+                end = position
+            else:
+                for place in range(begin, end):
+                    out[position] = out[place]
+                    position += 1
+            position = _decimal(np.int64(dst[i]) + base, out, position)
+            if numbers.size:
+                out[position] = separator
+                position = _decimal(numbers[i], out, position + 1)
+            if words.size:
+                out[position] = separator
+                position += 1
+                for byte in words[i]:
+                    if byte == 0:
+                        break
+                    out[position] = byte
+                    position += 1
+            out[position] = 10
+            position += 1
     return position
 
 

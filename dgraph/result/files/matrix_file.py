@@ -17,6 +17,7 @@ from dgraph.result.files import npz
 from dgraph.result.files.save import check
 from dgraph.result.files.shared_file import SharedFile, output_errors, shared_file
 from dgraph.result.files.table_file import TableFile, received
+from partitioning.arrays.crc32 import crc32_combine
 
 PIECE = 1 << 20
 """Entries that are written, or turned into rows of a table, at a time."""
@@ -78,7 +79,7 @@ def _save_npz(file: SharedFile, here: np.ndarray, vertex: np.ndarray, first: int
     file.write(two.data + first * n * here.dtype.itemsize, _pieces(here))
     mine = np.zeros(2, np.int64)
     for piece in _pieces(here):
-        mine[:] = npz.crc32_combine(int(mine[0]), zlib.crc32(piece.data), piece.nbytes), mine[1] + piece.nbytes
+        mine[:] = crc32_combine(int(mine[0]), zlib.crc32(piece.data), piece.nbytes), mine[1] + piece.nbytes
     sums = [
         zlib.crc32(vertex.data, zlib.crc32(one.head)),
         npz.combined_checksum(two.head, comm.allgather(mine).tolist()),

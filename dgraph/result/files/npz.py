@@ -1,7 +1,7 @@
 """Layout of an uncompressed .npz, computed before any data are written, so that ranks can write in parallel.
 
 An .npz is a zip archive of .npy members. Here members are stored uncompressed, every record is in its zip64 form, and a
-member's checksum is combined from those of the ranks' pieces. PKWARE APPNOTE 6.3.10; crc32_combine of zlib.
+member's checksum is combined from those of the ranks' pieces. PKWARE APPNOTE 6.3.10.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import io
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
+
+from dgraph._support.threads import in_order
+from partitioning.arrays import crc32
 
 VERSION = 45
 """Version of the zip format: the first with zip64."""
@@ -94,10 +96,19 @@ def member(name: str, dtype: np.dtype, shape: tuple[int, ...], begin: int) -> Me
 
 def combined_checksum(head: bytes, pieces: Iterable[tuple[int, int]]) -> int:
     """Return the CRC-32 of a member: of its header, then the ranks' pieces, given as (CRC-32, length)."""
-    checksum = zlib.crc32(head)
-    for piece, length in pieces:
-        checksum = crc32_combine(checksum, piece, length)
-    return checksum
+    return crc32.combined(pieces, zlib.crc32(head))
+
+
+def summed(pieces: Iterable[np.ndarray], mine: np.ndarray, threads: int) -> Iterator[memoryview]:
+    """Yield the bytes of pieces, and set ``mine`` to their CRC-32, which threads compute, and their length."""
+
+    def sum_up(piece: np.ndarray) -> tuple[memoryview, int]:
+        raw = np.ascontiguousarray(piece).view(np.uint8).data
+        return raw, zlib.crc32(raw)
+
+    for raw, checksum in in_order(sum_up, pieces, threads):
+        mine[:] = crc32.crc32_combine(int(mine[0]), checksum, raw.nbytes), mine[1] + raw.nbytes
+        yield raw
 
 
 def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:
@@ -109,30 +120,3 @@ def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:
     locator = struct.pack("<4sIQI", b"PK\6\7", 0, begin + len(entries), 1)
     end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, len(of), len(of), len(entries), IN_ZIP64, 0)
     return entries + end64 + locator + end
-
-
-def crc32_combine(first: int, second: int, length: int) -> int:
-    """Return the CRC-32 of two concatenated pieces from their CRC-32s and the second's length in bytes."""
-    return _times(_power(length), first) ^ second
-
-
-@lru_cache(64)
-def _power(length: int) -> int:
-    """Return x^(8 · length), by which appending ``length`` bytes multiplies a CRC-32."""
-    power, square = 1 << 31, 1 << 23  # 1 and x^8, bit-reversed
-    while length:
-        if length & 1:
-            power = _times(power, square)
-        square = _times(square, square)
-        length >>= 1
-    return power
-
-
-def _times(a: int, b: int) -> int:
-    """Multiply two bit-reversed polynomials over GF(2), modulo that of CRC-32."""
-    product = 0
-    for bit in range(31, -1, -1):
-        if a >> bit & 1:
-            product ^= b
-        b = b >> 1 ^ (0xEDB88320 if b & 1 else 0)
-    return product

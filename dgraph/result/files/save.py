@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -99,7 +98,7 @@ def save_npz(file: SharedFile, rows: FileRows) -> None:
     checksums = []
     for member in archive:
         dtype, mine = dtypes[member.name], np.zeros(2, np.int64)
-        pieces = _checksummed(rows.columns[member.name], dtype, mine, rows.threads)
+        pieces = npz.summed(_pieces(rows.columns[member.name], dtype), mine, rows.threads)
         file.write(member.data + rows.first * dtype.itemsize, pieces)
         checksums.append(npz.combined_checksum(member.head, file.comm.allgather(mine).tolist()))
     first = file.comm.rank == 0
@@ -116,16 +115,12 @@ def _file_dtype(values: np.ndarray, comm: Comm) -> np.dtype:
     return np.dtype(f"U{max(1, comm.largest(longest))}")
 
 
-def _checksummed(values: np.ndarray, dtype: np.dtype, mine: np.ndarray, threads: int) -> Iterator[np.ndarray]:
-    """Yield the bytes of a column in pieces; set ``mine`` to their CRC-32, computed by several threads, and length."""
+def _pieces(values: np.ndarray, dtype: np.dtype) -> Iterator[np.ndarray]:
+    """Return a column in pieces."""
     if values.dtype.kind == "S":
-        pieces = (np.array(names, dtype).view(np.uint8) for _, names in decoded_chunks(values))
-    else:
-        raw = values.view(np.uint8)
-        pieces = (raw[first : first + PIECE] for first in range(0, raw.size, PIECE))
-    for piece, checksum in in_order(lambda piece: (piece, zlib.crc32(piece.data)), pieces, threads):
-        mine[:] = npz.crc32_combine(int(mine[0]), checksum, piece.size), mine[1] + piece.size
-        yield piece
+        return (np.array(names, dtype) for _, names in decoded_chunks(values))
+    raw = values.view(np.uint8)
+    return (raw[first : first + PIECE] for first in range(0, raw.size, PIECE))
 
 
 WRITERS = {

@@ -24,13 +24,14 @@ class TableFile:
         file: the draft.
         kind: ``.parquet`` or ``.arrow``.
         schema: a ``pyarrow.Schema``.
+        options: of pyarrow's writer.
     """
 
-    def __init__(self, file: SharedFile, kind: str, schema: Any):
+    def __init__(self, file: SharedFile, kind: str, schema: Any, **options: Any):
         writer = {".parquet": ("pyarrow.parquet", "ParquetWriter"), ".arrow": ("pyarrow.ipc", "new_file")}[kind]
         make = getattr(extra(writer[0], f"a {kind} file"), writer[1])
         self.sink = os.fdopen(os.dup(file.descriptor), "wb")
-        self.table = make(self.sink, schema)
+        self.table = make(self.sink, schema, **options)
 
     def add(self, table: Any) -> None:
         """Append the rows of a ``pyarrow.Table``."""

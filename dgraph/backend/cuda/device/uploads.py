@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.threads import pool, settle
 from dgraph.backend.cuda.device.downloads import Slot
 
 PIECE = 4 << 20
@@ -33,8 +34,6 @@ class Uploads:
 
     def fill(self, array: Any, read: Reader) -> None:
         """Fill a contiguous array on the GPU with what ``read`` writes; copies are in stream order."""
-        from concurrent.futures import ThreadPoolExecutor
-
         if not self.slots:
             memory = self.raw.pinned(SLOTS * PIECE)
             self.slots = [Slot(memory[k * PIECE : (k + 1) * PIECE], self.raw.event()) for k in range(SLOTS)]
@@ -46,16 +45,20 @@ class Uploads:
             self.raw.copy(begin + first, slot.address, length)
             self.raw.record(slot.event)
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            for first in range(0, size, PIECE):
-                if len(filling) == SLOTS:
+        with pool(self.threads) as workers:
+            try:
+                for first in range(0, size, PIECE):
+                    if len(filling) == SLOTS:
+                        send_oldest()
+                    slot, length = self.slots[first // PIECE % SLOTS], min(PIECE, size - first)
+                    if first >= SLOTS * PIECE:
+                        self.raw.wait(slot.event)
+                    slot.written = [workers.submit(read, slot.memory[:length], first)]
+                    filling.append((slot, first, length))
+                while filling:
                     send_oldest()
-                slot, length = self.slots[first // PIECE % SLOTS], min(PIECE, size - first)
-                if first >= SLOTS * PIECE:
-                    self.raw.wait(slot.event)
-                slot.written = [pool.submit(read, slot.memory[:length], first)]
-                filling.append((slot, first, length))
-            while filling:
-                send_oldest()
+            finally:
+                for slot, _, _ in filling:
+                    settle(slot.written)
         for slot in self.slots[: -(-size // PIECE)]:
             self.raw.wait(slot.event)

@@ -52,6 +52,10 @@ class BuiltRows(Csr):
         pieces = (weights[first : first + SOME].astype(np.float64) for first in range(0, weights.size, SOME))
         return low, high, sum(float(piece.sum()) for piece in pieces)  # a sum of another dtype compiles for seconds
 
+    def measured(self, threads: int) -> tuple:
+        """Return :attr:`weight_range`, which the GPU measures."""
+        return self.weight_range
+
     def row_sums(self) -> np.ndarray:
         """Return the sum of the weights of every row: float64 by lid."""
         sums = row_sums(self.device, self.built.offsets, self.built.weights)

@@ -37,11 +37,6 @@ KINDS = {name: getattr(scan, name) for name in ("SOURCE", "TARGET", "INTEGER", "
 class DeviceTable(LineTable):
     """Table whose columns are on a GPU."""
 
-    def drop_first(self, comm: Any) -> None:
-        """Drop the first line."""
-        self.src, self.dst = self.src[1:], self.dst[1:]
-        self.weights = None if self.weights is None else self.weights[1:]
-
 
 def plain_parser(device: Any) -> Parser:
     """Return a parser of whole files, for ``text.parsing_with``."""

@@ -1,0 +1,35 @@
+"""Memory of the process' own mappings: in huge pages, and given back to the system piece by piece."""
+
+from __future__ import annotations
+
+import mmap
+from contextlib import suppress
+
+import numpy as np
+
+
+def mapped_memory(size: int) -> memoryview:
+    """Return zeroed memory of a new mapping, in huge pages where the system has them."""
+    mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without huge pages
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(mapped)
+
+
+def give_back(values: np.ndarray) -> None:
+    """Give the pages inside an array of :func:`mapped_memory` back: its values are lost. Other arrays stay."""
+    owner = values.base
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    mapped = getattr(owner, "obj", None)
+    if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        start = address_of(values) - address_of(np.frombuffer(mapped, np.uint8))
+        first, last = -(-start // mmap.PAGESIZE), (start + values.nbytes) // mmap.PAGESIZE
+        if first < last:
+            mapped.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+
+
+def address_of(values: np.ndarray) -> int:
+    """Return the address of an array's first value."""
+    return values.__array_interface__["data"][0]
