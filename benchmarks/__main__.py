@@ -285,7 +285,7 @@ WHAT = {
     ),
     "papers": (
         "tables and figures of the five papers, their numbers beside ours, and a verdict for each claim",
-        "paper figure scale backend repeat sources docs",
+        "paper figure scale backend repeat sources missing docs",
         lambda asked: papers.measure(
             _named(asked.paper, papers.FIGURES),
             _named(asked.figure, ()),
@@ -295,6 +295,7 @@ WHAT = {
             asked.sources,
             asked.results,
             asked.docs,
+            asked.missing,
         ),
     ),
     "store": (
@@ -334,6 +335,7 @@ OPTIONS: dict[str, dict] = {
     "figure": {"help": "some of their figures, such as F7,T3 (default: all)"},
     "gapbs": {"type": Path, "metavar": "FOLDER", "help": "folder of GAPBS's programs"},
     "threads": {"default": "1,2", "help": "with --gapbs: numbers of threads (default 1,2)"},
+    "missing": {"action": "store_true", "help": "only rows that have no figures yet, of whatever commit and machine"},
     "docs": {"type": Path, "default": RESULTS.parents[1] / "docs" / "papers", "help": "folder of the pages"},
 }
 """Name of an option → arguments of ``add_argument``."""
