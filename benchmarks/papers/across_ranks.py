@@ -8,6 +8,7 @@ rest of the round time is communication that it does not cover.   [002 6.2]
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -37,8 +38,13 @@ REPEAT = 3
 
 def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], schedules: Sequence[str]) -> Iterator[Cell]:
     """Yield a cell for each graph, work, schedule (GPUs alone) and number of ranks."""
-    most = gpus() if bench.backend == CUDA else 16
     counts = [1 << k for k in range(5)]
+    cores = len(os.sched_getaffinity(0))
+    most, lack = counts[-1], ""
+    if bench.backend == CUDA:
+        most, lack = gpus(), f"this host has {gpus()} GPU{'s' * (gpus() > 1)}"
+    elif bench.scale == "small":
+        most, lack = 2 * cores, f"this host has {cores} cores; --scale full takes up to {most} ranks"
     for name, shape in graphs.items():
         spec = bench.spec(shape)
         if (bench.backend, bench.scale) == (CPU, "full"):
@@ -49,7 +55,7 @@ def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], sched
                     system = f"{schedule.upper() if bench.backend == CUDA else schedule} × {ranks}"
                     key = {"graph": name, "spec": spec, "work": work, "system": system, "ranks": ranks}
                     if ranks > most:
-                        yield key, partial(dict, note=f"not tried: this host has {most} GPU{'s' * (most > 1)}")
+                        yield key, partial(dict, note=f"not tried: {lack}")
                     else:
                         yield key, partial(_job, bench, spec, work, schedule, ranks)
 
