@@ -33,6 +33,7 @@ from benchmarks import (
     peers,
     pipeline,
     ranks,
+    resizing,
     schedules,
     service,
     service_soak,
@@ -50,12 +51,13 @@ from benchmarks import (
 )
 from benchmarks.graphs import GRAPHS
 from benchmarks.papers import command as papers
+from dgraph.tools import benchmarking
 
 RESULTS = Path(__file__).parent / "results"
 WHAT = {
     "cpu": (
         "dgraph on one rank against NetworKit, igraph and SciPy; with --gapbs FOLDER against GAPBS's programs",
-        "graphs repeat gapbs rows threads",
+        "graphs scale repeat gapbs rows threads",
         lambda asked: (
             gapbs.measure(
                 asked.gapbs,
@@ -71,12 +73,12 @@ WHAT = {
     ),
     "calls": (
         "first and later calls on a CPU and a GPU, beside the peers' later calls",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: calls.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "ranks": (
         "1, 2 and 4 ranks of this machine",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: ranks.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "sizes": (
@@ -91,32 +93,32 @@ WHAT = {
     ),
     "contention": (
         "beside a process that holds a core",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: contention.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "gpu": (
         "one GPU against what Gunrock and cuGraph were measured at on the same graphs",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: gpu.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "default": (
         "auto, twc and alb in turns on every row of gpu",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: default.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "turns": (
         "alb against twc on one GPU, in turns",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: turns.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "tuning": (
         "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",
-        "repeat",
+        "scale repeat",
         lambda asked: tuning.measure(min(asked.repeat, 2), asked.results),
     ),
     "pipeline": (
@@ -163,7 +165,7 @@ WHAT = {
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
-        "graphs algorithm policy ways sources repeat",
+        "graphs scale algorithm policy ways sources repeat",
         lambda asked: across.measure(
             _named(asked.graphs, across.GRAPHS),
             _named(asked.algorithm, across.ALGORITHMS),
@@ -181,7 +183,7 @@ WHAT = {
     ),
     "centrality": (
         "closeness, betweenness and searches from many sources on one rank, against NetworKit, igraph and NetworkX",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: centrality.measure(
             _named(asked.graphs, centrality.GRAPHS | centrality.weighted_centrality.GRAPHS), asked.repeat, asked.results
         ),
@@ -193,12 +195,12 @@ WHAT = {
     ),
     "strong": (
         "strongly connected components: on a CPU against NetworKit, igraph and SciPy, on a GPU rounds and calls",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: strong.measure(asked.graphs and asked.graphs.split(","), asked.repeat, asked.results),
     ),
     "structure": (
         "triangles, trusses, forests, sets, colours: two CPU threads against peers; --backend cuda: one GPU",
-        "rows repeat backend graphs",
+        "rows repeat backend graphs scale",
         lambda asked: (
             structure_gpu.measure(_named(asked.rows, structure_gpu.ROWS), asked.repeat, asked.results)
             if asked.backend == "cuda"
@@ -223,7 +225,7 @@ WHAT = {
     ),
     "labels": (
         "label propagation on this rank's device",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: labels.measure(_named(asked.graphs, labels.GRAPHS), asked.repeat, asked.results),
     ),
     "communities": (
@@ -235,7 +237,7 @@ WHAT = {
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
-        "graphs",
+        "graphs scale",
         lambda asked: estimates.measure(_named(asked.graphs, estimates.GRAPHS), asked.results),
     ),
     "building": (
@@ -273,7 +275,7 @@ WHAT = {
     ),
     "changes": (
         "a batch of edges against a graph built anew, and runs from a previous answer, on 1 and 2 ranks",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: changes.measure(_named(asked.graphs, changes.GRAPHS), asked.repeat, asked.results),
     ),
     "variants": (
@@ -300,8 +302,8 @@ WHAT = {
     ),
     "store": (
         "a partitioned graph, written and opened",
-        "repeat",
-        lambda asked: store.measure(asked.repeat, asked.results),
+        "scale repeat",
+        lambda asked: store.measure(asked.scale, asked.repeat, asked.results),
     ),
 }
 """Name → description, options and function of a benchmark."""
@@ -343,6 +345,11 @@ OPTIONS: dict[str, dict] = {
 ANCHORS = f"of {', '.join(anchors.RECIPES)}, with commas between them"
 OWN: dict[tuple[str, str], dict] = {
     **{(name, "graphs"): {"help": ANCHORS} for name in ("default", "gpu", "schedules", "turns")},
+    **{
+        (name, "scale"): {"default": None, "help": "log2 of the vertices of every graph (default: by graph)"}
+        for name in resizing.SIZED
+    },
+    ("store", "scale"): {"default": 22, "help": "log2 of the vertices (default 22)"},
     ("cpu", "graphs"): {
         "help": f"of {', '.join(GRAPHS)}, with commas between them; with --gapbs: NAME:SIZE with + between them",
     },
@@ -402,6 +409,17 @@ def _named(asked: str | None, names) -> list[str]:
     return chosen
 
 
+ON_GPUS = ("gpu-load", "device-tables", "variants")
+"""Benchmarks of GPUs that open one late, or in a child process: ``main`` looks for it first."""
+
+
+def _look_for_a_gpu(asked: argparse.Namespace) -> None:
+    """Refuse a benchmark of GPUs on a machine without one."""
+    device = getattr(asked, "device", None) or getattr(asked, "backend", None)
+    if device == "cuda" or (asked.what in ON_GPUS and device is None):
+        benchmarking.Gpu()
+
+
 def _merge(measured: Path | None, results: Path) -> None:
     if measured is None or not measured.is_dir():
         raise SystemExit(
@@ -436,6 +454,9 @@ def main() -> None:
     asked = parser.parse_args()
     peers.installs = asked.install
     try:
+        _look_for_a_gpu(asked)
+        if asked.what in resizing.SIZED and asked.scale is not None:
+            resizing.resize(asked.what, asked.scale)
         WHAT[asked.what][2](asked)
     except (dgraph.UsageError, ModuleNotFoundError) as refused:
         print(f"python -m benchmarks {asked.what}: {refused}", file=sys.stderr)
