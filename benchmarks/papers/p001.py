@@ -227,7 +227,10 @@ def _methods(rows: Rows, slow: str, fast: str) -> tuple[bool, str]:
 
 
 def _products(rows: Rows, *methods: str) -> str:
-    row = next(iter(rows.of("F8", system=methods[0], backend=CUDA)))
+    counted = [row for row in rows.of("F8", system=methods[0], backend=CUDA) if "products" in row]
+    if not counted:
+        raise NotTried("no products of F8 on a GPU")
+    row = counted[0]
     counts = [rows.value("products", "F8", graph=row["graph"], system=method, backend=CUDA) for method in methods]
     parts = [f"{method} {count:,}" for method, count in zip(methods, counts, strict=True)]
     return f"{row['graph']}: products {', '.join(parts)}"
