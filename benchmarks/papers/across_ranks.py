@@ -78,7 +78,7 @@ def _job(bench: Bench, spec: str, work: str, schedule: str, ranks: int) -> Row:
         done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=LONGEST, check=False)
         if done.returncode:
             return {"note": f"not tried: {' '.join((done.stderr or 'no words').split())[-200:]}"}
-        return _figures(json.loads(report.read_text()))
+        return _figures(json.loads(report.read_text())) | ({"threads": 1} if bench.backend == CPU else {})
 
 
 def rank(work: str, spec: str, backend: str, schedule: str, file: str) -> None:

@@ -101,7 +101,7 @@ class Rows:
                 return row[column]
             if row.get("note"):
                 raise NotTried(row["note"].removeprefix("not tried: "))
-        raise NotTried(f"no {column} of {figure} with {', '.join(map(str, key.values()))}")
+        raise NotTried(f"{figure} was not measured with {', '.join(map(str, key.values()))}")
 
     def ms(self, figure: str, graph: str, work: str, system: str) -> float:
         """Return milliseconds on a GPU."""
