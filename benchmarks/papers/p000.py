@@ -21,6 +21,7 @@ from benchmarks.papers.figure import (
     Row,
     Rows,
     all_of,
+    decided,
     ratio,
 )  # fmt: skip
 from dgraph.tools import benchmarking
@@ -216,7 +217,7 @@ NODE = ("BS", "WD", "NS", "HP", "EP")
 OTHERS = ("EP", "WD", "NS", "HP")
 CLAIMS = [
     Claim("F7", "SSSP: every strategy takes at least 20 % less time than BS",
-          lambda rows: all_of(*(_gain(rows, "F7", "sssp", g, s, 20) for g in GRAPHS for s in OTHERS)),
+          lambda rows: decided(partial(_gain, rows, "F7", "sssp", g, s, 20) for g in GRAPHS for s in OTHERS),
           lambda rows: rows.split("F7", "ER20", "sssp", "BS", "EP", "HP")),
     Claim("F7", "SSSP: EP takes 60 to 80 % less time than BS",
           lambda rows: all_of(*(_gain(rows, "F7", "sssp", g, "EP", 60, 80) for g in (*LOW, *ROADS))),

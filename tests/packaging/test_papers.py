@@ -13,7 +13,7 @@ import dgraph
 from benchmarks.papers import command, p002, pages
 from benchmarks.papers.bench import Bench, Shape
 from benchmarks.papers.colorings import literal
-from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, ratio, verdict
+from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, decided, ratio, verdict
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -115,6 +115,16 @@ def test_claims_are_held_not_held_or_not_tried():
     assert verdict(claim, rows) == ("not held", "", ""), "rows without times of kernels do not say why"
     timed = Rows([row | {"kernel_ms": 1.5, "overhead_ms": 2.5} for row in rows.rows])
     assert verdict(claim, timed)[2] == "g: a 1.5 + 2.5"
+
+
+def test_a_claim_of_many_cells_fails_by_one_of_them():
+    def lacks():
+        raise NotTried("no row")
+
+    assert decided([lambda: (True, "a"), lambda: (False, "b"), lacks]) == (False, "b")
+    assert decided([lambda: (True, "a"), lambda: (True, "b")]) == (True, "a; b")
+    with pytest.raises(NotTried, match="no row"):
+        decided([lambda: (True, "a"), lacks])
 
 
 def test_every_figure_and_claim_has_a_name_of_its_own():
