@@ -122,7 +122,7 @@ def compared(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, s
     if not tests:
         raise NotTried("needs GPUs")
     holds, numbers = all_of(*tests)
-    return holds, f"{numbers} (not tried: more than {counts[-1]} GPUs, several hosts)"
+    return holds, f"up to {counts[-1]} GPUs of one host, more were not tried: {numbers}"
 
 
 def mostly_computation(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, str]:
