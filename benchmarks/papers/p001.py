@@ -102,13 +102,14 @@ def _representations(bench: Bench) -> Iterator[Cell]:
         return {"mib": row["memory"] / 2**20, "order": " · ".join(map(str, row["order"])), "lookup": row["lookup"],
                 "neighbours": row["neighbours"], "sweep": row["sweep"]}  # fmt: skip
 
-    printed = {row[0]: " · ".join(row[1:4]) for row in NUMBERS["001"]["figures"]["Table 1"]["rows"]}
-    for name in ("adjacency matrix", "CSR"):
-        paper = printed.get("adjacency lists" if name == "CSR" else name)
-        yield (
-            {"graph": spec, "spec": spec, "work": "representation", "system": name, "paper": paper},
-            partial(measured, name),
-        )
+    printed = {row[0]: " · ".join(row[1:]) for row in NUMBERS["001"]["figures"]["Table 1"]["rows"]}
+    for name, paper in {
+        "adjacency matrix": "adjacency matrix",
+        "CSR": "adjacency lists",
+        "COO pairs": "edge lists",
+    }.items():
+        key = {"graph": spec, "spec": spec, "work": "representation", "system": name, "paper": printed[paper]}
+        yield key, partial(measured, name)
 
 
 def _drawn(bench: Bench) -> Iterator[Cell]:
@@ -157,7 +158,8 @@ TIMES = {
 FIGURES_HERE = [
     Figure("T1", "Table 1: representations", (CPU,), _representations,
            {"system": "representation", "mib": "MiB", "order": "space, look-up", "lookup": "ns a look-up",
-            "neighbours": "ns a neighbour", "sweep": "ns an edge", "paper": "paper"}),
+            "neighbours": "ns a neighbour", "sweep": "ns an edge",
+            "paper": "paper: space, look-up, neighbours, load balancing, coalescing"}),
     Figure("T2", "Table 2: edges visited by BFS", (EMULATED,),
            lambda bench: grid(bench, {g: GRAPHS[g] for g in ("asia.osm", "rmat.3Mv.20Me")}, ("bfs",), SEARCHES[1:],
                               lambda graph, work, system: WORK.get(PRINTED.get(system, ""))),

@@ -81,7 +81,7 @@ def _table(figure: Figure, rows: Sequence[Row]) -> list[str]:
     shown = {name: head for name, head in figure.columns.items() if any(row.get(name) is not None for row in rows)}
     lines = [f"|{'|'.join(shown.values())}|", "|-" * len(shown) + "|"]
     for row in rows[:MOST_ROWS]:
-        cells = [cell(row.get(name)) for name in shown]
+        cells = [cell(row.get(name)).replace("|", "\\|") for name in shown]
         if row.get("note"):
             cells[-1] = _short(row["note"], 90)
         lines.append(f"|{'|'.join(cells)}|")
