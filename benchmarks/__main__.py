@@ -258,7 +258,7 @@ WHAT = {
         lambda asked: code.measure(asked.at, asked.results),
     ),
     "merge": (
-        "rows of across, building, gpu and pipeline that were measured on another machine, in place of older ones",
+        "rows of across, building, gpu, papers and pipeline of another machine, in place of older ones",
         "measured",
         lambda asked: _merge(asked.measured, asked.results),
     ),
@@ -423,12 +423,18 @@ def _look_for_a_gpu(asked: argparse.Namespace) -> None:
 def _merge(measured: Path | None, results: Path) -> None:
     if measured is None or not measured.is_dir():
         raise SystemExit(
-            "merge takes --measured FOLDER, with across-P.json, building-P.json, gpu.json or pipeline.json in it"
+            "merge takes --measured FOLDER, with across-P.json, building-P.json, gpu.json, papers-NNN.json or "
+            "pipeline.json in it"
         )
     for file in sorted(measured.glob("*.json")):
         what, _, ranks = file.stem.partition("-")
+        if what == "papers" and ranks in papers.FIGURES:
+            papers.keep(results, ranks, json.loads(file.read_text()))
+            continue
         if file.stem not in ALONE and not (what in KEPT and ranks.isdecimal()):
-            files = ", ".join([*(f"{stem}-P.json" for stem in KEPT), *(f"{stem}.json" for stem in ALONE)])
+            files = ", ".join(
+                ["papers-NNN.json", *(f"{stem}-P.json" for stem in KEPT), *(f"{stem}.json" for stem in ALONE)]
+            )
             raise SystemExit(f"{file}: merge knows {files}; leave other files out, or rename them")
         runs = json.loads(file.read_text())["runs"]
         if what in KEPT:

@@ -116,6 +116,22 @@ class Kept:
         draft.replace(self.file)
 
 
+def keep(folder: Path, paper: str, measured: dict) -> None:
+    """Take the rows that another machine's file has of runs that this folder's file lacks, in place of older ones."""
+    kept = Kept(folder, paper, None)
+    runs = kept.document["runs"]
+    known = [(one["when"], _place(one)) for one in runs]
+    for number, run in enumerate(measured["runs"]):
+        if (run["when"], _place(run)) in known:
+            continue
+        runs.append(run)
+        mine = [row for row in measured["rows"] if row["run"] == number]
+        taken = {identity(row) for row in mine}
+        rows = [row for row in kept.document["rows"] if identity(row) not in taken]
+        kept.document["rows"] = rows + [row | {"run": len(runs) - 1} for row in mine]
+    kept.write()
+
+
 def _place(where: dict) -> tuple[str, str, str]:
     """Return commit and machine; result files of this run are changes of the tree that do not count."""
     return where["commit"].split()[0], where["processor"], where["device"]

@@ -127,6 +127,25 @@ def test_a_claim_of_many_cells_fails_by_one_of_them():
         decided([lambda: (True, "a"), lacks])
 
 
+def test_rows_of_another_machine_replace_older_ones(tmp_path):
+    def document(when, **ms):
+        run = {"when": when, "commit": "c", "processor": "p", "device": "d"}
+        rows = [
+            {"figure": "F7", "graph": graph, "backend": "cuda", "ms": value, "run": 0} for graph, value in ms.items()
+        ]
+        return {"runs": [run], "rows": rows}
+
+    (tmp_path / "papers-000.json").write_text(json.dumps(document("monday", a=1.0, b=2.0)))
+    measured = document("tuesday", b=3.0)
+    for _ in range(2):
+        command.keep(tmp_path, "000", measured)
+    result = json.loads((tmp_path / "papers-000.json").read_text())
+    assert [(row["graph"], row["ms"], result["runs"][row["run"]]["when"]) for row in result["rows"]] == [
+        ("a", 1.0, "monday"), ("b", 3.0, "tuesday"),
+    ]  # fmt: skip
+    assert len(result["runs"]) == 2
+
+
 def test_every_figure_and_claim_has_a_name_of_its_own():
     assert set(command.FIGURES) == set(NUMBERS) - {"_about"} == set(command.CLAIMS)
     for paper, figures in command.FIGURES.items():
