@@ -224,7 +224,7 @@ def _methods(rows: Rows, slow: str, fast: str) -> tuple[bool, str]:
             other = rows.value("ms", "F8", graph=row["graph"], system=fast, backend=CUDA)
             tests.append(ratio(f"{row['graph']} {slow} / {fast}", row["ms"], other))
     if not tests:
-        raise NotTried("no times of F8 on a GPU")
+        raise NotTried(f"{slow} and {fast} have no times on a GPU")
     return all_of(*tests)
 
 
@@ -236,7 +236,7 @@ def _products(rows: Rows, *methods: str) -> str:
             counts = (rows.value("products", "F8", system=method, **key) for method in methods)
             parts = [f"{method} {count:,}" for method, count in zip(methods, counts, strict=True)]
             where = "" if backend == CUDA else " (counted on a CPU, in its blocks)"
-            return f"{key['graph']}: min-plus products {', '.join(parts)}{where}; short ones do not fill a device"
+            return f"{key['graph']}: min-plus products {', '.join(parts)}{where}; the recursive ones are smaller"
     raise NotTried("no products of F8")
 
 
