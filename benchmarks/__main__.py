@@ -33,6 +33,7 @@ from benchmarks import (
     peers,
     pipeline,
     ranks,
+    resizing,
     schedules,
     service,
     service_soak,
@@ -50,12 +51,13 @@ from benchmarks import (
 )
 from benchmarks.graphs import GRAPHS
 from benchmarks.papers import command as papers
+from dgraph.tools import benchmarking
 
 RESULTS = Path(__file__).parent / "results"
 WHAT = {
     "cpu": (
         "dgraph on one rank against NetworKit, igraph and SciPy; with --gapbs FOLDER against GAPBS's programs",
-        "graphs repeat gapbs rows threads",
+        "graphs scale repeat gapbs rows threads",
         lambda asked: (
             gapbs.measure(
                 asked.gapbs,
@@ -71,12 +73,12 @@ WHAT = {
     ),
     "calls": (
         "first and later calls on a CPU and a GPU, beside the peers' later calls",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: calls.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "ranks": (
         "1, 2 and 4 ranks of this machine",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: ranks.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "sizes": (
@@ -91,32 +93,32 @@ WHAT = {
     ),
     "contention": (
         "beside a process that holds a core",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: contention.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "gpu": (
         "one GPU against what Gunrock and cuGraph were measured at on the same graphs",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: gpu.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "default": (
         "auto, twc and alb in turns on every row of gpu",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: default.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "turns": (
         "alb against twc on one GPU, in turns",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: turns.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "tuning": (
         "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",
-        "repeat",
+        "scale repeat",
         lambda asked: tuning.measure(min(asked.repeat, 2), asked.results),
     ),
     "pipeline": (
@@ -163,7 +165,7 @@ WHAT = {
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
-        "graphs algorithm policy ways sources repeat",
+        "graphs scale algorithm policy ways sources repeat",
         lambda asked: across.measure(
             _named(asked.graphs, across.GRAPHS),
             _named(asked.algorithm, across.ALGORITHMS),
@@ -181,7 +183,7 @@ WHAT = {
     ),
     "centrality": (
         "closeness, betweenness and searches from many sources on one rank, against NetworKit, igraph and NetworkX",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: centrality.measure(
             _named(asked.graphs, centrality.GRAPHS | centrality.weighted_centrality.GRAPHS), asked.repeat, asked.results
         ),
@@ -193,12 +195,12 @@ WHAT = {
     ),
     "strong": (
         "strongly connected components: on a CPU against NetworKit, igraph and SciPy, on a GPU rounds and calls",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: strong.measure(asked.graphs and asked.graphs.split(","), asked.repeat, asked.results),
     ),
     "structure": (
         "triangles, trusses, forests, sets, colours: two CPU threads against peers; --backend cuda: one GPU",
-        "rows repeat backend graphs",
+        "rows repeat backend graphs scale",
         lambda asked: (
             structure_gpu.measure(_named(asked.rows, structure_gpu.ROWS), asked.repeat, asked.results)
             if asked.backend == "cuda"
@@ -223,7 +225,7 @@ WHAT = {
     ),
     "labels": (
         "label propagation on this rank's device",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: labels.measure(_named(asked.graphs, labels.GRAPHS), asked.repeat, asked.results),
     ),
     "communities": (
@@ -235,7 +237,7 @@ WHAT = {
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
-        "graphs",
+        "graphs scale",
         lambda asked: estimates.measure(_named(asked.graphs, estimates.GRAPHS), asked.results),
     ),
     "building": (
@@ -256,7 +258,7 @@ WHAT = {
         lambda asked: code.measure(asked.at, asked.results),
     ),
     "merge": (
-        "rows of across, building, gpu and pipeline that were measured on another machine, in place of older ones",
+        "rows of across, building, gpu, papers and pipeline of another machine, in place of older ones",
         "measured",
         lambda asked: _merge(asked.measured, asked.results),
     ),
@@ -273,7 +275,7 @@ WHAT = {
     ),
     "changes": (
         "a batch of edges against a graph built anew, and runs from a previous answer, on 1 and 2 ranks",
-        "graphs repeat",
+        "graphs scale repeat",
         lambda asked: changes.measure(_named(asked.graphs, changes.GRAPHS), asked.repeat, asked.results),
     ),
     "variants": (
@@ -285,7 +287,7 @@ WHAT = {
     ),
     "papers": (
         "tables and figures of the five papers, their numbers beside ours, and a verdict for each claim",
-        "paper figure scale backend repeat sources docs",
+        "paper figure scale backend repeat sources missing docs",
         lambda asked: papers.measure(
             _named(asked.paper, papers.FIGURES),
             _named(asked.figure, ()),
@@ -295,12 +297,13 @@ WHAT = {
             asked.sources,
             asked.results,
             asked.docs,
+            asked.missing,
         ),
     ),
     "store": (
         "a partitioned graph, written and opened",
-        "repeat",
-        lambda asked: store.measure(asked.repeat, asked.results),
+        "scale repeat",
+        lambda asked: store.measure(asked.scale, asked.repeat, asked.results),
     ),
 }
 """Name → description, options and function of a benchmark."""
@@ -334,6 +337,7 @@ OPTIONS: dict[str, dict] = {
     "figure": {"help": "some of their figures, such as F7,T3 (default: all)"},
     "gapbs": {"type": Path, "metavar": "FOLDER", "help": "folder of GAPBS's programs"},
     "threads": {"default": "1,2", "help": "with --gapbs: numbers of threads (default 1,2)"},
+    "missing": {"action": "store_true", "help": "only rows that have no figures yet, of whatever commit and machine"},
     "docs": {"type": Path, "default": RESULTS.parents[1] / "docs" / "papers", "help": "folder of the pages"},
 }
 """Name of an option → arguments of ``add_argument``."""
@@ -341,6 +345,11 @@ OPTIONS: dict[str, dict] = {
 ANCHORS = f"of {', '.join(anchors.RECIPES)}, with commas between them"
 OWN: dict[tuple[str, str], dict] = {
     **{(name, "graphs"): {"help": ANCHORS} for name in ("default", "gpu", "schedules", "turns")},
+    **{
+        (name, "scale"): {"default": None, "help": "log2 of the vertices of every graph (default: by graph)"}
+        for name in resizing.SIZED
+    },
+    ("store", "scale"): {"default": 22, "help": "log2 of the vertices (default 22)"},
     ("cpu", "graphs"): {
         "help": f"of {', '.join(GRAPHS)}, with commas between them; with --gapbs: NAME:SIZE with + between them",
     },
@@ -400,15 +409,32 @@ def _named(asked: str | None, names) -> list[str]:
     return chosen
 
 
+ON_GPUS = ("gpu-load", "device-tables", "variants")
+"""Benchmarks of GPUs that open one late, or in a child process: ``main`` looks for it first."""
+
+
+def _look_for_a_gpu(asked: argparse.Namespace) -> None:
+    """Refuse a benchmark of GPUs on a machine without one."""
+    device = getattr(asked, "device", None) or getattr(asked, "backend", None)
+    if device == "cuda" or (asked.what in ON_GPUS and device is None):
+        benchmarking.Gpu()
+
+
 def _merge(measured: Path | None, results: Path) -> None:
     if measured is None or not measured.is_dir():
         raise SystemExit(
-            "merge takes --measured FOLDER, with across-P.json, building-P.json, gpu.json or pipeline.json in it"
+            "merge takes --measured FOLDER, with across-P.json, building-P.json, gpu.json, papers-NNN.json or "
+            "pipeline.json in it"
         )
     for file in sorted(measured.glob("*.json")):
         what, _, ranks = file.stem.partition("-")
+        if what == "papers" and ranks in papers.FIGURES:
+            papers.keep(results, ranks, json.loads(file.read_text()))
+            continue
         if file.stem not in ALONE and not (what in KEPT and ranks.isdecimal()):
-            files = ", ".join([*(f"{stem}-P.json" for stem in KEPT), *(f"{stem}.json" for stem in ALONE)])
+            files = ", ".join(
+                ["papers-NNN.json", *(f"{stem}-P.json" for stem in KEPT), *(f"{stem}.json" for stem in ALONE)]
+            )
             raise SystemExit(f"{file}: merge knows {files}; leave other files out, or rename them")
         runs = json.loads(file.read_text())["runs"]
         if what in KEPT:
@@ -434,6 +460,9 @@ def main() -> None:
     asked = parser.parse_args()
     peers.installs = asked.install
     try:
+        _look_for_a_gpu(asked)
+        if asked.what in resizing.SIZED and asked.scale is not None:
+            resizing.resize(asked.what, asked.scale)
         WHAT[asked.what][2](asked)
     except (dgraph.UsageError, ModuleNotFoundError) as refused:
         print(f"python -m benchmarks {asked.what}: {refused}", file=sys.stderr)

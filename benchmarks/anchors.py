@@ -6,7 +6,7 @@ the graphs that Gunrock and cuGraph ran on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Recipe:
         numbers: rmat: scale, edges, seed, a, b, c; uniform: scale, edges, seed; road: rows, columns, kept, seed.
         symmetric: both arcs of every edge, merged, without loops.
         heaviest: largest weight.
-        arcs, checksum: those of the graph that the peers were measured on.
+        arcs, checksum: those of the graph that the peers were measured on; 0: they ran on no such graph.
     """
 
     kind: str
@@ -77,9 +77,19 @@ def graph(name: str) -> Drawn:
     """
     recipe = RECIPES[name]
     built = drawn(recipe)
-    if (built.arcs, _checksum(*built.rows[1:])) != (recipe.arcs, recipe.checksum):
+    if recipe.checksum and (built.arcs, _checksum(*built.rows[1:])) != (recipe.arcs, recipe.checksum):
         raise SystemExit(f"{name}: other edges than the peers ran on; nothing was measured")
     return built
+
+
+def sized(recipe: Recipe, scale: int) -> Recipe:
+    """Return the recipe of a graph of 2^scale vertices and as many edges a vertex, which no peer ran on."""
+    first, second, *others = recipe.numbers
+    if recipe.kind == "road":
+        numbers = 1 << scale // 2, 1 << scale - scale // 2, *others
+    else:
+        numbers = scale, round(second * 2.0 ** (scale - first)), *others
+    return replace(recipe, numbers=numbers, arcs=0, checksum=0)
 
 
 def drawn(recipe: Recipe) -> Drawn:

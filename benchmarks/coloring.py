@@ -10,6 +10,7 @@ from pathlib import Path
 
 import dgraph
 from benchmarks import record
+from benchmarks.graphs import sized
 
 GRAPHS = {
     "gtgraph20": "gtgraph:20", "rmat22": "rmat:22,symmetric", "rmat24": "rmat:24,symmetric",
@@ -39,7 +40,7 @@ def measure(graphs: list[str], scale: int | None, repeat: int, folder: Path) -> 
     """
     rows = []
     for name in graphs:
-        graph = dgraph.Graph.load(GRAPHS[name] if scale is None else _sized(GRAPHS[name], scale)).undirected()
+        graph = dgraph.Graph.load(GRAPHS[name] if scale is None else sized(GRAPHS[name], scale)).undirected()
         first = dgraph.run("color", graph)
         gpu = first.report["ranks"][0].get("gpu")
         for traversal in WAYS + (STEALING if gpu and name in STOLEN else []):
@@ -52,13 +53,6 @@ def measure(graphs: list[str], scale: int | None, repeat: int, folder: Path) -> 
             print(_line(rows[-1]), flush=True)
     where = record.circumstances(("cupy-cuda13x",) if gpu else ()) | ({"gpu": gpu["name"]} if gpu else {})
     record.write(folder, f"coloring-{'gpu' if gpu else 'cpu'}", {"circumstances": where, "rows": rows}, _table(rows))
-
-
-def _sized(spec: str, scale: int) -> str:
-    generator, _, size = spec.partition(":")
-    number, *options = size.split(",")
-    side = f"{1 << scale // 2}x{1 << scale - scale // 2}"
-    return ",".join([f"{generator}:{side if 'x' in number else scale}", *options])
 
 
 def _table(rows: list[dict]) -> str:

@@ -1,7 +1,8 @@
-"""Benchmark graphs as arrays: CSR with both arcs of every edge."""
+"""Benchmark graphs as arrays: CSR with both arcs of every edge; and their size, which ``--scale`` changes."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,22 @@ GRAPHS = {
     "uniform": ("uniform:20,symmetric,seed=3", "1..255"),
 }
 """Name → generator and weights (None: the generator's). R-MAT: hubs; grid: 3,000 levels; uniform: neither."""
+
+SCALE = "DGRAPH_BENCHMARK_SCALE"
+"""Environment variable: ``--scale`` of the benchmark, for its child processes."""
+
+
+def sized(spec: str, scale: int) -> str:
+    """Return a generator with about 2^scale vertices, of the same shape."""
+    generator, _, size = spec.partition(":")
+    number, *options = size.split(",")
+    side = f"{1 << scale // 2}x{1 << scale - scale // 2}"
+    whole = str(1 << scale if generator == "smallworld" else scale)
+    return ",".join([f"{generator}:{side if 'x' in number else whole}", *options])
+
+
+if SCALE in os.environ:
+    GRAPHS = {name: (sized(spec, int(os.environ[SCALE])), weights) for name, (spec, weights) in GRAPHS.items()}
 
 
 @dataclass(frozen=True)

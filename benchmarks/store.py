@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks import record
 
-GRAPH, WEIGHTS = "rmat:22", "1..255"
+WEIGHTS = "1..255"
 """Generator and weights; as a text file, this edge list takes 1.1 GB."""
 
 PARTS = 2
@@ -47,13 +47,17 @@ if comm.rank == 0:
 """
 
 
-def measure(repeat: int, folder: Path) -> None:
-    """Run everything and write ``store.json`` and ``store.md``."""
+def measure(scale: int, repeat: int, folder: Path) -> None:
+    """Run everything on ``rmat:scale`` and write ``store.json`` and ``store.md``."""
     with tempfile.TemporaryDirectory() as scratch:
         small, store = Path(scratch) / "small", Path(scratch) / "store"
         _ranks(PARTS, WRITE, "rmat:6", WEIGHTS, small, "hvc", PARTS)
-        document: dict = {"circumstances": record.circumstances(), "repeat": repeat, "graph": f"{GRAPH}, {WEIGHTS}"}
-        document["written"] = _ranks(PARTS, WRITE, GRAPH, WEIGHTS, store, "hvc", PARTS)
+        document: dict = {
+            "circumstances": record.circumstances(),
+            "repeat": repeat,
+            "graph": f"rmat:{scale}, {WEIGHTS}",
+        }
+        document["written"] = _ranks(PARTS, WRITE, f"rmat:{scale}", WEIGHTS, store, "hvc", PARTS)
         document["bytes"] = sum(file.stat().st_size for file in store.iterdir())
         document["rows"] = [
             _measure_row((small, store), ranks, traversal, cold, repeat, document["bytes"])

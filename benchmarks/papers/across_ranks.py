@@ -1,47 +1,63 @@
-"""Cells that run on several ranks: processes of CPUs, or one for each GPU, started by ``mpiexec``.
+"""Cells that run on several ranks: processes of one CPU thread each, or one for each GPU, started by ``mpiexec``.
 
-Computation is that of the slowest rank; the rest of the round time is communication that it does not cover.   [002 6.2]
+``python -m benchmarks.papers.across_ranks`` is the process of a rank; its first call may compile, and does not count.
+CPU ranks draw at full scale the graphs that a GPU draws at small scale. Computation is that of the slowest rank; the
+rest of the round time is communication that it does not cover.   [002 6.2]
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.bench import Bench, Shape
+import dgraph
+from benchmarks.papers.bench import SEARCHES, SIZES, Bench, Shape
 from benchmarks.papers.figure import CPU, CUDA, Cell, NotTried, Row, Rows, all_of, ratio
 
 LONGEST = 300
 """Seconds that a job may take."""
 
 PARTS = ("compute", "pack", "exchange", "unpack", "idle")
-WORKS = {
-    "bfs": ["bfs", "--no-return-predecessors", "--direction", "push"],
-    "pagerank": ["pagerank", "--tol", "0", "--max-iter", "20"],
+WORKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bfs": ("push", {"return_predecessors": False}),
+    "pagerank": ("auto", {"tol": 0.0, "max_iter": 20}),
 }
+"""Work → direction and parameters."""
+
+REPEAT = 3
 
 
 def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], schedules: Sequence[str]) -> Iterator[Cell]:
     """Yield a cell for each graph, work, schedule (GPUs alone) and number of ranks."""
-    most = gpus() if bench.backend == CUDA else 16
     counts = [1 << k for k in range(5)]
+    cores = len(os.sched_getaffinity(0))
+    most, lack = counts[-1], ""
+    if bench.backend == CUDA:
+        most, lack = gpus(), f"this host has {gpus()} GPU{'s' * (gpus() > 1)}"
+    elif bench.scale == "small":
+        most, lack = 2 * cores, f"this host has {cores} cores; --scale full takes up to {most} ranks"
     for name, shape in graphs.items():
+        spec = bench.spec(shape)
+        if (bench.backend, bench.scale) == (CPU, "full"):
+            spec = shape.spec.format(s=shape.sizes[SIZES[CUDA, "small"]])
         for work in works:
             for schedule in schedules if bench.backend == CUDA else ("CPU ranks",):
                 for ranks in counts:
                     system = f"{schedule.upper() if bench.backend == CUDA else schedule} × {ranks}"
-                    key = {"graph": name, "spec": bench.spec(shape), "work": work, "system": system, "ranks": ranks}
+                    key = {"graph": name, "spec": spec, "work": work, "system": system, "ranks": ranks}
                     if ranks > most:
-                        yield key, partial(dict, note=f"not tried: this host has {most} GPU{'s' * (most > 1)}")
+                        yield key, partial(dict, note=f"not tried: {lack}")
                     else:
-                        yield key, partial(_job, bench, shape, work, schedule, ranks)
+                        yield key, partial(_job, bench, spec, work, schedule, ranks)
 
 
 def gpus() -> int:
@@ -50,29 +66,37 @@ def gpus() -> int:
     return max(len(listed.splitlines()), 1)
 
 
-def _job(bench: Bench, shape: Shape, work: str, schedule: str, ranks: int) -> Row:
+def _job(bench: Bench, spec: str, work: str, schedule: str, ranks: int) -> Row:
     launcher = shutil.which("mpiexec") or shutil.which("mpirun")
     if launcher is None and ranks > 1:
         return {"note": "not tried: there is no mpiexec"}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         start = [] if ranks == 1 else [str(launcher), "-n", str(ranks)]
-        chosen = ["--backend", "cpu"] if bench.backend == CPU else ["--backend", "cuda", "--schedule", schedule]
-        words = [
-            sys.executable,
-            "-m",
-            "dgraph",
-            *WORKS[work],
-            bench.spec(shape),
-            *chosen,
-            "--report",
-            str(report),
-            "-q",
-        ]
+        chosen = [bench.backend, "auto" if bench.backend == CPU else schedule]
+        words = [sys.executable, "-m", "benchmarks.papers.across_ranks", work, spec, *chosen, str(report)]
         done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=LONGEST, check=False)
         if done.returncode:
             return {"note": f"not tried: {' '.join((done.stderr or 'no words').split())[-200:]}"}
-        return _figures(json.loads(report.read_text()))
+        return _figures(json.loads(report.read_text())) | ({"threads": 1} if bench.backend == CPU else {})
+
+
+def rank(work: str, spec: str, backend: str, schedule: str, file: str) -> None:
+    """Run a work on this rank, and write the report of the median call."""
+    device = dgraph.Cpu(threads=1) if backend == CPU else "cuda"
+    graph = dgraph.Graph.load(spec, device=device)
+    direction, parameters = WORKS[work]
+    if work in SEARCHES:
+        parameters = parameters | {"source": graph.hub()}
+    options = dgraph.Options(direction=direction, schedule=schedule)
+    calls = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
+        for _ in range(1 + REPEAT):
+            calls.append(dgraph.run(work, graph, options=options, **parameters).report)
+    last = sorted(calls[1:], key=lambda report: report["ranks"][0]["seconds"]["compute"])[REPEAT // 2]
+    if graph.comm.rank == 0:
+        Path(file).write_text(json.dumps(last))
 
 
 def _figures(report: dict[str, Any]) -> Row:
@@ -90,13 +114,15 @@ def compared(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, s
     """Test that ALB is faster than TWC for bfs on every number of GPUs that ran."""
     tests = []
     every = rows.of(figure, graph=graph, backend=backend, work="bfs")
-    for ranks in sorted({row["ranks"] for row in every if "computation_ms" in row}):
+    counts = sorted({row["ranks"] for row in every if "computation_ms" in row})
+    for ranks in counts:
         key = {"graph": graph, "backend": backend, "work": "bfs"}
         times = [rows.value("computation_ms", figure, system=f"{s} × {ranks}", **key) for s in ("TWC", "ALB")]
         tests.append(ratio(f"{ranks} GPUs, bfs TWC / ALB", *times))
     if not tests:
         raise NotTried("needs GPUs")
-    return all_of(*tests)
+    holds, numbers = all_of(*tests)
+    return holds, f"up to {counts[-1]} GPUs of one host, more were not tried: {numbers}"
 
 
 def mostly_computation(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, str]:
@@ -104,3 +130,7 @@ def mostly_computation(figure: str, graph: str, backend: str, rows: Rows) -> tup
     key = {"graph": graph, "backend": backend, "work": "bfs", "system": "TWC × 2"}
     parts = [rows.value(column, figure, **key) for column in ("computation_ms", "communication_ms")]
     return ratio("computation / communication on 2 GPUs", parts[0], max(parts[1], 1e-9))
+
+
+if __name__ == "__main__":
+    rank(*sys.argv[1:])

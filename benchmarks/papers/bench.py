@@ -37,6 +37,9 @@ SEQUENTIAL_SOURCES = 10
 PREPARING = ("start", "apply_totals")
 """Kernels that run before the first round."""
 
+SETTLED = 4
+"""Rounds after which a run has all its memory."""
+
 BLOCKS = 4
 """Thread blocks of the emulated GPU."""
 
@@ -148,8 +151,7 @@ class Bench:
         return np.random.default_rng(7).choice(linked, min(count, linked.size), replace=False).tolist()
 
     def run(
-        self, shape: Shape, work: str, system: System, sources: int = 1, load: bool = False, fresh: bool = False,
-        **parameters: Any,
+        self, shape: Shape, work: str, system: System, sources: int = 1, load: bool = False, **parameters: Any,
     ) -> Row:  # fmt: skip
         """Measure one system on one graph.
 
@@ -157,17 +159,14 @@ class Bench:
             shape, work, system: what runs.
             sources: sources of a search.
             load: count the edges of blocks, warps and threads.
-            fresh: copy the graph to the GPU anew, so that ``mib`` counts nothing that other systems left there.
             parameters: of the algorithm.
 
         Returns:
             ``ms`` (mean over sources of the median run), ``kernel_ms`` and ``overhead_ms``, ``mteps`` (edges of reached
-            vertices a second), ``rounds``, ``walked`` (edges visited ÷ edges), ``answer``, if fresh ``mib``, and with
-            ``load`` or under emulation ``block``, ``warp`` and ``thread``: largest ÷ mean edges.
+            vertices a second), ``rounds``, ``walked`` (edges visited ÷ edges), ``answer``, and with ``load`` or under
+            emulation ``block``, ``warp`` and ``thread``: largest ÷ mean edges.
         """
-        graph = self.graph(shape, work in UNDIRECTED, fresh)
-        if fresh and self.backend == CUDA and self._gpu is not None:
-            self._gpu.release()
+        graph = self.graph(shape, work in UNDIRECTED)
         if work == "sssp":
             parameters = {"variant": "bellman-ford"} | parameters
         starts = self.starts(graph, self.sources or sources if work in SEARCHES else 1)
@@ -178,12 +177,27 @@ class Bench:
         row: Row = {"n": graph.n, "arcs": graph.arcs}
         try:
             if self.backend != EMULATED:
-                row |= calls.times(starts, fresh)
+                row |= calls.times(starts)
             if self._gpu is not None and (load or self.backend == EMULATED):
                 row |= calls.loads(starts[0])
         except Cut as cut:
             row["note"] = cut.args[0]
         return row
+
+    def memory(self, shape: Shape, work: str, system: System) -> Row:
+        """Return ``mib``: peak GPU memory of a few rounds, with the graph and what the system keeps beside it.
+
+        Nothing of other systems is on the GPU. A first run copies the graph, so that the second one's peak has none of
+        the memory that copying takes.
+        """
+        graph = self.graph(shape, work in UNDIRECTED, on_host=True)
+        assert self._gpu is not None, "memory is that of a GPU"
+        self._gpu.release()
+        calls = _Calls(self, graph, work, system, {}, rounds=SETTLED)
+        start = self.starts(graph, 1)[0]
+        calls.once(start)
+        (rank,) = calls.once(start).report["ranks"]
+        return {"n": graph.n, "arcs": graph.arcs, "mib": rank["gpu_memory"]["peak_bytes"] / 2**20}
 
     def device(self, schedule: str, record: str | None) -> Any:
         """Return the device of a run, on which graphs stay."""
@@ -193,31 +207,32 @@ class Bench:
 class _Calls:
     """Runs of one system on one graph."""
 
-    def __init__(self, bench: Bench, graph: dgraph.Graph, work: str, system: System, parameters: Mapping[str, Any]):
+    def __init__(
+        self, bench: Bench, graph: dgraph.Graph, work: str, system: System, parameters: Mapping[str, Any],
+        rounds: int | None = None,
+    ):  # fmt: skip
         self.bench, self.graph, self.work, self.system = bench, graph, work, system
         self.parameters = WORKS[work] | parameters | system.parameters
-        self.name = "cc" if work == "mapping" else work
+        self.name, self.rounds = ("cc", 1) if work == "mapping" else (work, rounds)
 
     def once(self, source: int, record: str | None = None) -> dgraph.Result:
         parameters = dict(self.parameters)
         if self.work in SEARCHES:
             parameters["source"] = source
         pushed = self.work in PUSHED and "variant" not in self.system.parameters
-        options = dgraph.Options(
-            direction="push" if pushed else "auto", max_rounds=1 if self.work == "mapping" else None
-        )
+        options = dgraph.Options(direction="push" if pushed else "auto", max_rounds=self.rounds)
         placed = self.graph.on(device=self.bench.device(self.system.schedule, record))
         limit = Limit(LONGEST[self.bench.scale])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
             return dgraph.run(self.name, placed, options=options, progress=limit, **parameters)
 
-    def times(self, starts: Sequence[int], fresh: bool) -> Row:
-        """Return seconds, rates, and memory if the graph is ``fresh`` on the GPU."""
+    def times(self, starts: Sequence[int]) -> Row:
+        """Return seconds and rates."""
         first = self.once(starts[0])
         repeat, medians, rates = 1 if len(starts) > 1 else self.bench.repeat, [], []
         for source in starts:
-            results = [self.once(source)]
+            results = [first if source == starts[0] and _settled(first) else self.once(source)]
             while len(results) < repeat and _seconds(results[0]) <= LONG:
                 results.append(self.once(source))
             seconds = statistics.median(map(_seconds, results))
@@ -229,8 +244,6 @@ class _Calls:
         if rates:
             row["mteps"] = statistics.mean(rates) / 1e6
         if "gpu" in rank:
-            if fresh:
-                row["mib"] = rank["gpu_memory"]["peak_bytes"] / 2**20
             (rank,) = self.once(starts[0], "time").report["ranks"]
             row["kernel_ms"] = 1e3 * sum(k["seconds"] for k in rank["kernels"] if k["walks"])
             others = (k for k in rank["kernels"] if not k["walks"] and k["kernel"] not in PREPARING)
@@ -257,6 +270,11 @@ class _Calls:
 
 def _seconds(result: dgraph.Result) -> float:
     return result.report["ranks"][0]["seconds"]["compute"]
+
+
+def _settled(first: dgraph.Result) -> bool:
+    """Return True if a first run is long, and compiled next to nothing, so that a second one would take as long."""
+    return _seconds(first) > LONG and first.report["ranks"][0]["seconds"]["compile"] < 0.01 * _seconds(first)
 
 
 def _counts(result: dgraph.Result, graph: dgraph.Graph) -> Row:

@@ -1,7 +1,7 @@
 """``python -m benchmarks papers``: run the cells of figures, keep their rows, judge the claims, write the pages.
 
 ``results/papers-NNN.json`` has the rows. Each is written when it was measured; a row that the same commit measured on
-the same machine is not measured again.
+the same machine is not measured again, nor with ``--missing`` one that has figures of any commit and machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KEY = ("figure", "graph", "spec", "work", "system", "threshold", "ranks", "backe
 
 def measure(
     papers: list[str], names: list[str], scale: str, backends: list[str], repeat: int, sources: int | None,
-    folder: Path, docs: Path | None,
+    folder: Path, docs: Path | None, missing: bool = False,
 ) -> None:  # fmt: skip
     """Run figures, and print the verdict on each claim.
 
@@ -46,6 +46,7 @@ def measure(
         sources: sources of a search; None: as the paper.
         folder: of the results.
         docs: folder of the pages; None: write no pages.
+        missing: measure only rows that have no figures yet.
 
     Raises:
         UsageError: no figure of the papers has such a name.
@@ -58,7 +59,7 @@ def measure(
     for backend in backends:
         bench = Bench(backend, scale, repeat, sources)
         for paper in papers:
-            kept = Kept(folder, paper, bench)
+            kept = Kept(folder, paper, bench, missing)
             for figure in FIGURES[paper]:
                 if backend in figure.backends and (not names or figure.name in names):
                     run(figure, bench, kept)
@@ -73,9 +74,10 @@ def measure(
 
 
 class Kept:
-    """Rows of one paper in their file."""
+    """Rows of one paper in their file; with ``missing`` a row with figures counts whichever run measured it."""
 
-    def __init__(self, folder: Path, paper: str, bench: Bench | None):
+    def __init__(self, folder: Path, paper: str, bench: Bench | None, missing: bool = False):
+        self.missing = missing
         self.file = folder / f"papers-{paper}.json"
         self.document: dict = {"runs": [], "rows": []}
         if self.file.exists():
@@ -90,9 +92,11 @@ class Kept:
             runs.extend([] if matching else [mine])
 
     def has(self, key: Row) -> bool:
-        """Return True if this run measured the row."""
-        mine = [row for row in self.document["rows"] if row["run"] == self.run and identity(row) == identity(key)]
-        return any(not row.get("note", "").startswith("failed") for row in mine)
+        """Return True if the row needs no measurement."""
+        rows = [row for row in self.document["rows"] if identity(row) == identity(key)]
+        if self.missing and any("note" not in row for row in rows):
+            return True
+        return any(row["run"] == self.run and not row.get("note", "").startswith("failed") for row in rows)
 
     def add(self, row: Row) -> None:
         """Put a row in the place of an older one, and write the file."""
@@ -110,6 +114,22 @@ class Kept:
         draft = self.file.with_suffix(".new")
         draft.write_text(f'{{"runs": {runs},\n"rows": [\n{lines}\n]}}\n')
         draft.replace(self.file)
+
+
+def keep(folder: Path, paper: str, measured: dict) -> None:
+    """Take the rows that another machine's file has of runs that this folder's file lacks, in place of older ones."""
+    kept = Kept(folder, paper, None)
+    runs = kept.document["runs"]
+    known = [(one["when"], _place(one)) for one in runs]
+    for number, run in enumerate(measured["runs"]):
+        if (run["when"], _place(run)) in known:
+            continue
+        runs.append(run)
+        mine = [row for row in measured["rows"] if row["run"] == number]
+        taken = {identity(row) for row in mine}
+        rows = [row for row in kept.document["rows"] if identity(row) not in taken]
+        kept.document["rows"] = rows + [row | {"run": len(runs) - 1} for row in mine]
+    kept.write()
 
 
 def _place(where: dict) -> tuple[str, str, str]:

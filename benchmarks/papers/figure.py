@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,10 @@ class Rows:
         small, full = ({one.get("system") for one in beside if one["scale"] == scale} for scale in ("small", "full"))
         return small <= full
 
+    def among(self, *systems: str) -> Rows:
+        """Return the rows of these systems alone, whose sizes then need not be those of other systems."""
+        return Rows([row for row in self.rows if row.get("system") in systems])
+
     def value(self, column: str, figure: str, **key: Any) -> float:
         """Return one field of one row.
 
@@ -101,7 +105,7 @@ class Rows:
                 return row[column]
             if row.get("note"):
                 raise NotTried(row["note"].removeprefix("not tried: "))
-        raise NotTried(f"no {column} of {figure} with {', '.join(map(str, key.values()))}")
+        raise NotTried(f"{figure} was not measured with {', '.join(map(str, key.values()))}")
 
     def ms(self, figure: str, graph: str, work: str, system: str) -> float:
         """Return milliseconds on a GPU."""
@@ -152,6 +156,20 @@ def verdict(claim: Claim, rows: Rows) -> tuple[str, str, str]:
 def all_of(*tests: tuple[bool, str]) -> tuple[bool, str]:
     """Return True if every test holds, and the numbers of all."""
     return all(holds for holds, _ in tests), "; ".join(numbers for _, numbers in tests)
+
+
+def decided(tests: Iterable[Callable[[], tuple[bool, str]]]) -> tuple[bool, str]:
+    """Return False if a test fails, whatever rows the others lack; else as :func:`all_of`."""
+    results, lacking = [], None
+    for test in tests:
+        try:
+            results.append(test())
+        except NotTried as reason:
+            lacking = reason
+    failed = [numbers for holds, numbers in results if not holds]
+    if lacking is not None and not failed:
+        raise lacking
+    return not failed, "; ".join(failed or [numbers for _, numbers in results])
 
 
 def ratio(label: str, above: float, below: float, least: float = 1.0, most: float = float("inf")) -> tuple[bool, str]:

@@ -115,6 +115,7 @@ def _largest(rows: Rows) -> tuple[bool, str]:
 
 
 def _cpu(rows: Rows) -> tuple[bool, str]:
+    rows = rows.among("expand-hybrid", "sequential")
     row = {"graph": "random", "backend": CUDA}
     ours, alone = (rows.value("mteps", "T1", system=name, **row) for name in ("expand-hybrid", "sequential"))
     if rows.value("n", "T1", system="expand-hybrid", **row) < 1 << 21:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers import plots
-from benchmarks.papers.figure import NUMBERS, Claim, Figure, Row, Rows, verdict
+from benchmarks.papers.figure import CPU, NUMBERS, Claim, Figure, Row, Rows, verdict
 
 MOST_ROWS = 12
 """Rows of a table on a page; the file has the others."""
@@ -53,6 +53,9 @@ def write(
         name = f"papers-{paper}-{figure.name}.svg"
         if figure.plotted and plots.draw(figure, paper, mine, document["runs"], results / name):
             text += [f"![{figure.title}]({relative}/{name})", ""]
+            on_cpus = [row for row in mine if row["backend"] == CPU and row.get("threads") == 1]
+            if figure.x == "ranks" and on_cpus:
+                text += ["CPU ranks of a thread each:", "", *_table(figure, on_cpus), ""]
         else:
             text += [*_table(figure, mine), ""]
     (docs / f"{paper}.md").write_text("\n".join(text).rstrip() + "\n")
@@ -78,7 +81,7 @@ def _table(figure: Figure, rows: Sequence[Row]) -> list[str]:
     shown = {name: head for name, head in figure.columns.items() if any(row.get(name) is not None for row in rows)}
     lines = [f"|{'|'.join(shown.values())}|", "|-" * len(shown) + "|"]
     for row in rows[:MOST_ROWS]:
-        cells = [cell(row.get(name)) for name in shown]
+        cells = [cell(row.get(name)).replace("|", "\\|") for name in shown]
         if row.get("note"):
             cells[-1] = _short(row["note"], 90)
         lines.append(f"|{'|'.join(cells)}|")

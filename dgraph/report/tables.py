@@ -42,8 +42,11 @@ STRONG = ("rank ", "round ", "max/mean ", "edges by ", "kernel ", "warning ", "b
 IDS = ("source", "target", "k")
 """Figures of a summary that are names, not amounts: written without separators."""
 
-ELSEWHERE = ("backend", "threads", "gpus", "graph")
-"""Choices that the lines ``backend``, ``ranks`` and ``graph`` show."""
+ELSEWHERE = ("backend", "threads", "gpus", "graph", "schedule")
+"""Choices that the lines ``backend``, ``ranks``, ``graph`` and ``schedule`` show."""
+
+BY_ROUND = "auto, by each round's direction, vertices, edges and largest degree"
+"""Why rounds had their schedules where the user named none."""
 
 OF_SEVERAL_RANKS = ("policy", "transport")
 """Choices that make no difference on one rank."""
@@ -165,6 +168,9 @@ def _facts(report: dict) -> Iterator[tuple[str, str]]:
     by_direction = {name: number for name, number in report["rounds"]["by_direction"].items() if name}
     if len(by_direction) > 1:
         yield "direction", ", ".join(f"{number:,} {name}" for name, number in by_direction.items())
+    if walked := report["ranks"][0].get("schedules"):
+        why = f"{choices['schedule']['taken']} was asked for" if "schedule" in choices else BY_ROUND
+        yield "schedule", f"{', '.join(f'{number:,} {name}' for name, number in walked.items())}: {why}"
     hidden = ELSEWHERE + (OF_SEVERAL_RANKS if len(report["ranks"]) == 1 else ())
     for what, choice in choices.items():
         if what not in hidden:

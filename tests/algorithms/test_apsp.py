@@ -1,6 +1,7 @@
 """All pairs on any number of ranks and policies, against SciPy's and NetworkX's distances."""
 
 import itertools
+import time
 
 import emulated
 import networkx as nx
@@ -287,6 +288,26 @@ def test_each_strip_is_taken_once(hybrid, monkeypatch):
     np.testing.assert_array_equal(c, wanted)
     assert sum(kernel.taken.values()) == -(-30 // 4)
     assert hybrid or kernel.taken["cpu"] == 0
+
+
+@pytest.mark.mpi_skip
+@emulated.needs_compiler
+@pytest.mark.parametrize(("slow", "more"), [("cpu", False), ("gpu", True)])
+def test_threads_take_strips_while_that_is_sooner(slow, more, monkeypatch):
+    monkeypatch.setattr(minplus_streamed, "STRIP", 4 * 8 * 30)
+    kernel = GpuMinPlus(emulated.backend()).streamed(True)
+    owner = kernel.threads if slow == "cpu" else kernel.gpu
+    update = owner.update
+    monkeypatch.setattr(owner, "update", lambda *product: (time.sleep(0.1), update(*product)))
+    rng = np.random.default_rng(2)
+    a, b, c = rng.random((30, 5)), rng.random((5, 30)), np.full((30, 30), np.inf)
+    while kernel.taken["cpu"] < minplus_streamed.TRIED:
+        kernel.update(c, slice(0, 30), slice(0, 30), a, b)
+    tried = kernel.taken["cpu"]
+    c[...] = np.inf
+    kernel.update(c, slice(0, 30), slice(0, 30), a, b)
+    np.testing.assert_array_equal(c, (a[:, :, None] + b[None]).min(axis=1))
+    assert (kernel.taken["cpu"] > tried) is more
 
 
 @emulated.needs_compiler

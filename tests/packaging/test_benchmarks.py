@@ -4,7 +4,11 @@ The names beside ``dgraph.run`` are in ``dgraph/tools/benchmarking.py``, which r
 """
 
 import ast
+import importlib.util
+import math
+import os
 import re
+import sys
 from importlib import import_module
 
 import numpy as np
@@ -14,6 +18,8 @@ from devices import device_of, on_devices
 from flat_run import flat_run
 
 import dgraph
+from benchmarks import __main__ as command
+from benchmarks import anchors, resizing
 from dgraph.errors import UsageError
 from dgraph.tools import benchmarking
 
@@ -66,6 +72,40 @@ def test_imports_in_functions_and_in_strings_are_seen():
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_benchmark_can_be_imported_without_a_gpu(file):
     import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
+ON_GPUS = (
+    "gpu", "schedules", "default", "turns", "tuning", "gpu-load", "device-tables", "across", "transports", "building",
+    "variants", "structure --backend cuda", "papers --backend cuda", "certificates --device cuda",
+    "service --device cuda", "soak --device cuda",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="refusals without CuPy")
+@pytest.mark.parametrize("words", ON_GPUS)
+def test_a_benchmark_of_gpus_says_in_one_line_that_there_is_none(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *words.split(), "--results", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
+    assert "needs CuPy" in printed.err
+
+
+def test_scale_resizes_every_graph_of_a_benchmark(monkeypatch):
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    for what, tables in resizing.SIZED.items():
+        copies = tuple(dict(table) for table in tables)
+        monkeypatch.setitem(resizing.SIZED, what, copies)
+        resizing.resize(what, 6)
+        for graphs in copies:
+            for recipe in graphs.values():
+                spec = recipe[0] if isinstance(recipe, tuple) else recipe
+                if isinstance(spec, anchors.Recipe):
+                    assert math.prod(spec.numbers[:2]) < 1 << 13
+                    assert not spec.checksum
+                elif spec:
+                    assert 36 <= dgraph.Graph.load(spec).n <= 64, spec
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import dgraph
 from benchmarks.papers import command, p002, pages
 from benchmarks.papers.bench import Bench, Shape
 from benchmarks.papers.colorings import literal
-from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, ratio, verdict
+from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, decided, ratio, verdict
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -115,6 +115,35 @@ def test_claims_are_held_not_held_or_not_tried():
     assert verdict(claim, rows) == ("not held", "", ""), "rows without times of kernels do not say why"
     timed = Rows([row | {"kernel_ms": 1.5, "overhead_ms": 2.5} for row in rows.rows])
     assert verdict(claim, timed)[2] == "g: a 1.5 + 2.5"
+
+
+def test_a_claim_of_many_cells_fails_by_one_of_them():
+    def lacks():
+        raise NotTried("no row")
+
+    assert decided([lambda: (True, "a"), lambda: (False, "b"), lacks]) == (False, "b")
+    assert decided([lambda: (True, "a"), lambda: (True, "b")]) == (True, "a; b")
+    with pytest.raises(NotTried, match="no row"):
+        decided([lambda: (True, "a"), lacks])
+
+
+def test_rows_of_another_machine_replace_older_ones(tmp_path):
+    def document(when, **ms):
+        run = {"when": when, "commit": "c", "processor": "p", "device": "d"}
+        rows = [
+            {"figure": "F7", "graph": graph, "backend": "cuda", "ms": value, "run": 0} for graph, value in ms.items()
+        ]
+        return {"runs": [run], "rows": rows}
+
+    (tmp_path / "papers-000.json").write_text(json.dumps(document("monday", a=1.0, b=2.0)))
+    measured = document("tuesday", b=3.0)
+    for _ in range(2):
+        command.keep(tmp_path, "000", measured)
+    result = json.loads((tmp_path / "papers-000.json").read_text())
+    assert [(row["graph"], row["ms"], result["runs"][row["run"]]["when"]) for row in result["rows"]] == [
+        ("a", 1.0, "monday"), ("b", 3.0, "tuesday"),
+    ]  # fmt: skip
+    assert len(result["runs"]) == 2
 
 
 def test_every_figure_and_claim_has_a_name_of_its_own():

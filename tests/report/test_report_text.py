@@ -50,6 +50,15 @@ def test_one_rank_has_no_table_of_ranks():
     assert "rank " not in [line[:5] for line in file.getvalue().splitlines()]
 
 
+def test_the_schedules_of_rounds_are_counted_and_say_why():
+    report = sample(SerialComm()).collect()
+    report["ranks"][0]["schedules"] = {"persistent": 12_345, "pull": 4}
+    assert dict(facts(report))["schedule"].startswith("12,345 persistent, 4 pull: auto, by each round's direction")
+    report["choices"].append({"what": "schedule", "taken": "alb", "reason": ""})
+    rows = [text for label, text in facts(report) if label == "schedule"]
+    assert rows == ["12,345 persistent, 4 pull: alb was asked for"]
+
+
 def test_a_phase_has_a_column_where_ranks_differ_in_it():
     report = four_ranks()
     assert "load" not in rows_of(table(report, 1000))["0"], "equal on all ranks"

@@ -3,15 +3,16 @@
 A strip is copied to one of a few buffers, updated there, and copied back; the copies of its neighbours run beside its
 product, in both directions at once [Katz and Kider 2008; Lund and Smith 2010]. A strip of ``DEPTH`` pivots takes about
 as long as its copies, so that more pivots pass at a time than where the matrix lies on the GPU. With ``hybrid`` CPU
-threads close the diagonal blocks, and take strips from the other end [Matsumoto et al. 2011].
+threads close the diagonal blocks, and take strips from the other end [Matsumoto et al. 2011]; we changed: they leave a
+strip to the GPU that would be through with all others before them.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ STRIP = 32 << 20
 
 BUFFERS = 3
 """One arrives, one is updated, one leaves."""
+
+COPIERS = 4
+"""Threads that copy a strip to pinned memory, or from there: one does not use a memory's bandwidth."""
+
+TRIED = 2
+"""Strips that CPU threads take before their pace is judged; the first one may compile."""
 
 
 class Buffer:
@@ -52,6 +59,7 @@ class StreamedMinPlus:
 
     Attributes:
         taken: strips that the GPU and the threads took.
+        pace: least seconds of an addition there so far; 0: not known.
     """
 
     xp: Any = np
@@ -65,6 +73,7 @@ class StreamedMinPlus:
         self.added = {size: 4 * seconds * threads for size, seconds in gpu.added.items()}
         self.searching, self.trees, self.summaries = self.threads.searching, self.threads.trees, self.threads.summaries
         self.taken = {"gpu": 0, "cpu": 0}
+        self.pace = {"gpu": 0.0, "cpu": 0.0}
         self._buffers: list[Buffer] = []
         self._streams = gpu.device.raw.stream(), gpu.device.raw.stream()
 
@@ -95,19 +104,30 @@ class StreamedMinPlus:
         height = max(STRIP // (width * c.itemsize), 1)
         strips = deque(slice(top, min(top + height, len(a))) for top in range(0, len(a), height))
         target = c[rows, columns]
-        with ThreadPoolExecutor(1) if self.hybrid else nullcontext() as pool:
-            beside = pool.submit(self._by_threads, strips, c, rows, columns, a, b) if pool else None
-            self._by_gpu(strips, target, a, b)
+        with ThreadPoolExecutor(COPIERS + self.hybrid) as pool:
+            beside = pool.submit(self._by_threads, strips, c, rows, columns, a, b) if self.hybrid else None
+            began, before = time.perf_counter(), self.taken["gpu"]
+            self._by_gpu(strips, target, a, b, pool)
+            self._keep_pace("gpu", began, (self.taken["gpu"] - before) * height * b.size)
             if beside is not None:
                 beside.result()
 
     def _by_threads(self, strips: deque, c: np.ndarray, rows: slice, columns: slice, a: np.ndarray, b: np.ndarray):
-        for part in iter(_taking(strips.pop), None):
-            into = slice(rows.start + part.start, rows.start + part.stop)
+        while self.taken["cpu"] < TRIED or self.pace["cpu"] < len(strips) * self.pace["gpu"]:
+            part = _taking(strips.pop)()
+            if part is None:
+                return
+            into, began = slice(rows.start + part.start, rows.start + part.stop), time.perf_counter()
             self.threads.update(c, into, columns, a[part], b)
+            self._keep_pace("cpu", began, (part.stop - part.start) * b.size)
             self.taken["cpu"] += 1
 
-    def _by_gpu(self, strips: deque, target: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    def _keep_pace(self, where: str, began: float, additions: int) -> None:
+        if additions:
+            seconds = (time.perf_counter() - began) / additions
+            self.pace[where] = min(seconds, self.pace[where] or seconds)
+
+    def _by_gpu(self, strips: deque, target: np.ndarray, a: np.ndarray, b: np.ndarray, pool: Executor) -> None:
         device, raw = self.gpu.device, self.gpu.device.raw
         arriving, leaving = self._streams
         size = max(STRIP, target.shape[1] * target.itemsize)
@@ -117,9 +137,9 @@ class StreamedMinPlus:
         left, panel = device.put(a), device.put(b)
         for number, part in enumerate(iter(_taking(strips.popleft), None)):
             buffer = self._buffers[number % BUFFERS]
-            self._finish(buffer)
+            self._finish(buffer, pool)
             strip = target[part]
-            buffer.pinned[: strip.nbytes].view(strip.dtype).reshape(strip.shape)[...] = strip
+            _copy(strip, buffer.pinned[: strip.nbytes].view(strip.dtype).reshape(strip.shape), pool)
             there = buffer.there[: strip.nbytes].view(strip.dtype).reshape(strip.shape)
             address, pinned = device.address(there), int(buffer.pinned.ctypes.data)
             raw.copy(address, pinned, strip.nbytes, arriving)
@@ -133,14 +153,21 @@ class StreamedMinPlus:
             buffer.rows = strip
             self.taken["gpu"] += 1
         for buffer in self._buffers:
-            self._finish(buffer)
+            self._finish(buffer, pool)
 
-    def _finish(self, buffer: Buffer) -> None:
+    def _finish(self, buffer: Buffer, pool: Executor) -> None:
         """Wait for the strip in a buffer, and write it into the matrix."""
         if buffer.rows is not None:
             self.gpu.device.raw.wait(buffer.left)
             strip, buffer.rows = buffer.rows, None
-            strip[...] = buffer.pinned[: strip.nbytes].view(strip.dtype).reshape(strip.shape)
+            _copy(buffer.pinned[: strip.nbytes].view(strip.dtype).reshape(strip.shape), strip, pool)
+
+
+def _copy(source: np.ndarray, target: np.ndarray, pool: Executor) -> None:
+    """Copy rows by the threads of a pool."""
+    step = -(-len(source) // COPIERS)
+    parts = [slice(top, top + step) for top in range(0, len(source), step)]
+    list(pool.map(lambda part: np.copyto(target[part], source[part]), parts))
 
 
 def close_wide(kernel: Any, block: Any, width: int) -> None:

@@ -326,9 +326,12 @@ class Context:
         return able
 
     def warn_of_unused_schedule(self) -> None:
-        """Warn of a schedule that the user named and that none of this rank's rounds used."""
+        """Record a schedule that the user named, and warn if none of this rank's rounds used it."""
         asked, rounds = self.backend.schedule, self.record.rounds
-        if asked == "auto" or asked in rounds.schedules or not rounds.count:
+        if asked == "auto":
+            return
+        self.record.choose("schedule", asked, "it was asked for")
+        if asked in rounds.schedules or not rounds.count:
             return
         used = f"they used {', '.join(rounds.schedules)}" if rounds.schedules else "their kernels need none"
         text = f"no round used the schedule {asked}: {used}; take another variant or direction, or leave it out"

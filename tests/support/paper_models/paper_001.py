@@ -10,6 +10,16 @@ def virtual_warps(degree, worklist, grid, size):
             yield grid.spread(i * size + k % size), u, k
 
 
+def dynamic_virtual_warps(degree, worklist, grid, smallest, threshold=None):
+    """5.2.1, 2.1: the power of two next to resident threads / frontier, in [K1, 32]; large items get a whole grid."""
+    sizes = [size for size in (1, 2, 4, 8, 16, 32) if size >= smallest]
+    size = min(sizes, key=lambda size: (abs(size - grid.all / max(len(worklist), 1)), -size))
+    huge = [u for u in worklist if threshold is not None and degree[u] > threshold]
+    yield from (walked for walked in virtual_warps(degree, worklist, grid, size) if walked[1] not in huge)
+    for u in huge:
+        yield from ((grid.spread(k), u, k) for k in range(degree[u]))
+
+
 def cta_warp_scan(degree, worklist, grid, cta, warp):
     """5.2.2: strip-mined gathering by block above CTA_TH = cta - 1, by warp above WARP_TH = warp - 1, then the scan."""
     for tile in range(0, len(worklist), grid.threads):
