@@ -19,12 +19,12 @@ def own_text(definitions: str, *names: str) -> str:
 
 def words_of(device: Any, values: Iterable[Any]) -> np.ndarray:
     """Return integers, and addresses of arrays, as the words of an ``Env``; None and empty arrays are null pointers."""
-
-    def word(value: Any) -> int:
-        if type(value) is int:
-            return value & 0xFFFFFFFFFFFFFFFF
-        if value is None or isinstance(value, (int, np.integer)):
-            return int(value or 0) & 0xFFFFFFFFFFFFFFFF
-        return device.address(value) if value.size else 0
-
-    return np.array([word(value) for value in values], np.uint64)
+    words = [
+        int(value or 0) % 2**64
+        if value is None or isinstance(value, (int, np.integer))
+        else device.address(value)
+        if value.size
+        else 0
+        for value in values
+    ]
+    return np.array(words, np.uint64)
