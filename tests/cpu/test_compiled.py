@@ -213,10 +213,10 @@ def test_a_wait_for_another_thread_counts_if_that_thread_compiled(name):
 
 @pytest.mark.parametrize("name", ["kernel", ""])
 def test_a_wait_for_threads_that_compile_is_compile_time(name):
-    def work(item):
+    def work(number):
         with compile_clock.compiling(name):
             time.sleep(0.03)
-        return item
+        return number
 
     before = compile_clock.spent()
     assert list(threads.in_order(work, range(3), 2)) == [0, 1, 2]

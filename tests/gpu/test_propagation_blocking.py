@@ -90,18 +90,18 @@ def small(monkeypatch):
 @pytest.fixture
 def launched(monkeypatch):
     """Names of launched kernels, with an entry whenever edges are transposed."""
-    names, launch, turn = [], Launcher.launch, device_graph.DeviceGraph._turn
+    names, launch, turn = [], Launcher.launch, device_graph.DeviceGraph._turned
 
     def noted(self, module, kernel, *args, **more):
         names.append(kernel)
         return launch(self, module, kernel, *args, **more)
 
-    def turned(self, *args):
+    def turned(self, out):
         names.append("edges turned around")
-        turn(self, *args)
+        return turn(self, out)
 
     monkeypatch.setattr(Launcher, "launch", noted)
-    monkeypatch.setattr(device_graph.DeviceGraph, "_turn", turned)
+    monkeypatch.setattr(device_graph.DeviceGraph, "_turned", turned)
     return names
 
 
