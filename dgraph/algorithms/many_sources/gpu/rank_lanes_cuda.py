@@ -57,7 +57,7 @@ def need(n: int, kept: int, edges: int) -> int:
     return LINE * (n + 2 * kept) + 12 * kept + (LINE + 16) * (edges // PART + edges // LONG) + (1 << 24)
 
 
-def more(restarts: Restarts, kept: int) -> int:
+def further_bytes(restarts: Restarts, kept: int) -> int:
     """Return the further bytes of walks that restart at these vertices: shares of restarts, and columns of batches."""
     return LINE * (min(len(restarts.vertices), kept) + 1 + kept * ((restarts.count - 1) // LANES))
 
@@ -79,7 +79,7 @@ class GpuRankLanes(RowSolver):
         device = self.backend.device
         with ctx.record("prepare"):
             graph = self.backend.graph_of(ctx.local)
-            bytes_ = self.bytes(RowSize.whole(ctx.local.size, graph.edges)) + more(restarts, ctx.local.size)
+            bytes_ = self.bytes(RowSize.whole(ctx.local.size, graph.edges)) + further_bytes(restarts, ctx.local.size)
             if ctx.local.directed and not graph.has_incoming:
                 bytes_ += 12 * graph.edges + TRANSPOSING
             free = device.free(bytes_)
@@ -112,7 +112,7 @@ class SharedRankLanes(RowSolver):
             device.use()
             rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
             kept, edges = len(rows.leaving), len(rows.sources)
-            bytes_ = need(rows.n, kept, edges) + 20 * edges + 16 * kept + more(restarts, kept)
+            bytes_ = need(rows.n, kept, edges) + 20 * edges + 16 * kept + further_bytes(restarts, kept)
             lacks = ctx.total(bytes_ > device.free(bytes_))
         if lacks:
             ctx.record.choose("sources", "on the hosts", f"sixteen together do not fit into the memory of {lacks} GPUs")
