@@ -120,14 +120,14 @@ def keep(folder: Path, paper: str, measured: dict) -> None:
     """Take the rows that another machine's file has of runs that this folder's file lacks, in place of older ones."""
     kept = Kept(folder, paper, None)
     runs = kept.document["runs"]
-    known = [(one["when"], _place(one)) for one in runs]
+    runs_here = [(one["when"], _place(one)) for one in runs]
     for number, run in enumerate(measured["runs"]):
-        if (run["when"], _place(run)) in known:
+        if (run["when"], _place(run)) in runs_here:
             continue
         runs.append(run)
         mine = [row for row in measured["rows"] if row["run"] == number]
-        taken = {identity(row) for row in mine}
-        rows = [row for row in kept.document["rows"] if identity(row) not in taken]
+        identities = {identity(row) for row in mine}
+        rows = [row for row in kept.document["rows"] if identity(row) not in identities]
         kept.document["rows"] = rows + [row | {"run": len(runs) - 1} for row in mine]
     kept.write()
 
