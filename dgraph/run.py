@@ -50,8 +50,7 @@ def run(
     Raises:
         UsageError: ``graph`` is a service's, or an argument is not as :func:`dgraph.run` says.
     """
-    is_loaded = isinstance(graph, Graph)
-    comm = graph.comm if is_loaded else communicator(None)
+    comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     with comm.together():
         flag("validate", validate)
         instance("options", options, Options, "a dgraph.Options")
@@ -74,12 +73,7 @@ def run(
             if run_record.residuals:
                 check_residual(named)
         with run_record("load"):
-            if is_loaded:
-                unweighted = graph
-            else:
-                run_progress.phase("load", name_of_input(graph))
-                with watched_by(run_progress.reading):
-                    unweighted = as_graph(graph, comm)
+            unweighted = graph if isinstance(graph, Graph) else _read(graph, comm, run_progress)
             loaded = unweighted if weight is None else unweighted.with_weight(weight)
             del unweighted
         with run_record("init"):
@@ -127,6 +121,13 @@ def run(
         warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
         warnings.warn(warning, ConvergenceWarning, stacklevel=users_frame())
     return result
+
+
+def _read(graph: Any, comm: Comm, progress: Progress) -> Graph:
+    """Return the graph of what is not a :class:`Graph`: a table, arrays or the name of an input; collective."""
+    progress.phase("load", name_of_input(graph))
+    with watched_by(progress.reading):
+        return as_graph(graph, comm)
 
 
 def _oriented(graph: Graph, work: Algorithm, progress: Progress) -> Graph:

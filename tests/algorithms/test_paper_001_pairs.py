@@ -27,9 +27,9 @@ def ran(spec, method):
         steps.append(tuple(sizes))
         update(self, rows, columns, pivots, close)
 
-    def recorded_run(self, variant, block, of=None, inner=False):
+    def recorded_run(self, variant, block, of=None, inner=False, half=False):
         parts.append(of)
-        run(self, variant, block, of, inner)
+        run(self, variant, block, of, inner, half)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Elimination, "_update", counted)

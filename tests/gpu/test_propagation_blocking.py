@@ -96,9 +96,9 @@ def launched(monkeypatch):
         names.append(kernel)
         return launch(self, module, kernel, *args, **more)
 
-    def turned(self, out):
+    def turned(self, edges):
         names.append("edges turned around")
-        return turn(self, out)
+        return turn(self, edges)
 
     monkeypatch.setattr(Launcher, "launch", noted)
     monkeypatch.setattr(device_graph.DeviceGraph, "_turned", turned)

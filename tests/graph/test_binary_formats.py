@@ -147,7 +147,7 @@ def test_a_table_beyond_memory_is_refused(tmp_path, monkeypatch):
     def refuse(*_):
         raise MemoryError
 
-    monkeypatch.setattr("dgraph.graph.formats.parquet._Part._put", refuse)
+    monkeypatch.setattr("dgraph.graph.formats.parquet._Part._put_narrow", refuse)
     with pytest.raises(DataError, match="do not fit in memory"):
         loaded(str(path), 2)
 

@@ -87,9 +87,9 @@ def test_a_benchmark_of_gpus_says_in_one_line_that_there_is_none(words, tmp_path
     monkeypatch.setattr(sys, "argv", ["benchmarks", *words.split(), "--results", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         command.main()
-    printed = capsys.readouterr()
-    assert (ended.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
-    assert "needs CuPy" in printed.err
+    output, messages = capsys.readouterr()
+    assert (ended.value.code, output, messages.count("\n")) == (2, "", 1)
+    assert "needs CuPy" in messages
 
 
 def test_scale_resizes_every_graph_of_a_benchmark(monkeypatch):

@@ -118,7 +118,7 @@ class SearchSteps:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
         Each step raises the exact quality, so it ends. Vertices move one by one once rounds of moves, splits and joins
-        improve nothing, and from the turn after :data:`POLISHED` on.
+        improve nothing, and from the turn after ``POLISHED`` on.
         """
         engine, level, turn, moved = self.engine, self.level, 0, 0
         serial, stable, partition = False, False, engine.partition(level, labels)

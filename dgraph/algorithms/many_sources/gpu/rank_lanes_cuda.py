@@ -18,6 +18,7 @@ from dgraph.algorithms.pagerank import divisors
 from dgraph.backend.cpu.threads.team import team_of
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.own_kernels import own_text
+from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
@@ -125,6 +126,8 @@ class SharedRankLanes(RowSolver):
 
 class LaneRows(RowClasses):
     """In-edges of the rows that a GPU keeps, by row: what ``RowClasses`` reads of a graph."""
+
+    marks = row_marks
 
     def __init__(self, device: Any, incoming: DeviceCsr):
         self.device, self.incoming = device, incoming
