@@ -83,7 +83,7 @@ class MinPlus(HostSolver):
     def close(self, block: np.ndarray) -> None:
         """Close a square block under paths inside it, in place: Floyd and Warshall's algorithm."""
         for k, pivot in enumerate(block):
-            np.minimum(block, block[:, k, None] + pivot, block)
+            block[:] = np.minimum(block, block[:, k, None] + pivot)
 
     def searching(
         self, method: str, rows: Any, reduced: np.ndarray | None, h: np.ndarray | None, dtype: np.dtype
