@@ -79,12 +79,15 @@ def calls(seed, count, kind):
 def calls_of_components(rng, targets):
     """Yield calls of the kernels of connected components: of a whole forest, and of its labels."""
     edges = np.sort(rng.integers(0, targets.size + 1, N - 1))
-    offsets = np.concatenate([[0], edges, [targets.size]]).astype(np.int64)
+    ends = np.repeat(np.arange(N), np.diff(np.concatenate([[0], edges, [targets.size]]))), targets
+    order = np.argsort(sources := np.concatenate(ends), kind="stable")  # both arcs of an edge, as the kernel takes them
+    neighbours = np.concatenate(ends[::-1])[order].astype(np.uint32)
+    offsets = np.searchsorted(sources[order], np.arange(N + 1))
     original = rng.permutation(N)
     words = np.zeros(8, np.int64)
     parent, lowest, scratch = np.empty(N, np.uint32), original.copy(), np.empty(2 * N, np.uint32)
     rest = np.zeros(0, np.uint32), scratch, np.empty(union_find.PROBES, np.uint32), np.zeros(72, np.int64)
-    arguments = 0, words, 1, offsets, targets, rest[0], original, 0, parent, lowest, *rest, np.zeros(16, np.int64)
+    arguments = 0, words, 1, offsets, neighbours, rest[0], original, 0, parent, lowest, *rest, np.zeros(16, np.int64)
     yield union_find.components, union_find._few_components, arguments, (8, 9)
     forest = np.minimum(np.arange(N), rng.integers(0, 5, N)).astype(np.uint32)
     label, vertices = rng.integers(0, N, N), np.unique(targets)
