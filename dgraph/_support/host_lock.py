@@ -17,13 +17,19 @@ from functools import cache
 from dgraph._support.cache import folder
 from dgraph.errors import OutputError
 
-PATIENCE = 120.0
-"""Seconds to wait for the process that compiles; it may be stopped. After that this process compiles for itself."""
+PATIENCE, IMPATIENCE = 120.0, 1.0
+"""Seconds to wait for a process that compiles, which may be stopped, and after one such wait in vain for any other.
+
+After that this process compiles for itself: a stopped process may hold the locks of many texts.
+"""
+
+_in_vain: list[str] = []
+"""Names of the locks that this process waited for in vain."""
 
 
 def lock(name: str, patience: float = PATIENCE) -> bool:
     """Return True if this process now holds the lock of that name; False after ``patience`` or without file locks."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + min(patience, IMPATIENCE if _in_vain else PATIENCE)
     while (file := _file()) is not None:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
@@ -32,6 +38,8 @@ def lock(name: str, patience: float = PATIENCE) -> bool:
             if error.errno not in (errno.EACCES, errno.EAGAIN):
                 return False
         if time.monotonic() >= end:
+            if patience >= PATIENCE:
+                _in_vain.append(name)
             return False
         time.sleep(0.005)
     return False

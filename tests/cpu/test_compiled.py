@@ -98,6 +98,17 @@ def test_who_hangs_while_compiling_is_not_waited_for_forever(lock_holder):
     assert not host_lock.lock("slow", patience=0.2)
 
 
+@pytest.mark.starts_children
+def test_one_wait_in_vain_is_enough(lock_holder, monkeypatch):
+    monkeypatch.setattr(host_lock, "PATIENCE", 3.0)
+    monkeypatch.setattr(host_lock, "IMPATIENCE", 0.2)
+    monkeypatch.setattr(host_lock, "_in_vain", [])
+    began = time.monotonic()
+    assert not any(host_lock.lock("slow") for _ in range(6))
+    assert 3 <= time.monotonic() - began < 6
+    assert host_lock.lock("another")
+
+
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
 def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, number):
     def refuse(*_):
