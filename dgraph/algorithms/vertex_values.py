@@ -10,6 +10,22 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 
 
+def lids_of(local, vertices: np.ndarray) -> np.ndarray:
+    """Return the master of each original id, int64; -1 for vertices of other ranks."""
+    ids = local.original[: local.masters]
+    if not len(ids) or not len(vertices):
+        return np.full(len(vertices), -1)
+    if local.ascending:
+        place = np.minimum(np.searchsorted(ids, vertices), len(ids) - 1)
+        return np.where(ids[place] == vertices, place, -1)
+    distinct, place_of = np.unique(vertices, return_inverse=True)
+    place = np.minimum(np.searchsorted(distinct, ids), len(distinct) - 1)
+    lids = np.full(len(distinct), -1)
+    masters = np.flatnonzero(distinct[place] == ids)
+    lids[place[masters]] = masters
+    return lids[place_of]
+
+
 def values_of(ctx: Context, name: str, values: Mapping[int, float], other: float = 0.0) -> np.ndarray:
     """Return a value for each master, float64 (masters,), ``other`` for vertices that have none; collective.
 
@@ -24,17 +40,14 @@ def values_of(ctx: Context, name: str, values: Mapping[int, float], other: float
     """
     ids = np.array(sorted(values), np.int64)
     numbers = np.array([float(values[i]) for i in ids.tolist()])
-    original = ctx.local.original[: ctx.local.masters]
-    if not ids.size:
-        return np.full(len(original), other)
-    places = np.minimum(np.searchsorted(ids, original), ids.size - 1)
-    mine = ids[places] == original
-    met = np.zeros(ids.size, np.int64)
-    met[places[mine]] = 1
-    missing = ids[ctx.comm.allreduce(met) == 0]
+    lids = lids_of(ctx.local, ids)
+    mine = lids >= 0
+    missing = ids[ctx.comm.allreduce(mine.astype(np.int64)) == 0]
     if missing.size:
         raise UsageError(f"{name} names vertex {missing[0]}, which the graph does not have; leave it out")
-    return np.where(mine, numbers[places], other)
+    column = np.full(ctx.local.masters, other)
+    column[lids[mine]] = numbers[mine]
+    return column
 
 
 def shares_of(ctx: Context, name: str, weights: Mapping[int, float] | Sequence[int]) -> np.ndarray:

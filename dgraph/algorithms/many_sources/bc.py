@@ -12,7 +12,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, lids_of, sources_of
+from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, sources_of
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.engine.rounds.context import Context
 
 

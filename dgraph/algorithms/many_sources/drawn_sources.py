@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.base import Parameter
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from partitioning.arrays.hashing import hash64
@@ -63,17 +64,6 @@ def smallest(ctx: Context, k: int, seed: int) -> np.ndarray:
 def hashed(ids: np.ndarray, seed: int) -> np.ndarray:
     """Return the SplitMix64 hash of each id under a seed, as :func:`dgraph.mixed` computes it."""
     return hash64(ids.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * seed % 2**64))
-
-
-def lids_of(local, sources: np.ndarray) -> np.ndarray:
-    """Return the master of each original id, int64; -1 for vertices of other ranks."""
-    ids = local.original[: local.masters]
-    if not len(ids):
-        return np.full(len(sources), -1)
-    order = None if local.ascending else np.argsort(ids)
-    place = np.minimum(np.searchsorted(ids, sources, sorter=order), len(ids) - 1)
-    place = place if order is None else order[place]
-    return np.where(ids[place] == sources, place, -1)
 
 
 def numbers_of(name: str, vertices: Any, ids: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.lanes import LANES as LANES_OF_LINE
 from dgraph.algorithms.many_sources.lanes import RANK_LINES, cache_lines, rank_row
 from dgraph.algorithms.pagerank import divisors
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.cpu.threads.team import Team

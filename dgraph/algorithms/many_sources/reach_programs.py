@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
 from dgraph.algorithms.many_sources.results import ReachedVertices, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context

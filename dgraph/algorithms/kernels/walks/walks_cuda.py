@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph.algorithms.kernels.walks.walk_request import ENDED, Walked, WalkRequest
 from dgraph.algorithms.kernels.walks.walk_rows import check_sums, check_walk_weights
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.algorithms.weight_checks import has_weights
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.memory.memory_plan import require

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
 from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Lanes, Ranked, RankLanes, Restarts, in_rows, ranked
 from dgraph.algorithms.pagerank import divisors
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.team import team_of
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.own_kernels import own_text

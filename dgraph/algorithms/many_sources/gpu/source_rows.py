@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.engine.rounds.context import Context
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, check_source
 from dgraph.algorithms.distances import widened
-from dgraph.algorithms.many_sources.drawn_sources import lids_of
 from dgraph.algorithms.many_sources.passes.pass_limits import most_together
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 
