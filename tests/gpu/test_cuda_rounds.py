@@ -268,7 +268,7 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
 def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
     """Check that a schedule compiled during a run counts as compilation."""
     monkeypatch.setattr(ModuleSet, "_schedule_modules", lambda sources, fused: [])
-    emulated_device, slow = device_of(device, 2), 0.5
+    emulated_device, slow = device_of(device, 2), 1.5
     module = emulated_device.module
 
     def compiled(text, name):
