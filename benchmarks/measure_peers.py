@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measures import ENDS, MIDDLE, SMALL, SOURCES, STEPS, Measured, Task, arcs_of
+from benchmarks.measured_graphs import ENDS, MIDDLE, SMALL, SOURCES, STEPS, Measured, Task, arcs_of
 
 QUICK = (
     "degrees", "weighted degrees", "hits", "pagerank, personalised", "neighbour degree", "reciprocity", "core numbers",

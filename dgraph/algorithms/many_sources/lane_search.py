@@ -29,7 +29,7 @@ SHARED, SPLIT = "shared out among ranks", "searched by all ranks together"
 
 @dataclass(frozen=True)
 class LanePlan:
-    """Where a search runs.
+    """Batches of a search, and why they were chosen.
 
     Attributes:
         passes: its batches; None: programs search from one source after the other.
