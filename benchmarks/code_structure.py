@@ -82,8 +82,9 @@ def contracts_with_exceptions(settings: str) -> int:
 def imports_upwards(files: dict[str, str], settings: str) -> list[tuple[str, str]]:
     """Return (module, imported module) where the importing package lies lower.
 
-    The order is that of the first contract in pyproject.toml; ``partitioning`` lies below ``dgraph.graph``, ``launch``
-    below all, and ``dgraph/__init__.py`` above all. Imports inside functions and for types count.
+    The order is that of the contracts in pyproject.toml: of the packages of ``dgraph`` the first one's, and
+    ``dgraph/__init__.py`` lies above them all, ``partitioning`` below, and ``launch`` below that. Imports inside
+    functions and for types count.
     """
     place = _places(settings)
     modules = {_dotted(path): path for path in files if path.endswith(".py")}
@@ -105,7 +106,7 @@ def _places(settings: str) -> dict[str, float]:
     place: dict[str, float] = {
         f"dgraph.{name.strip()}": height for height, row in enumerate(layers[::-1]) for name in row.split("|")
     }
-    return place | {"dgraph": len(layers), "partitioning": place["dgraph.graph"] - 0.5, "launch": -1}
+    return place | {"dgraph": len(layers), "partitioning": -1, "launch": -2}
 
 
 def _dotted(path: str) -> str:

@@ -66,13 +66,14 @@ def test_imports_upwards():
         "dgraph/cli/__init__.py": "import json\nfrom partitioning import plan",
         "dgraph/algorithms/bc.py": "def f():\n    from dgraph.graph import x",
         "dgraph/graph/__init__.py": "from ..algorithms.bc import Bc\nimport partitioning",
-        "dgraph/comm/__init__.py": "import dgraph.graph.none\nimport dgraph",
+        "dgraph/comm/__init__.py": "import dgraph.graph.none\nimport dgraph, partitioning",
         "partitioning/__init__.py": "from dgraph.graph import y\nfrom dgraph.comm import z",
     }
     assert code_structure.imports_upwards(files, SETTINGS) == [
         ("dgraph.comm", "dgraph"),
         ("dgraph.comm", "dgraph.graph"),
         ("dgraph.graph", "dgraph.algorithms.bc"),
+        ("partitioning", "dgraph.comm"),
         ("partitioning", "dgraph.graph"),
     ]
     assert code_structure.contracts_with_exceptions(SETTINGS) == 1
