@@ -1,24 +1,21 @@
 """All pairs on any number of ranks and policies, against SciPy's and NetworkX's distances."""
 
 import itertools
-import time
 
-import emulated
 import networkx as nx
 import numpy as np
 import pytest
 from battery import CASES
-from flat_run import flat_run
 from scipy.sparse import csgraph, csr_array
+from signed_arcs import dense, graph, signed
 from test_battery import combinations, solve
 
 import dgraph
-from dgraph.algorithms.apsp import SEARCHES, VARIANTS
-from dgraph.algorithms.apsp_parts import elimination, minplus_streamed
+from dgraph.algorithms.apsp import VARIANTS
+from dgraph.algorithms.apsp_parts import elimination
 from dgraph.algorithms.apsp_parts.minplus_cpu import MinPlus
-from dgraph.algorithms.apsp_parts.minplus_cuda import GpuMinPlus
 from dgraph.comm import SerialComm, world
-from dgraph.errors import DataError, OutOfMemory, UsageError, ValidationFailed
+from dgraph.errors import DataError, OutOfMemory, UsageError
 from dgraph.validate import validate
 
 METHODS = VARIANTS[1:]
@@ -48,20 +45,6 @@ def test_battery(name):
             assert result.matrix.ids.tolist() == case.vertices.tolist()
 
 
-def signed(n=40, seed=5):
-    """Return arcs with negative weights and no negative cycle, by potentials."""
-    rng = np.random.default_rng(seed)
-    src, dst = rng.integers(0, n, (2, 6 * n))
-    height = rng.integers(-50, 50, n)
-    return n, src, dst, rng.integers(0, 20, 6 * n) + height[dst] - height[src]
-
-
-def graph(n, src, dst, weights, comm=None, **options):
-    comm = comm or world()
-    mine = slice(comm.rank, None, comm.size)
-    return dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, comm=comm, **options)
-
-
 @pytest.mark.mpi
 @pytest.mark.parametrize("kind", [np.int32, np.float64])
 def test_every_method_takes_negative_weights(kind):
@@ -77,14 +60,6 @@ def test_every_method_takes_negative_weights(kind):
             near = {"rtol": 0} if scale == 1 else {"rtol": 1e-12, "atol": 1e-12}
             np.testing.assert_allclose(result.matrix.here, rows, **near)
             assert result.matrix.dtype == ("float32" if scale == 1 else "float64")
-
-
-def dense(n, src, dst, weights):
-    """Return SciPy's matrix with the least of parallel arcs; explicit zeros are arcs."""
-    order = np.lexsort((weights, dst, src))
-    key = (src * n + dst)[order]
-    first = order[np.concatenate([[True], key[1:] != key[:-1]])]
-    return csr_array((weights[first].astype(float), (src[first], dst[first])), (n, n))
 
 
 @pytest.mark.mpi
@@ -207,175 +182,6 @@ def test_the_certificate_catches_wrong_distances(zero):
     assert ("no arcs give 9.0 as the distance from 4 to 2" if zero else "in-arcs") in failure([(4, 2, 9), (4, 3, 9)])
 
 
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-@pytest.mark.parametrize("method", ["blocked", "separators", "recursive", "squaring", "floyd-warshall"])
-def test_on_an_emulated_gpu(method):
-    n, src, dst, weights = signed(70)
-    loaded = graph(n, src, dst, weights, SerialComm())
-    dtype = "float64" if method == "recursive" else "auto"
-    result = flat_run("apsp", loaded, backend=emulated.backend(), variant=method, block=33, dtype=dtype, validate=True)
-    np.testing.assert_array_equal(result.matrix, dgraph.apsp(loaded, variant="johnson").matrix.here)
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-@pytest.mark.parametrize("search", SEARCHES[1:])
-@pytest.mark.parametrize("dtype", ["auto", "float64"])
-def test_searches_on_an_emulated_gpu(search, dtype):
-    n, src, dst, weights = signed(70)
-    options = {"variant": "johnson", "search": search, "dtype": dtype, "validate": True}
-    for drawn in ((n, src, dst, weights), (n, src, dst, np.abs(weights)), (n + 5, src[:80], dst[:80], np.ones(80))):
-        loaded = graph(*drawn, SerialComm())
-        result = flat_run("apsp", loaded, backend=emulated.backend(), **options)
-        np.testing.assert_array_equal(result.matrix, dgraph.apsp(loaded, variant="johnson").matrix.here)
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-@pytest.mark.parametrize(
-    ("search", "mutant"),
-    [
-        ("bellman-ford", ("] = round + 1;", "] = round;")),
-        ("bellman-ford", ("fell = __syncthreads_or(lower)", "fell = 0")),
-        ("dijkstra", ("env.least[v];", "2 * env.least[v];")),
-        ("dijkstra", ("settled = __syncthreads_or(settles)", "settled = 0")),
-    ],
-)
-def test_mutants_of_searches_are_rejected(search, mutant):
-    n, src, dst, weights = signed(150, seed=3)
-    loaded = graph(n, src, dst, np.abs(weights), SerialComm())
-    backend = emulated.backend()
-    backend.device.mutants = (mutant,)
-    with pytest.raises(ValidationFailed):
-        flat_run("apsp", loaded, backend=backend, variant="johnson", search=search, validate=True)
-    assert backend.device.changed == {mutant}
-
-
-@pytest.mark.mpi
-def test_searches_of_gpus_are_refused_elsewhere():
-    with pytest.raises(UsageError, match="runs on GPUs alone"):
-        dgraph.apsp(dgraph.Graph.load("path:5", device="cpu"), variant="johnson", search="dijkstra")
-    with pytest.raises(UsageError, match="is for --variant johnson"):
-        dgraph.apsp("path:5", search="bellman-ford")
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-@pytest.mark.parametrize("products", ["streamed", "hybrid"])
-@pytest.mark.parametrize("method", ["blocked", "separators", "recursive", "squaring", "floyd-warshall"])
-def test_products_stream_through_an_emulated_gpu(method, products, monkeypatch):
-    """Check matrices in host memory, of which a strip has 14 rows, with blocks of pivots wider than a GPU closes."""
-    monkeypatch.setattr(minplus_streamed, "STRIP", 4000)
-    n, src, dst, weights = signed(140)
-    loaded = graph(n, src, dst, weights, SerialComm())
-    options = {"variant": method, "products": products, "validate": True}
-    result = flat_run("apsp", loaded, backend=emulated.backend(), **options)
-    np.testing.assert_array_equal(result.matrix, dgraph.apsp(loaded, variant="johnson").matrix.here)
-    assert ("products", products) in [(choice["what"], choice["taken"]) for choice in result.report["choices"]]
-
-
-@pytest.mark.mpi_skip
-@emulated.needs_compiler
-@pytest.mark.parametrize("hybrid", [False, True])
-def test_each_strip_is_taken_once(hybrid, monkeypatch):
-    monkeypatch.setattr(minplus_streamed, "STRIP", 4 * 8 * 30)
-    rng = np.random.default_rng(2)
-    a, b, c = rng.random((30, 5)), rng.random((5, 30)), rng.random((30, 30))
-    wanted = np.minimum(c, (a[:, :, None] + b[None]).min(axis=1))
-    kernel = GpuMinPlus(emulated.backend()).streamed(hybrid)
-    kernel.update(c, slice(0, 30), slice(0, 30), a, b)
-    np.testing.assert_array_equal(c, wanted)
-    assert sum(kernel.taken.values()) == -(-30 // 4)
-    assert hybrid or kernel.taken["cpu"] == 0
-
-
-@pytest.mark.mpi_skip
-@emulated.needs_compiler
-@pytest.mark.parametrize(("slow", "more"), [("cpu", False), ("gpu", True)])
-def test_threads_take_strips_while_that_is_sooner(slow, more, monkeypatch):
-    monkeypatch.setattr(minplus_streamed, "STRIP", 4 * 8 * 30)
-    kernel = GpuMinPlus(emulated.backend()).streamed(True)
-    owner = kernel.threads if slow == "cpu" else kernel.gpu
-    update = owner.update
-    monkeypatch.setattr(owner, "update", lambda *product: (time.sleep(0.1), update(*product)))
-    rng = np.random.default_rng(2)
-    a, b, c = rng.random((30, 5)), rng.random((5, 30)), np.full((30, 30), np.inf)
-    while kernel.taken["cpu"] < minplus_streamed.TRIED:
-        kernel.update(c, slice(0, 30), slice(0, 30), a, b)
-    tried = kernel.taken["cpu"]
-    c[...] = np.inf
-    kernel.update(c, slice(0, 30), slice(0, 30), a, b)
-    np.testing.assert_array_equal(c, (a[:, :, None] + b[None]).min(axis=1))
-    assert (kernel.taken["cpu"] > tried) is more
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-@pytest.mark.parametrize("lost", ["arriving", "leaving"])
-def test_a_strip_that_does_not_wait_for_its_copy_is_found(lost, monkeypatch):
-    monkeypatch.setattr(minplus_streamed, "STRIP", 4000)
-    n, src, dst, weights = signed(70)
-    backend = emulated.backend()
-    name = "hold" if lost == "arriving" else "wait"
-    monkeypatch.setattr(backend.device.raw, name, lambda *_: None)
-    with pytest.raises(ValidationFailed):
-        flat_run(
-            "apsp", graph(n, src, dst, weights, SerialComm()), backend=backend, variant="blocked", products="streamed",
-            validate=True,
-        )  # fmt: skip
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-def test_a_matrix_above_the_memory_of_a_gpu_is_streamed(monkeypatch):
-    n, src, dst, weights = signed(300)
-    loaded = graph(n, src, dst, weights, SerialComm())
-    wanted = dgraph.apsp(loaded, variant="johnson").matrix.here
-    monkeypatch.setattr(minplus_streamed, "STRIP", 4000)
-    monkeypatch.setattr(minplus_streamed.StreamedMinPlus, "preferred", 32)
-    backend = emulated.backend()
-    backend.device.memory = 300_000
-    result = flat_run("apsp", loaded, backend=backend, variant="blocked", validate=True)
-    np.testing.assert_array_equal(result.matrix, wanted)
-    (choice,) = (choice for choice in result.report["choices"] if choice["what"] == "products")
-    assert (choice["taken"], choice["reason"]) == ("streamed", "the matrix exceeds the memory of a GPU")
-    for memory, options in ((300_000, {"products": "resident"}), (1000, {})):
-        backend = emulated.backend()
-        backend.device.memory = memory
-        with pytest.raises(OutOfMemory, match="of its GPU"):
-            flat_run("apsp", loaded, backend=backend, variant="blocked", **options)
-
-
-@pytest.mark.mpi
-def test_products_of_gpus_are_refused_elsewhere():
-    with pytest.raises(UsageError, match="runs on GPUs alone"):
-        dgraph.apsp(dgraph.Graph.load("path:5", device="cpu"), variant="blocked", products="streamed")
-    with pytest.raises(UsageError, match="is for a variant of products"):
-        dgraph.apsp("path:5", products="hybrid")
-
-
-MUTANTS = [
-    ("k + column < env.depth", "k + column + 1 < env.depth"),
-    ("left + column < env.columns;", "left + column + 1 < env.columns;"),
-    ("const int x = threadIdx.x % 16", "const int x = threadIdx.x % 15"),
-    ("buffer ^= 1;", ""),
-]
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutants_of_the_kernel_are_rejected(mutant):
-    n, src, dst, weights = signed(150, seed=3)
-    loaded = graph(n, src, dst, weights, SerialComm())
-    backend = emulated.backend()
-    backend.device.mutants = (mutant,)
-    with pytest.raises(ValidationFailed):
-        flat_run("apsp", loaded, backend=backend, variant="blocked", block=33, validate=True)
-    assert backend.device.changed == {mutant}
-
-
 @pytest.mark.mpi
 @pytest.mark.parametrize(("method", "products"), [("auto", 11), ("blocked", 13)])
 def test_pivots_of_auto_are_vertices_inside_paths(method, products):
@@ -406,102 +212,6 @@ def test_the_matrix_is_an_array():
         if refused:
             with pytest.raises(ValueError, match="needs new memory"):
                 matrix.__array__(dtype, copy=False)
-
-
-def trees(loaded, wanted, arcs, **flat):
-    """Check predecessors of all pairs: SciPy's distances less the arc, and paths that end at the source."""
-    result = flat_run("apsp", loaded, return_predecessors=True, validate=True, **flat)
-    assert "predecessors are trees of tight arcs" in result.report["outcome"]["validation"]["checked"]
-    matrix, before = result.matrix, result.matrix.predecessors
-    for row, parents in enumerate(before):
-        source = matrix.first + row
-        reached = np.flatnonzero(np.isfinite(wanted[source]))
-        np.testing.assert_array_equal(np.flatnonzero(parents >= 0), reached[reached != source])
-        for v in reached[reached != source].tolist():
-            cost = arcs[int(parents[v]), v]
-            assert wanted[source, parents[v]] + cost == pytest.approx(wanted[source, v])
-            steps = 0
-            while v != source:
-                v, steps = int(parents[v]), steps + 1
-                assert steps < len(wanted)
-    return result
-
-
-@pytest.mark.mpi
-@pytest.mark.parametrize("method", METHODS)
-def test_predecessors_of_all_pairs(method):
-    n, src, dst, weights = signed()
-    least = dense(n, src, dst, weights)
-    arcs = dict(least.todok().items())
-    wanted = csgraph.johnson(least)
-    result = trees(graph(n, src, dst, weights), wanted, arcs, variant=method, block=7)
-    for u, v in ((0, 7), (3, 39)):
-        path = result.matrix.path(u, v)
-        if result.matrix.first <= u < result.matrix.first + len(result.matrix.predecessors):
-            assert result.matrix.predecessors[u - result.matrix.first, v] == path[-2]
-
-
-@pytest.mark.mpi
-@pytest.mark.parametrize("weights", ["zeros", "floats", "none"])
-def test_predecessors_over_plateaus_and_rounded_sums(weights):
-    rng = np.random.default_rng(4)
-    src, dst = np.unique(rng.integers(0, 50, (2, 160)), axis=1)
-    src, dst = src[src != dst], dst[src != dst]
-    drawn = rng.integers(0, 2, src.size) if weights == "zeros" else rng.random(src.size)
-    drawn = np.ones(src.size) if weights == "none" else drawn
-    wanted = csgraph.dijkstra(csr_array((np.where(drawn, drawn, 1e-12), (src, dst)), (50, 50)))
-    wanted = np.where(np.isfinite(wanted), wanted.round(9), np.inf)
-    arcs = dict(zip(zip(src.tolist(), dst.tolist(), strict=True), drawn.tolist(), strict=True))
-    comm = world()
-    mine = slice(comm.rank, None, comm.size)
-    values = None if weights == "none" else drawn[mine]
-    loaded = dgraph.Graph.from_edges(src[mine], dst[mine], values, n=50, comm=comm)
-    trees(loaded, wanted, arcs)
-
-
-@emulated.needs_compiler
-@pytest.mark.mpi_skip
-def test_predecessors_on_an_emulated_gpu():
-    n, src, dst, weights = signed(70)
-    loaded = graph(n, src, dst, weights, SerialComm())
-    on_gpu = flat_run(
-        "apsp", loaded, backend=emulated.backend(), variant="blocked", block=33, return_predecessors=True, validate=True
-    )
-    host = dgraph.apsp(loaded, variant="johnson", return_predecessors=True)
-    np.testing.assert_array_equal(on_gpu.matrix.predecessors, host.matrix.predecessors)
-
-
-@pytest.mark.mpi
-def test_the_certificate_catches_wrong_predecessors():
-    """Check an arc that is not there, one that is not tight, a cycle of weight 0, a missing and an invented one."""
-    src, dst, weights = np.array([0, 1, 2, 3, 0]), np.array([1, 2, 3, 2, 3]), np.array([1, 2, 0, 0, 9])
-    loaded = graph(5, src, dst, weights)
-    result = dgraph.apsp(loaded, return_predecessors=True, validate=True)
-
-    def failure(*changes):
-        before, matrix = result.matrix.predecessors.copy(), result.matrix
-        for u, v, value in changes:
-            if matrix.first <= u < matrix.first + len(before):
-                before[u - matrix.first, v] = value
-        verdict = validate(
-            "apsp", loaded.block, dict(result.columns), world(), parameters={}, rounds=0, matrix=matrix.here,
-            predecessors=before,
-        )  # fmt: skip
-        return verdict.failure or ""
-
-    assert failure() == ""
-    assert "no tight arc enters 2 from its predecessor 0" in failure((0, 2, 0))
-    assert "no tight arc enters 3 from its predecessor 0" in failure((0, 3, 0))
-    assert "those of 2 do not end there" in failure((0, 2, 3), (0, 3, 2))
-    assert "from 0 to 1 the distance is 1.0, and -1 before it" in failure((0, 1, -1))
-    assert "from 4 to 0 the distance is inf, and 1 before it" in failure((4, 0, 1))
-    assert "from 0 to 0 the distance is 0.0, and 1 before it" in failure((0, 0, 1))
-
-
-@pytest.mark.mpi
-def test_predecessors_do_not_lie_in_a_file():
-    with pytest.raises(UsageError, match="return_predecessors keeps a matrix in memory"):
-        dgraph.apsp("path:4", return_predecessors=True, matrix_file="d.npy")
 
 
 @pytest.mark.mpi_skip
