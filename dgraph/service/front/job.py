@@ -226,3 +226,37 @@ class Job:
         except TimeoutError:
             return False
         return True
+
+
+def restored(document: dict[str, Any]) -> Job:
+    """Return the job of a document of the history.
+
+    Raises:
+        KeyError, TypeError: the document is damaged.
+    """
+    more = document["_"]
+    job = Job(
+        *(document[name] for name in ("graph", "version", "algorithm", "parameters")),
+        owner=Principal(more["owner"]),
+        key=more["key"],
+        extra=more["extra"],
+        column=more["column"],
+        target=more["write"],
+        top=more["top"],
+        **{name: document[name] for name in ("mode", "priority", "timeout_s", "id", "created")},
+    )
+    job.graph_id, job.version_id = more.get("graph_id", ""), more.get("version_id", "")
+    return job
+
+
+def check_record(job: Job) -> None:
+    """Refuse a job whose record the history could not hold.
+
+    Raises:
+        Problem: 422.
+    """
+    try:
+        job.row()
+    except (ValueError, RecursionError) as error:
+        detail = f"the job cannot be recorded as JSON: {error}; give finite numbers, and texts of Unicode"
+        raise Problem(422, detail, "UsageError") from None

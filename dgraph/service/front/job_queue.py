@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
-import itertools
 import time
 from collections import deque
 from typing import Any
@@ -18,7 +16,7 @@ from dgraph.algorithms.many_sources.passes.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
 from dgraph.service.front.graph_entries import GraphEntry, VersionEntry
 from dgraph.service.front.history import History
-from dgraph.service.front.job import ENDED, Job
+from dgraph.service.front.job import ENDED, Job, check_record, restored
 from dgraph.service.front.memory_guard import MemoryGuard
 from dgraph.service.front.metrics import Metrics
 from dgraph.service.front.problem_documents import Problem
@@ -27,15 +25,11 @@ from dgraph.service.front.result_store import ResultStore, Stored
 from dgraph.service.front.security import Principal
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings
-from dgraph.service.messages import SHARING
+from dgraph.service.front.waiting_jobs import WaitingJobs, shape
 from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
 
 RECENT = 500
 """Ended jobs whose events stay in memory; the records of older ones are read from the history."""
-
-
-Entry = tuple[int, int, Job]
-"""A job that waits, after its priority, negated, and its number in the queue."""
 
 SERVICE_ENDED: dict[str, Any] = {
     "kind": "Cancelled",
@@ -61,12 +55,10 @@ class JobQueue:
         self.results, self.metrics = results, metrics
         self.catalogue: Catalogue = None  # type: ignore[assignment]  # the catalogue needs ``graph_changed``
         self.guard = MemoryGuard(ranks)
-        self.heap: list[Entry] = []
-        self.parked: dict[str, list[Job]] = {}
+        self.waiting = WaitingJobs()
         self.jobs: dict[str, Job] = {}
         self.ended: deque[str] = deque()
         self.removed: dict[str, str] = {}
-        self.order = itertools.count()
         self.queued = 0
         self.running: list[Job] = []
         self.wake = asyncio.Event()
@@ -96,7 +88,7 @@ class JobQueue:
                     self.guard.refuse(job, version.number)
             elif version is not None:
                 job.version, job.version_id = version.number, version.id
-            _check_record(job)
+            check_record(job)
         self.jobs[job.id] = job
         self.queued += 1
         job.owner.queued += 1
@@ -109,7 +101,7 @@ class JobQueue:
         self.history.note(job)
         if stored is not None:  # the ranks, which may be busy, are not needed
             return self.answer(job, stored)
-        heapq.heappush(self.heap, (-job.priority, next(self.order), job))
+        self.waiting.put(job)
         self.wake.set()
 
     def _known(self, job: Job, version: int) -> Stored | None:
@@ -169,8 +161,7 @@ class JobQueue:
         for job in [job for job in self.jobs.values() if job.graph == name and job.state == "queued"]:
             if graph is None or graph.id != job.graph_id:
                 self._chosen(job)
-        for job in self.parked.pop(name, ()):
-            heapq.heappush(self.heap, (-job.priority, next(self.order), job))
+        self.waiting.unpark(name)
         self.wake.set()
 
     def ranks_changed(self, condition: str) -> None:
@@ -183,7 +174,7 @@ class JobQueue:
         while True:
             await self.wake.wait()
             self.wake.clear()
-            while self.ranks.up and not self.ranks.draining and (job := self._next()) is not None:
+            while self.ranks.up and not self.ranks.draining and (job := self.waiting.take()) is not None:
                 try:
                     await self._turn(job)
                 except Exception as error:
@@ -194,19 +185,12 @@ class JobQueue:
                             self._end(unfinished, "failed", {"kind": "InternalError", "message": message})
                     self.running = []
 
-    def _next(self) -> Job | None:
-        while self.heap:
-            job = heapq.heappop(self.heap)[2]
-            if job.state == "queued":
-                return job
-        return None
-
     async def _turn(self, first: Job) -> None:
         """Run the best job once the ranks are free; a better one may have arrived meanwhile."""
         if self.ranks.turn.locked():
             async with self.ranks.turn:
-                heapq.heappush(self.heap, (-first.priority, -1, first))
-                job = self._next()
+                self.waiting.put(first)
+                job = self.waiting.take()
                 if job is not None:
                     await self._run(job)
             return
@@ -215,15 +199,14 @@ class JobQueue:
 
     async def _run(self, first: Job) -> None:
         """Run a job, and in the same pass those that wait and differ only in their sources."""
-        jobs, kind = ([first] if await self._ready(first) else []), shape(first)
-        if jobs and kind is not None and self.ranks.shares and self.results.before(first) is None:
-            for entry in self._alike(kind, self._most_together(first)):
-                job = entry[2]
+        jobs = [first] if await self._ready(first) else []
+        if jobs and shape(first) is not None and self.ranks.shares and self.results.before(first) is None:
+            for job in self.waiting.take_alike(first, self._most_together(first)):
                 if await self._ready(job):
                     if job.version == first.version and self.results.before(job) is None:
                         jobs.append(job)
                     else:
-                        heapq.heappush(self.heap, entry)
+                        self.waiting.put(job)
         self.running = [job for job in jobs if job.state == "queued"]
         if len(self.running) == 1:
             await self._call(self.running[0])
@@ -235,20 +218,10 @@ class JobQueue:
         version = self._version(job)
         return most_together((version.facts or {}).get("n", 0)) if version is not None else 1
 
-    def _alike(self, kind: tuple, most: int) -> list[Entry]:
-        """Take the best jobs of a shape from the heap, one fewer than ``most``."""
-        alike = (entry for entry in self.heap if entry[2].state == "queued" and shape(entry[2]) == kind)
-        taken = heapq.nsmallest(most - 1, alike)
-        if taken:
-            ids = {entry[2].id for entry in taken}
-            self.heap = [entry for entry in self.heap if entry[2].id not in ids]
-            heapq.heapify(self.heap)
-        return taken
-
     async def _ready(self, job: Job) -> bool:
         """Return True if a job can start now; if not, it has ended, or waits for its graph or the ranks."""
         if self.ranks.draining or not self.ranks.up:
-            heapq.heappush(self.heap, (-job.priority, -1, job))
+            self.waiting.put(job)
             return False
         version = self._chosen(job)
         if version is None:
@@ -262,7 +235,7 @@ class JobQueue:
         try:
             refusal = await self.guard.refusal(job, version.number)
         except RanksDied:  # it was not sent yet: it stays queued
-            heapq.heappush(self.heap, (-job.priority, -1, job))
+            self.waiting.put(job)
             return False
         if job.state == "queued" and refusal is not None:
             self._end(job, "failed", refusal)
@@ -276,7 +249,7 @@ class JobQueue:
             self._end(job, "failed", {"kind": problem.kind or "NotFound", "message": problem.detail})
             return None
         if version is None or version.state != "ready":
-            self.parked.setdefault(job.graph, []).append(job)
+            self.waiting.park(job)
             return None
         return version
 
@@ -311,15 +284,10 @@ class JobQueue:
                 previous=self.results.before(job),
                 **job.extra,
             )
-        except RanksDied as died:
+        except (RanksDied, RankError) as failure:
             if job.cancelling:
-                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
-            error = {"kind": "RanksDied", "message": f"{died}; the ranks restart: submit the job again"}
-            return self._failed(job, spool, "failed", job.error or error)
-        except RankError as rank_error:
-            if job.cancelling:
-                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
-            error = job.error or {"kind": rank_error.kind, "message": _explained(job, rank_error)}
+                return self._cancelled(job, spool)
+            error = job.error or _explained(job, failure)
             return self._failed(job, spool, "cancelled" if error["kind"] == "Cancelled" else "failed", error)
         for name in ("rows", "summary", "seconds", "rounds", "converged", "limit", "columns", "report"):
             setattr(job, name, reply.get(name))
@@ -330,7 +298,7 @@ class JobQueue:
         if job.cancelling:  # it ended before the cancellation reached it
             if rows:
                 self.ranks.send("release", job=job.id)
-            return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
+            return self._cancelled(job, spool)
         if job.mode == "mutate" and (kept := self._version(job)) is not None and job.column not in kept.columns:
             kept.columns.append(job.column or "")
         job.result = stored
@@ -342,6 +310,9 @@ class JobQueue:
         if spool is not None:
             spool.unlink(missing_ok=True)
         self._end(job, state, error)
+
+    def _cancelled(self, job: Job, spool: Any) -> None:
+        self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
 
     def answer(self, job: Job, stored: Stored) -> None:
         """End a job with the result of an equal one."""
@@ -419,49 +390,9 @@ class JobQueue:
             self.server.cancel()
 
 
-def restored(document: dict[str, Any]) -> Job:
-    """Return the job of a document of the history.
-
-    Raises:
-        KeyError, TypeError: the document is damaged.
-    """
-    more = document["_"]
-    job = Job(
-        *(document[name] for name in ("graph", "version", "algorithm", "parameters")),
-        owner=Principal(more["owner"]),
-        key=more["key"],
-        extra=more["extra"],
-        column=more["column"],
-        target=more["write"],
-        top=more["top"],
-        **{name: document[name] for name in ("mode", "priority", "timeout_s", "id", "created")},
-    )
-    job.graph_id, job.version_id = more.get("graph_id", ""), more.get("version_id", "")
-    return job
-
-
-def _check_record(job: Job) -> None:
-    """Refuse a job whose record the history could not hold.
-
-    Raises:
-        Problem: 422.
-    """
-    try:
-        job.row()
-    except (ValueError, RecursionError) as error:
-        detail = f"the job cannot be recorded as JSON: {error}; give finite numbers, and texts of Unicode"
-        raise Problem(422, detail, "UsageError") from None
-
-
-def shape(job: Job) -> tuple | None:
-    """Return what jobs that share a pass have in common; None for a job that shares none."""
-    if job.algorithm not in SHARING or job.mode not in ("stream", "stats") or job.extra:
-        return None
-    return job.graph, job.algorithm, {name: value for name, value in job.parameters.items() if name != "source"}
-
-
-def _explained(job: Job, error: RankError) -> str:
-    """Return the text of an error, and what it means for a job that selects vertices."""
-    if error.kind != "UsageError" or not job.extra.get("where"):
-        return error.message
-    return error.message + ("" if "unknown column" in error.message else SELECTED)
+def _explained(job: Job, error: RanksDied | RankError) -> dict[str, Any]:
+    """Return the error of a job; if it selects vertices, with what that means for it."""
+    if isinstance(error, RanksDied):
+        return {"kind": "RanksDied", "message": f"{error}; the ranks restart: submit the job again"}
+    selects = error.kind == "UsageError" and job.extra.get("where") and "unknown column" not in error.message
+    return {"kind": error.kind, "message": error.message + SELECTED * bool(selects)}
