@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from front import front, serving
 
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
 from dgraph.service.front.problem_documents import Problem
 
 DAMAGED = ("", "{", "[]", "null", '"text"', '{"id": 7}', '{"id": "a", "_": 3}', "\x00")

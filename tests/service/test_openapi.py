@@ -85,7 +85,7 @@ async def test_the_schemas_of_algorithms_are_those_of_the_register(one):
 
 
 def test_jobs_name_no_file_of_the_host():
-    from dgraph.service.front.job import checked
+    from dgraph.service.front.jobs.job import checked
     from dgraph.service.front.problem_documents import Problem
 
     assert checked("apsp", {"matrix_file": None})["matrix_file"] is None

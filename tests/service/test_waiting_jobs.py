@@ -1,8 +1,8 @@
 """Jobs that wait: their order, those that can share a pass, and those that are taken back."""
 
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
+from dgraph.service.front.jobs.waiting_jobs import WaitingJobs
 from dgraph.service.front.security import Principal
-from dgraph.service.front.waiting_jobs import WaitingJobs
 
 OWNER = Principal("owner")
 

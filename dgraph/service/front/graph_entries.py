@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
 from dgraph.service.front.problem_documents import Problem, of_error
 
 GRAPH_STATES = ("loading", "ready", "failed")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.errors import OutputError
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.service_log import fault, log, log_seldom
 

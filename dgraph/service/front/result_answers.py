@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from dgraph.service.front import result_encodings
-from dgraph.service.front.job import ENDED, Job
+from dgraph.service.front.jobs.job import ENDED, Job
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.result_encodings import Lookup, Selection
 from dgraph.service.front.result_store import Stored

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
 from dgraph.service.front.metrics import Metrics
 from dgraph.service.front.settings import Settings
 

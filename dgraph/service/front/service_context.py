@@ -12,7 +12,7 @@ from fastapi import Request
 from dgraph.service.front.catalogue import Catalogue
 from dgraph.service.front.graph_entries import GRAPH_STATES
 from dgraph.service.front.history import History
-from dgraph.service.front.job_queue import JobQueue
+from dgraph.service.front.jobs.job_queue import JobQueue
 from dgraph.service.front.metrics import Metrics
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.front.result_store import ResultStore

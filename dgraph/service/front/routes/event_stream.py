@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
-from dgraph.service.front.job import ENDED, Job
+from dgraph.service.front.jobs.job import ENDED, Job
 
 BEAT_S = 15.0
 """Seconds after which a comment is sent, so that proxies keep the connection."""

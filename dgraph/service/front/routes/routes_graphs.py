@@ -15,7 +15,7 @@ from starlette.responses import Response
 from dgraph.graph.generate import is_generator
 from dgraph.service.front import edge_batches, jail
 from dgraph.service.front.graph_entries import GraphEntry
-from dgraph.service.front.job import checked
+from dgraph.service.front.jobs.job import checked
 from dgraph.service.front.limits.body_limits import save_upload
 from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.limits.table_checks import check_table

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from dgraph.algorithms import ALGORITHMS
 from dgraph.service.front import jail
-from dgraph.service.front.job import ENDED, Job, checked
+from dgraph.service.front.jobs.job import ENDED, Job, checked
 from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.result_answers import result_of

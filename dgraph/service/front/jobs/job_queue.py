@@ -16,8 +16,9 @@ from dgraph.algorithms.many_sources.passes.pass_limits import most_together
 from dgraph.service.front.catalogue import Catalogue
 from dgraph.service.front.graph_entries import GraphEntry, VersionEntry
 from dgraph.service.front.history import History
-from dgraph.service.front.job import ENDED, Job, check_record, restored
-from dgraph.service.front.memory_guard import MemoryGuard
+from dgraph.service.front.jobs.job import ENDED, Job, check_record, restored
+from dgraph.service.front.jobs.memory_guard import MemoryGuard
+from dgraph.service.front.jobs.waiting_jobs import WaitingJobs, shape
 from dgraph.service.front.metrics import Metrics
 from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.rank_calls import RankCalls
@@ -25,7 +26,6 @@ from dgraph.service.front.result_store import ResultStore, Stored
 from dgraph.service.front.security import Principal
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings
-from dgraph.service.front.waiting_jobs import WaitingJobs, shape
 from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
 
 RECENT = 500

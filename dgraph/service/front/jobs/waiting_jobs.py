@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
 from dgraph.service.messages import SHARING
 
 Entry = tuple[int, str, Job]

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from typing import Any
 
-from dgraph.service.front.job import Job
+from dgraph.service.front.jobs.job import Job
 from dgraph.service.front.problem_documents import of_error
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.supervisor.supervisor import RankError
