@@ -13,19 +13,19 @@ DENSE = 12
 
 
 @njit(**INNER)
-def candidates(frontier, first, last, pushed_offsets, pushed, limit, marked, out):
-    """Write the masters that an edge of ``frontier[first:last]`` enters to ``out``; return their number.
+def candidates(frontier, size, pushed_offsets, pushed, limit, marked, out):
+    """Write the masters that an edge of ``frontier[:size]`` enters to ``out``; return their number.
 
     Returns -1 if the frontier has more than ``limit`` edges. ``marked`` is 0 before and after.
     """
     edges = 0
-    for i in range(first, last):
+    for i in range(size):
         u = frontier[i]
         edges += pushed_offsets[u + 1] - pushed_offsets[u]
         if edges > limit:
             return -1
     count = 0
-    for i in range(first, last):
+    for i in range(size):
         u = frontier[i]
         for e in range(pushed_offsets[u], pushed_offsets[u + 1]):
             v = pushed[e]

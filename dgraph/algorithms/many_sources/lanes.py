@@ -55,10 +55,8 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, at
         near, states, rows, sums = (_data(context, builder, kinds[i], args[i]) for i in (0, 3, 5, 6))
         vector = ir.VectorType(ir.DoubleType(), LANES)
         zero = ir.Constant(vector, [0.0] * LANES)
-        total, seen = (
-            cgutils.alloca_once_value(builder, zero),
-            cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(8), 0)),
-        )
+        none = ir.Constant(ir.IntType(8), 0)
+        total, seen = (cgutils.alloca_once_value(builder, value) for value in (zero, none))
         with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(ir.IntType(64), 1)) as (e, _):
             u = builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64))
             bits = builder.and_(builder.load(builder.gep(states, [u])), args[4])
@@ -170,12 +168,9 @@ class _Lanes:
         return self.builder.icmp_signed("==", a, b) if self.whole else self.builder.fcmp_ordered("==", a, b)
 
     def spread(self, scalar):
-        one = self.builder.insert_element(
-            ir.Constant(self.vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
-        )
-        return self.builder.shuffle_vector(
-            one, one, ir.Constant(ir.VectorType(ir.IntType(32), self.vector.count), None)
-        )
+        undefined, first = ir.Constant(self.vector, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+        one = self.builder.insert_element(undefined, scalar, first)
+        return self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(first.type, self.vector.count), None))
 
     def lower(self, at, found, old, none):
         """Store ``found`` to the row at ``at`` if a lane is below ``old``; return the least such lane, or ``none``."""

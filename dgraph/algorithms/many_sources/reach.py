@@ -85,9 +85,7 @@ class Reach(HopSearch):
         rows, comm, threads = self.rows, self.ctx.comm, self.passes.threads
         counts, chosen = np.zeros(threads, np.int64), np.zeros((threads, rows.masters), np.uint8)
         seen, front, frontier, whole = (self.arrays[name] for name in ("seen", "front", "frontier", "whole"))
-        self.team.run(
-            begin_batch, threads, self.numbers, number, counts, seen, front, frontier, whole, self.levels
-        )  # fmt: skip
+        self.team.run(begin_batch, threads, self.numbers, number, counts, seen, front, frontier, whole, self.levels)
         for t in range(threads):
             chosen[t, frontier[t, : counts[t]]] = 1
         depth = 0

@@ -26,7 +26,7 @@ PIECE = 16
 
 
 @njit(**INNER)
-def begin(sources, masters, seen, front, frontier, whole, levels, place):
+def begin(sources, seen, front, frontier, whole, levels, place):
     """Put the sources (slots; -1: of another rank) on level 0; return the size of the frontier."""
     seen[:] = 0
     front[:] = 0
@@ -53,7 +53,7 @@ def begin(sources, masters, seen, front, frontier, whole, levels, place):
 @njit(**INNER)
 def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, found):
     """Write newly reached bits to ``fresh`` and the masters that have some to ``found``; return their number."""
-    many = candidates(frontier, 0, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
+    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
     dense = many < 0
     if dense:
         many = masters
@@ -116,7 +116,7 @@ def array_pass(
     for t in range(len(seens)):
         seen, front, place = seens[t], fronts[t], (turn * len(seens) + t) * BATCH
         begun = sources[place : place + BATCH]
-        count = plain(begin)(begun, len(seen), seen, front, frontiers[t], wholes[t], levels, place)
+        count = plain(begin)(begun, seen, front, frontiers[t], wholes[t], levels, place)
         depth = 0
         while count and len(entered) and depth < limit:
             depth += 1
@@ -150,9 +150,8 @@ def one_pass(
     """Search from batch ``turn · threads + t``."""
     seen, front, fresh, whole, marked = seens[t], fronts[t], freshes[t], wholes[t], marks[t]
     frontier, found, far, reached = frontiers[t], founds[t], fars[t], reacheds[t]
-    masters = len(rows) - 1
-    place = (turn * threads + t) * BATCH
-    count = begin(sources[place : place + BATCH], masters, seen, front, frontier, whole, levels, place)
+    masters, place = len(rows) - 1, (turn * threads + t) * BATCH
+    count = begin(sources[place : place + BATCH], seen, front, frontier, whole, levels, place)
     depth = 0
     while count and depth < limit:
         depth += 1
@@ -165,12 +164,10 @@ def one_pass(
 
 
 @njit(**OPTIONS)
-def begin_batch(
-    t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels
-):  # fmt: skip
+def begin_batch(t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels):
     """Begin batch ``turn · threads + t``."""
     place = (turn * threads + t) * BATCH
-    counts[t] = begin(sources[place : place + BATCH], 0, seens[t], fronts[t], frontiers[t], wholes[t], levels, place)
+    counts[t] = begin(sources[place : place + BATCH], seens[t], fronts[t], frontiers[t], wholes[t], levels, place)
 
 
 @njit(**OPTIONS)

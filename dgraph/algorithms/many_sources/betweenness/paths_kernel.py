@@ -266,14 +266,8 @@ def search_batch(
     """
     mates = threads // groups
     group, member = t // mates, t % mates
-    gate, cells, now, seen, paths, share = (
-        gates[group],
-        cellses[group],
-        nows[group],
-        seens[group],
-        pathses[group],
-        shares[group],
-    )
+    gate, cells, now, seen, paths = gates[group], cellses[group], nows[group], seens[group], pathses[group]
+    share = shares[group]
     marked, candidates, log, lanes = marks[group], candidateses[group], logs[group], laneses[group]
     levels, factors, most = levelses[group], factorses[group], mosts[group]
     sums, buffer, buffer_lanes = sumses[t], buffers[t], buffer_laneses[t]
@@ -391,18 +385,9 @@ def forward_round(
     clear_slot(cells, 0)
     if not dense:
         claim(
-            1,
-            frontier[: counts[t]],
-            pushed_offsets,
-            pushed,
-            full,
-            seens[t],
-            marks[t],
-            candidateses[t],
-            buffers[t],
-            cells,
-            0,
-        )
+            1, frontier[: counts[t]], pushed_offsets, pushed, full, seens[t], marks[t], candidateses[t], buffers[t],
+            cells, 0,
+        )  # fmt: skip
     count_paths(
         1, dense, rows, neighbours, pushed_offsets, full, now, nows[t, 1], seens[t], pathses[t], sumses[t], marks[t],
         candidateses[t], buffers[t], buffer_laneses[t], log, lanes, tail, cells, 0,
@@ -418,9 +403,8 @@ def forward_round(
 def scale_round(t, threads, depth, pathses, logs, laneses, levelses, factorses, mosts, kept):
     """Scale level ``depth`` of each batch by the largest numbers of paths on all ranks."""
     levels = levelses[t]
-    kept[t] &= scale(
-        levels[depth], levels[depth + 1], pathses[t], logs[t], laneses[t], mosts[t], factorses[t, depth]
-    )  # fmt: skip
+    first, last = levels[depth], levels[depth + 1]
+    kept[t] &= scale(first, last, pathses[t], logs[t], laneses[t], mosts[t], factorses[t, depth])
 
 
 @njit(**OPTIONS)

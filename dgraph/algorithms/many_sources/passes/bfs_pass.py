@@ -70,7 +70,7 @@ def one_round(
     parents, reached, deepest,
 ):  # fmt: skip
     """Reach the next level of every search; return the size of the next frontier."""
-    many = candidates(frontier, 0, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
+    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
     dense = many < 0
     if dense:
         many = len(seen)
