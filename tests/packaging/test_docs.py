@@ -19,6 +19,7 @@ from pathlib import Path
 
 import networkx
 import pytest
+import report_fields
 from children import ROOT
 
 import dgraph
@@ -30,6 +31,7 @@ from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import parse
 from dgraph.graph.formats import FORMATS
 from dgraph.graph.generate import GENERATORS
+from dgraph.result.files.graph_writers import GRAPH_WRITERS
 from partitioning import POLICIES
 
 DOCS = ROOT / "docs"
@@ -191,8 +193,12 @@ def test_there_are_quoted_constants():
     assert sum(len(quoted(path)) for path in PAGES) > 20
 
 
+FIELDS = re.compile(re.escape(report_fields.HEAD) + r"(\|.*\n)*")
+"""Table of the guide that grows with the fields of reports."""
+
+
 def test_size_and_place_of_pages():
-    words = {path: len(path.read_text().split()) for path in PAGES}
+    words = {path: len(FIELDS.sub("", path.read_text()).split()) for path in PAGES}
     algorithms = [words.pop(path) for path in PAGES if path.parent.name == "algorithms"]
     assert words.pop(DOCS / "guide" / "write-a-program.md") <= MOST_OF_THE_TUTORIAL
     assert {name(path): count for path, count in words.items() if count > MOST_OF_A_PAGE} == {}
@@ -256,6 +262,12 @@ def test_registers_are_documented_in_full(pages, names):
     spans = " ".join(re.findall(r"`([^`\n]+)`", text)) + " "
     words = set(re.findall(r"[\w.-]+", spans))
     assert sorted(names - words) == [], f"name them in `code font` in docs/{pages.replace(' ', ' or docs/')}"
+
+
+def test_formats_that_are_written_are_documented():
+    text = (DOCS / "guide" / "data.md").read_text()
+    (sentence,) = re.findall(r"`convert` writes .*?Others are refused", text, re.DOTALL)
+    assert set(re.findall(r"\.\w+", sentence)) == set(GRAPH_WRITERS), "name them in docs/guide/data.md"
 
 
 def test_rules_of_loops_and_parallel_edges_are_documented():
