@@ -30,6 +30,8 @@ from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
+from dgraph.graph.generate import GENERATORS
+from dgraph.graph.generators.spec import parse
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Record
@@ -47,10 +49,14 @@ ALONE = [
     ("uniform:7", {"keep_loops": True, "weights": "unit"}),
     ("grid:5x6,torus", {"weights": "-5000000000..7000000000", "directed": True}),
     ("road:9x11", {}), ("road:12x1", {}), ("roadnet:9x11", {"directed": True}), ("roadnet:20x2", {}),
-    ("bipartite:9x30", {}), ("star:50", {}), ("path:1", {}), ("complete:40", {}), ("tree:40,arity=3", {}),
-    ("smallworld:60,k=4", {}),
+    ("bipartite:9x30", {}), ("star:50", {}), ("path:1", {}), ("path:30", {}), ("complete:40", {}),
+    ("tree:40,arity=3", {}), ("smallworld:60,k=4", {}),
     ("rmat:0,edge_factor=1", {}),
 ]  # fmt: skip
+
+
+def test_every_generator_is_built():
+    assert {parse(spec, GENERATORS)[0].name for spec, _ in ALONE} == set(GENERATORS)
 
 
 def check_alone(graph, spec, options):

@@ -43,6 +43,10 @@ SPECS = [
 ]
 
 
+def test_every_generator_has_a_spec():
+    assert {parse(spec, GENERATORS)[0].name for spec in SPECS} == set(GENERATORS)
+
+
 class Rank(SerialComm):
     """Communicator stub: rank ``rank`` of ``size``, for work that does not communicate."""
 
