@@ -11,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rising_rows import RisingRows
 from dgraph.validate.rule import Rule
-
-STEP = 1 << 22
-"""Pairs of neighbours that are looked up at a time."""
 
 
 @certifies("triangles")
@@ -97,56 +94,33 @@ def _counted(
     With ``arcs`` a triangle counts at a vertex as often as the edge between the other two is listed; with ``factors``,
     of each arc, by the product over its edges of the sum of theirs, or without ``arcs`` of the smallest.
     """
-    block, comm = distributed.block, distributed.comm
-    if block.directed:
-        raise UsageError("triangles are of undirected graphs; pass the block of graph.undirected()")
-    rows, targets = np.repeat(np.arange(block.rows), np.diff(block.offsets)), np.asarray(block.targets)
-    between = rows + block.first != targets
-    rows, targets = rows[between], targets[between].astype(np.int64)
-    first = np.flatnonzero(np.r_[True, (targets[1:] != targets[:-1]) | (rows[1:] != rows[:-1])][: len(rows)])
-    listed = np.diff(np.append(first, len(rows))) if arcs else np.ones(len(first), np.int64)
-    rows, targets = rows[first], targets[first]
-    degree = np.bincount(rows, minlength=block.rows)
-    (there,) = distributed.fetch(targets, degree)
-    rises = (degree[rows] < there) | ((degree[rows] == there) & (rows + block.first < targets))
+    rising, rows = RisingRows(distributed, "triangles"), distributed.block.rows
+    first, fold = rising.listed, np.add if arcs else np.minimum
     if factors is not None:
-        fold = np.add if arcs else np.minimum
-        listed = fold.reduceat(factors[between], first) if len(first) else np.zeros(0)
-    rows, targets, listed = rows[rises], targets[rises], listed[rises]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=block.rows))])
-    behind = offsets[rows + 1] - np.arange(len(rows)) - 1  # targets behind each one in its row: pairs that it begins
-    ends = np.cumsum(behind)
-    whole = int(ends[-1]) if len(ends) else 0
-    counts = np.zeros(block.rows, np.int64 if factors is None else np.float64)
-    for turn in range(comm.largest(-(-whole // STEP))):
-        pair = np.arange(min(turn * STEP, whole), min((turn + 1) * STEP, whole))
-        edge = np.searchsorted(ends, pair, side="right")
-        second = edge + 1 + pair - (ends[edge] - behind[edge])
-        v, w = targets[edge], targets[second]
-        third = _count_edges(distributed, offsets, targets, listed, v, w)
+        listed = fold.reduceat(factors[rising.proper], first) if len(first) else np.zeros(0)
+    else:
+        listed = np.diff(np.append(first, rising.proper.sum())) if arcs else np.ones(len(first), np.int64)
+    listed = listed[rising.rises]
+    counts = np.zeros(rows, np.int64 if factors is None else np.float64)
+    for edge, second in rising.wedges():
+        v, w = rising.targets[edge], rising.targets[second]
+        third = _count_edges(distributed, rising, listed, v, w)
         closed = third > 0
         shares = [third, listed[second], listed[edge]]
         if factors is not None:
             shares = [third * listed[second] * listed[edge]] * 3
-        counts += np.bincount(rows[edge], shares[0], block.rows).astype(counts.dtype)
+        counts += np.bincount(rising.rows[edge], shares[0], rows).astype(counts.dtype)
         for corner, share in ((v, shares[1]), (w, shares[2])):
             distributed.add(corner[closed], share[closed].astype(np.float64), counts)
-    return counts, degree
+    return counts, rising.degree
 
 
-def _count_edges(distributed: DistributedColumns, offsets, targets, listed, v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return how often the edge v, w is listed in the oriented row of one of them; collective."""
+def _count_edges(
+    distributed: DistributedColumns, rising: RisingRows, listed: np.ndarray, v: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Return how often the edge v, w is listed in the row of its lower end; collective."""
 
     def among(rows: np.ndarray, sought: np.ndarray) -> np.ndarray:
-        low, high = offsets[rows], offsets[rows + 1]
-        while np.any(low < high):
-            middle = (low + high) // 2
-            less = (low < high) & (targets[np.minimum(middle, len(targets) - 1)] < sought)
-            low, high = np.where(less, middle + 1, low), np.where(less | (low == high), high, middle)
-        inside = low < offsets[rows + 1]
-        if not len(targets):
-            return np.zeros(len(rows), np.int64)
-        low = np.minimum(low, len(targets) - 1)
-        return np.where(inside & (targets[low] == sought), listed[low], 0)
+        return np.append(listed, 0)[rising.places(rows, sought)]
 
     return distributed.ask(v, w, among) + distributed.ask(w, v, among)

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.errors import UsageError, ValidationFailed
+from dgraph.errors import ValidationFailed
 from dgraph.validate.certificate_register import certifies
 from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rising_rows import RisingRows
 from dgraph.validate.rule import Rule
-
-STEP = 1 << 22
-"""Pairs of neighbours that are looked up at a time."""
 
 
 @certifies("ktruss")
@@ -141,40 +139,13 @@ def _listed(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, li
         Row of each edge's lower end and gid of its higher end. Of each triangle: both edges at its lowest corner, the
         gid of its middle corner, and the number of the third edge on that corner's rank.
     """
-    block, comm = distributed.block, distributed.comm
-    if block.directed:
-        raise UsageError("trusses are of undirected graphs; pass the block of graph.undirected()")
-    rows, targets = np.repeat(np.arange(block.rows), np.diff(block.offsets)), np.asarray(block.targets)
-    kept = rows + block.first != targets
-    kept[1:] &= (targets[1:] != targets[:-1]) | (rows[1:] != rows[:-1])
-    rows, targets = rows[kept], targets[kept].astype(np.int64)
-    degree = np.bincount(rows, minlength=block.rows)
-    (there,) = distributed.fetch(targets, degree)
-    rises = (degree[rows] < there) | ((degree[rows] == there) & (rows + block.first < targets))
-    rows, targets, there = rows[rises], targets[rises], there[rises]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=block.rows))])
-
-    def place(rows_asked: np.ndarray, sought: np.ndarray) -> np.ndarray:
-        low, high = offsets[rows_asked], offsets[rows_asked + 1]
-        while np.any(low < high):
-            middle = (low + high) // 2
-            less = (low < high) & (targets[np.minimum(middle, len(targets) - 1)] < sought)
-            low, high = np.where(less, middle + 1, low), np.where(less | (low == high), high, middle)
-        if not len(targets):
-            return np.full(len(rows_asked), -1)
-        present = (low < offsets[rows_asked + 1]) & (targets[np.minimum(low, len(targets) - 1)] == sought)
-        return np.where(present, low, -1)
-
-    ends = np.cumsum(offsets[rows + 1] - np.arange(len(rows)) - 1)
-    whole = int(ends[-1]) if len(ends) else 0
+    rising = RisingRows(distributed, "trusses")
+    rows, targets, there = rising.rows, rising.targets, rising.there
     parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in range(4)]
-    for turn in range(comm.largest(-(-whole // STEP))):
-        pair = np.arange(min(turn * STEP, whole), min((turn + 1) * STEP, whole))
-        one = np.searchsorted(ends, pair, side="right")
-        two = one + ends[one] - pair
+    for one, two in rising.wedges():
         swap = (there[one] > there[two]) | ((there[one] == there[two]) & (targets[one] > targets[two]))
         low, high = np.where(swap, two, one), np.where(swap, one, two)
-        third = distributed.ask(targets[low], targets[high], place)
+        third = distributed.ask(targets[low], targets[high], rising.places)
         closed = third >= 0
         for part, values in zip(parts, (one, two, targets[low], third), strict=True):
             part.append(values[closed])

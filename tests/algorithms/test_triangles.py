@@ -64,7 +64,7 @@ def test_rows_of_others_come_some_at_a_time(policy, monkeypatch):
 @pytest.mark.mpi
 def test_the_certificate_catches_wrong_counts(monkeypatch):
     """Check that a missing and an invented triangle are seen, whichever pairs are asked about together."""
-    monkeypatch.setattr("dgraph.validate.triangle_counts.STEP", 7)
+    monkeypatch.setattr("dgraph.validate.rising_rows.STEP", 7)
     graph = dgraph.Graph.load("complete:6", comm=world())
     for name, wrong in (("triangles", 9), ("triangles", 11), ("lcc", 0.9), ("lcc", np.nan)):
         result = dgraph.run(name, graph, validate=True)
