@@ -239,9 +239,9 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
         return block
     loaded = block.facts.merge
     merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
-    raw = RawEdges(
-        block.sources(), block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes
-    )
+    sources = block.sources(rank_threads(comm))
+    raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
+    del sources
     raw.halves = block.facts.both_listed and rule == loaded
     both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
     both.ids = block.ids

@@ -50,8 +50,12 @@ def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
     """Return the rows of the reverse of a directed graph; collective."""
     if not block.directed:
         return []
-    arcs = RawEdges(block.targets, block.sources(), block.weights, n=block.n)
-    return [assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))]
+    arcs = RawEdges(block.targets, block.sources(rank_threads(file.comm)), block.weights, n=block.n)
+    merging = not block.facts.duplicates_kept  # there is nothing to merge, and threads look for it
+    turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=not merging))
+    if turned.arcs < block.arcs:
+        turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))
+    return [turned]
 
 
 def _records(block: EdgeBlock, record: np.dtype, threads: int) -> Iterator[np.ndarray]:
