@@ -12,7 +12,6 @@ import numpy as np
 
 from dgraph.graph.edge_attributes import Attributes
 from dgraph.graph.ids import VertexIds
-from dgraph.graph.rows import sources_of
 
 
 @dataclass
@@ -90,9 +89,10 @@ class EdgeBlock:
         """Number of rows on this rank."""
         return len(self.offsets) - 1
 
-    def sources(self, threads: int = 1) -> np.ndarray:
+    def sources(self) -> np.ndarray:
         """Return the source gid of every arc here, in the dtype of ``targets``."""
-        return sources_of(self.offsets, self.first, self.targets.dtype, threads)
+        rows = np.arange(self.first, self.first + self.rows, dtype=self.targets.dtype)
+        return np.repeat(rows, np.diff(self.offsets))
 
 
 @dataclass

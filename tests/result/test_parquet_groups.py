@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 
+from dgraph.graph.formats.parquet_footer import shifted
 from dgraph.result.files import parquet_groups
-from dgraph.result.files.parquet_footer import shifted
 from dgraph.result.files.parquet_groups import ParquetGroups
 
 pa = pytest.importorskip("pyarrow")

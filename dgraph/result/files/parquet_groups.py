@@ -14,7 +14,7 @@ from typing import Any
 
 from dgraph._support.extras import extra
 from dgraph._support.threads import settle
-from dgraph.result.files.parquet_footer import shifted
+from dgraph.graph.formats.parquet_footer import shifted
 
 ROWS = 1 << 19
 """Rows of a group, at least; fewer in the last."""
