@@ -23,7 +23,7 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import NamedColumns, is_text, name_batch
+from dgraph.graph.formats.table_names import TableNames, is_text, name_batch
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
@@ -91,7 +91,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             named_kept(rules, names, path)
             kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
             parts = [_Part(path, name, kind, lo, hi) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
-            ends = NamedColumns(hi - lo)
+            ends = TableNames(hi - lo)
 
             def store(group: Callable[[], Iterator[tuple[int, list]]]) -> int:
                 count = 0

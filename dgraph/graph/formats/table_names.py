@@ -42,7 +42,7 @@ def name_batch(values: Any) -> np.ndarray | None:
     return tokens(letters, np.stack([offsets[:-1], offsets[1:]], axis=1))
 
 
-class NamedColumns:
+class TableNames:
     """Names of this rank's sources and targets: threads add batches of rows in any order."""
 
     def __init__(self, edges: int):
