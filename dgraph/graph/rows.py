@@ -38,6 +38,34 @@ def row_shares(function: Callable[[slice], object], offsets: np.ndarray, threads
         pass
 
 
+def sources_of(offsets: np.ndarray, first: int, kind: np.dtype, threads: int) -> np.ndarray:
+    """Return the row of each entry, in a dtype; rows are numbered from ``first`` on.
+
+    NumPy's ``repeat`` does the same on one thread, which holds the interpreter lock.
+    """
+    begin = int(offsets[0])
+    sources = np.empty(int(offsets[-1]) - begin, kind)
+
+    def fill(rows: slice) -> None:
+        ends = offsets[rows.start : rows.stop + 1]
+        _fill_rows(ends, first + rows.start, sources[int(ends[0]) - begin : int(ends[-1]) - begin])
+
+    row_shares(fill, offsets, threads)
+    return sources
+
+
+def _fill_few_rows(offsets, first, sources):
+    sources[:] = np.repeat(np.arange(first, first + offsets.size - 1), np.diff(offsets))
+
+
+@njit(cache=True, nogil=True, few=_fill_few_rows)
+def _fill_rows(offsets, first, sources):
+    """Store ``first`` plus its number for every entry of a row."""
+    for row in range(offsets.size - 1):
+        for entry in range(offsets[row] - offsets[0], offsets[row + 1] - offsets[0]):
+            sources[entry] = first + row
+
+
 def transpose(
     rows: int,
     offsets: np.ndarray,

@@ -27,7 +27,7 @@ from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import merge_parallel, row_shares
+from dgraph.graph.rows import merge_parallel, row_shares, sources_of
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
@@ -239,9 +239,9 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
         return block
     loaded = block.facts.merge
     merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
-    raw = RawEdges(
-        block.sources(), block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes
-    )
+    sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(comm))
+    raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
+    del sources
     raw.halves = block.facts.both_listed and rule == loaded
     both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
     both.ids = block.ids

@@ -7,6 +7,9 @@ compares words byte by byte. If two words share a hash, another one is tried.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from threading import Lock
+
 import numpy as np
 
 from dgraph._support.compiled import njit
@@ -26,20 +29,26 @@ WAITING = 1 << 19
 
 
 class WordPool:
-    """Words that are added piece by piece, of which only the distinct ones are held, and a code for each."""
+    """Words that are added piece by piece, of which only the distinct ones are held, and a code for each.
+
+    Threads may add pieces at a time.
+    """
 
     def __init__(self) -> None:
         self.waiting: list[np.ndarray] = []
         self.words = np.empty(0, "S1")
         self.codes: list[np.ndarray] = []
-        self.size = 0
+        self.size = self.pieces = 0
+        self._lock = Lock()
 
-    def add(self, words: np.ndarray) -> None:
-        """Add words (dtype S)."""
-        self.waiting.append(words)
-        self.size += words.size
-        if sum(piece.size for piece in self.waiting) >= max(WAITING, self.words.size):
-            self._code_waiting()
+    def add(self, words: np.ndarray) -> int:
+        """Add words (dtype S); return the number of pieces that were added before."""
+        with self._lock:
+            self.waiting.append(words)
+            self.size, self.pieces = self.size + words.size, self.pieces + 1
+            if sum(piece.size for piece in self.waiting) >= max(WAITING, self.words.size):
+                self._code_waiting()
+            return self.pieces - 1
 
     def __contains__(self, word: bytes) -> bool:
         return any(bool((words == word).any()) for words in [self.words, *self.waiting])
@@ -49,25 +58,23 @@ class WordPool:
         self._code_waiting()
         return self.words[word_order(self.words)]
 
-    def table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distinct words, ascending, and the position of each of the added words among them; empty it."""
+    def table(self) -> tuple[np.ndarray, Iterator[np.ndarray]]:
+        """Return the distinct words, ascending, and for each added piece the positions of its words among them.
+
+        Codes are freed as the pieces are taken.
+        """
         self._code_waiting()
-        order, end = word_order(self.words), 0
+        order = word_order(self.words)
         positions = np.empty(order.size, gid_type(order.size))
         positions[order] = np.arange(order.size)
-        places, self.codes = np.empty(self.size, positions.dtype), self.codes[::-1]
-        while self.codes:
-            codes = self.codes.pop()
-            begin, end = end, end + codes.size
-            places[begin:end] = positions[codes]
-        words, self.words = self.words[order], self.words[:0]
-        return words, places
+        words, self.words, codes, self.codes = self.words[order], self.words[:0], self.codes[::-1], []
+        return words, (positions[codes.pop()] for _ in range(len(codes)))
 
     def _code_waiting(self) -> None:
         """Replace the waiting words by codes; words that were coded before keep theirs."""
         if not self.waiting:
             return
-        coded = self.words.size
+        coded, cuts = self.words.size, np.cumsum([piece.size for piece in self.waiting])[:-1]
         words, places = coded_words(np.concatenate([self.words, *self.waiting]))
         self.waiting = []
         fresh = np.ones(words.size, bool)
@@ -75,7 +82,7 @@ class WordPool:
         codes = np.empty(words.size, gid_type(words.size))
         codes[places[:coded]] = np.arange(coded)
         codes[fresh] = np.arange(coded, words.size)
-        self.codes.append(codes[places[coded:]])
+        self.codes += np.split(codes[places[coded:]], cuts)
         self.words = np.concatenate([self.words, words[fresh]])
 
 

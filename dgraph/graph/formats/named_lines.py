@@ -9,6 +9,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
+from dgraph.graph.block import gid_type
 from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
@@ -160,11 +161,15 @@ class NameReader:
 
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
-        words, places = self.ends.table()
-        ends = places.reshape(-1, 2)
+        words, pieces = self.ends.table()
+        src, dst = (np.empty(self.ends.size // 2, gid_type(words.size)) for _ in range(2))
+        edges = 0
+        for places in pieces:
+            begin, edges = edges, edges + places.size // 2
+            src[begin:edges], dst[begin:edges] = places[::2], places[1::2]
         level = comm.largest(self.weights.level)
         weights = self.weights.finish(level) if self.places[2] >= 0 else None
-        return ends[:, 0].copy(), ends[:, 1].copy(), weights, words
+        return src, dst, weights, words
 
 
 _REASONS = {

@@ -23,7 +23,7 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import is_text, name_batch, named_edges
+from dgraph.graph.formats.table_names import TableNames, is_text, name_batch
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 18
 """Rows read at a time: few calls that wait for the interpreter lock."""
+NAMED_ROWS = 1 << 16
+"""Rows read at a time where a column holds text, which takes more memory."""
+BUFFER = 1 << 20
+"""Bytes of a column that are read from a Parquet file at a time."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -87,12 +91,16 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             named_kept(rules, names, path)
             kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
             parts = [_Part(path, name, kind, lo, hi) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
+            ends = TableNames(hi - lo)
 
             def store(group: Callable[[], Iterator[tuple[int, list]]]) -> int:
                 count = 0
                 for first, batch in group():
-                    for part, values in zip(parts, batch, strict=True):
-                        part.store(values, first)
+                    for number, (part, values) in enumerate(zip(parts, batch, strict=True)):
+                        if part.kind == "name":
+                            ends.add(number, first - lo, name_batch(part.filled(values, first)))
+                        else:
+                            part.store(values, first)
                     count += len(batch[0])
                 return count
 
@@ -106,7 +114,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     columns, kept = parts[: len(chosen)], parts[len(chosen) :]
     weights = columns[2].whole(comm) if len(columns) > 2 else None
     if text:
-        raw = named_edges(path, (columns[0].pieces(), columns[1].pieces()), weights, comm)
+        raw = ends.edges(path, weights, comm)
     else:
         src, dst = (column.whole(comm) for column in columns[:2])
         ids = np.dtype(np.int64 if comm.largest(max(src.itemsize, dst.itemsize)) == 8 else np.uint32)
@@ -158,7 +166,7 @@ class _Part:
     wait until all are there.
 
     Attributes:
-        batches: row → values of kept columns and names, and ids and weights wider than the array.
+        batches: row → values of kept columns, and ids and weights wider than the array.
     """
 
     def __init__(self, path: str, name: str, kind: str, lo: int, hi: int):
@@ -168,23 +176,13 @@ class _Part:
         self._lock = Lock()
 
     def store(self, values: Any, first: int) -> None:
-        """Store a batch of values, of which the first is that of row ``first``, as ids, weights or words."""
+        """Store a batch of values, of which the first is that of row ``first``, as ids, weights or kept values."""
         what = f"{self.path}: {self.name}"
         if self.kind == "kept":
             text = is_text(values.type) and "view" not in str(values.type)
             self.batches[first] = values.dictionary_encode() if text else values
             return
-        if hasattr(values, "dictionary") and values.dictionary.null_count:
-            values = values.dictionary_decode()
-        if values.null_count:
-            row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
-            raise DataError(
-                f"{what}[{row}] is null; every edge has two ends and, where there are weights, one; fill it in, or "
-                "drop the row"
-            )
-        if self.kind == "name":
-            self.batches[first] = name_batch(values)
-            return
+        values = self.filled(values, first)
         if self.kind == "weight" and str(values.type).startswith("decimal"):
             values = values.cast("float64")
         array = values.to_numpy(zero_copy_only=False)
@@ -200,6 +198,18 @@ class _Part:
         if array.dtype.kind not in "biuf":
             raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
         self._put(weights := as_weights(array, what, first), first, weights.dtype)
+
+    def filled(self, values: Any, first: int) -> Any:
+        """Return a batch whose first value is that of row ``first``; refuse one with nulls."""
+        if hasattr(values, "dictionary") and values.dictionary.null_count:
+            values = values.dictionary_decode()
+        if values.null_count:
+            row = first + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+            raise DataError(
+                f"{self.path}: {self.name}[{row}] is null; every edge has two ends and, where there are weights, one; "
+                "fill it in, or drop the row"
+            )
+        return values
 
     def _put_narrow(self, values: np.ndarray, first: int) -> bool:
         """Store ids that fit 32 bits in one pass over them; return False if one does not, or the array is wider."""
@@ -280,14 +290,15 @@ def _parquet(path: str, threads: int) -> Iterator[tuple]:
     from pyarrow import parquet
 
     with ExitStack() as files:
-        file = _PerThread(lambda: parquet.ParquetFile(path), files)
+        file = _PerThread(lambda: parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False), files)
         metadata, schema = file().metadata, file().schema_arrow
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         inside = threads > len(sizes)  # pyarrow's threads read the columns of one group
 
         def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
-            end = begin + sizes[group]
-            for batch in file().iter_batches(ROWS, [group], columns=names, use_threads=inside):
+            end, text = begin + sizes[group], any(is_text(schema.field(name).type) for name in names)
+            rows = min(ROWS, NAMED_ROWS) if text else ROWS
+            for batch in file().iter_batches(rows, [group], columns=names, use_threads=inside):
                 yield _part(batch, begin, lo, hi, names)
                 begin += len(batch)
             if begin != end:

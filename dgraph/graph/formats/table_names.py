@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -41,30 +42,46 @@ def name_batch(values: Any) -> np.ndarray | None:
     return tokens(letters, np.stack([offsets[:-1], offsets[1:]], axis=1))
 
 
-def named_edges(path: str, ends: tuple[list, list], weights: np.ndarray | None, comm: Comm) -> RawEdges:
-    """Return the edges between named vertices; collective.
+class TableNames:
+    """Names of this rank's sources and targets: threads add batches of rows in any order."""
 
-    Args:
-        path: for messages.
-        ends: this rank's sources and targets, as of :func:`name_batch`; emptied.
-        weights: shape (edges here,), or None on all ranks.
-        comm: communicator of the ranks.
+    def __init__(self, edges: int):
+        self._edges, self._pool, self._wrong = edges, WordPool(), False
+        self._lock, self._places = Lock(), list[tuple[int, int, int]]()
 
-    Raises:
-        DataError: a name that is empty, has more than 255 bytes or holds a zero byte.
-    """
-    pool = WordPool()
-    with comm.together():
-        if any(words is None for batches in ends for words in batches):
-            raise DataError(
-                f"{path}: a name of a vertex is empty, has more than {WIDEST} bytes or holds a zero byte; correct it"
-            )
-        edges = sum(map(len, ends[0]))
-        for batches in ends:
-            while batches:
-                pool.add(batches.pop(0))
-        words, places = pool.table()
-    table, numbers = number_names(words, comm)
-    n = int(table.starts[-1])
-    every = places if comm.size == 1 else numbers.astype(gid_type(n))[places]  # on one rank a position is the number
-    return RawEdges(every[:edges], every[edges:], weights, n=n, ids=NamedIds(table))
+    def add(self, column: int, first: int, words: np.ndarray | None) -> None:
+        """Add what :func:`name_batch` returned of the rows from ``first`` on of a column: sources 0, targets 1."""
+        if words is None:
+            self._wrong = True
+            return
+        number = self._pool.add(words)
+        with self._lock:
+            self._places.append((number, column, first))
+
+    def edges(self, path: str, weights: np.ndarray | None, comm: Comm) -> RawEdges:
+        """Return the edges between named vertices, and forget the names; collective.
+
+        Args:
+            path: for messages.
+            weights: shape (edges here,), or None on all ranks.
+            comm: communicator of the ranks.
+
+        Raises:
+            DataError: a name that is empty, has more than 255 bytes or holds a zero byte.
+        """
+        with comm.together():
+            if self._wrong:
+                raise DataError(
+                    f"{path}: a name of a vertex is empty, has more than {WIDEST} bytes or holds a zero byte; correct "
+                    "it"
+                )
+            words, pieces = self._pool.table()
+            ends = [np.empty(self._edges, gid_type(words.size)) for _ in range(2)]
+            for (_, column, first), places in zip(sorted(self._places), pieces, strict=True):
+                ends[column][first : first + places.size] = places
+        table, numbers = number_names(words, comm)
+        n = int(table.starts[-1])
+        if comm.size > 1:  # on one rank a position is the number
+            ends = [numbers.astype(gid_type(n))[places] for places in ends]
+        src, dst = ends
+        return RawEdges(src, dst, weights, n=n, ids=NamedIds(table))

@@ -12,6 +12,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.rows import sources_of
 from dgraph.result.files import npz
 from dgraph.result.files.shared_file import SharedFile
 
@@ -50,8 +51,13 @@ def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
     """Return the rows of the reverse of a directed graph; collective."""
     if not block.directed:
         return []
-    arcs = RawEdges(block.targets, block.sources(), block.weights, n=block.n)
-    return [assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))]
+    sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(file.comm))
+    arcs = RawEdges(block.targets, sources, block.weights, n=block.n)
+    merging = not block.facts.duplicates_kept  # there is nothing to merge, and threads look for it
+    turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=not merging))
+    if turned.arcs < block.arcs:
+        turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))
+    return [turned]
 
 
 def _records(block: EdgeBlock, record: np.dtype, threads: int) -> Iterator[np.ndarray]:

@@ -29,14 +29,14 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
 
     An undirected edge occurs once. The direction is stored in the table's metadata (``dgraph.directed``).
     """
-    comm, writer = file.comm, None
+    comm, writer, threads = file.comm, None, rank_threads(file.comm)
     with comm.together():
         if comm.rank == 0:
             names, schema = _schema(block)
-            writer = TableFile(file, ".parquet", schema, **_options(schema))
+            writer = TableFile(file, ".parquet", schema, threads, **_options(schema))
     try:
-        threads = rank_threads(comm) if comm.size == 1 and isinstance(block.ids, ConsecutiveIds) else 1
-        for columns in in_order(partial(_columns, block, comm), range(arcs.rounds(block, comm)), min(threads, AHEAD)):
+        ahead = min(threads, AHEAD) if comm.size == 1 and isinstance(block.ids, ConsecutiveIds) else 1
+        for columns in in_order(partial(_columns, block, comm), range(arcs.rounds(block, comm)), ahead):
             gathered = [[column] for column in columns]
             if comm.size > 1:
                 to = range(comm.size)

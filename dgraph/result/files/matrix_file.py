@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
 from dgraph.result.files import npz
 from dgraph.result.files.save import check
@@ -101,10 +102,10 @@ def _save_pairs(file: SharedFile, kind: str, here: np.ndarray, ids: np.ndarray, 
         source, target = np.nonzero(rows < np.inf)
         return {"source": words[first + low + source], "target": words[target], "distance": rows[source, target]}
 
-    writer = None
+    writer, threads = None, rank_threads(comm)
     with comm.together():
         if comm.rank == 0:
-            writer = TableFile(file, kind, arrow_schema(none, ()))
+            writer = TableFile(file, kind, arrow_schema(none, ()), threads)
     sizes = comm.allgather(np.array([len(here)]))[:, 0].tolist()
     try:
         for rank, size in enumerate(sizes):

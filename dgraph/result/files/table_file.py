@@ -9,38 +9,55 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.extras import extra
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.names import exchange_bytes
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
+from dgraph.result.files.parquet_groups import ParquetGroups
 from dgraph.result.files.shared_file import SharedFile, output_errors
 
 ROWS = 1 << 20
-"""Rows of a piece: a row group of Parquet, a record batch of Arrow."""
+"""Rows of a piece: a record batch of Arrow."""
 
 
 class TableFile:
-    """Writer of batches on the draft of ``file``; on one rank.
+    """Writer of tables on the draft of ``file``; on one rank.
 
     Args:
         file: the draft.
         kind: ``.parquet`` or ``.arrow``.
         schema: a ``pyarrow.Schema``.
-        options: of pyarrow's writer.
+        threads: that encode Parquet.
+        options: of pyarrow's writer of Parquet.
     """
 
-    def __init__(self, file: SharedFile, kind: str, schema: Any, **options: Any):
-        writer = {".parquet": ("pyarrow.parquet", "ParquetWriter"), ".arrow": ("pyarrow.ipc", "new_file")}[kind]
-        make = getattr(extra(writer[0], f"a {kind} file"), writer[1])
-        self.sink = os.fdopen(os.dup(file.descriptor), "wb")
-        self.table = make(self.sink, schema, **options)
+    def __init__(self, file: SharedFile, kind: str, schema: Any, threads: int, **options: Any):
+        encoded = kind == ".parquet"
+        self._table: Any = (
+            ParquetGroups(file.descriptor, schema, threads, **options) if encoded else _Batches(file.descriptor, schema)
+        )
 
     def add(self, table: Any) -> None:
         """Append the rows of a ``pyarrow.Table``."""
-        for batch in table.to_batches():
-            self.table.write_batch(batch)
+        self._table.add(table)
 
     def end(self) -> None:
         """Write the footer and close the file."""
-        self.table.close()
+        self._table.end()
+
+
+class _Batches:
+    """Writer of an Arrow file into an open, empty file."""
+
+    def __init__(self, descriptor: int, schema: Any):
+        self.sink = os.fdopen(os.dup(descriptor), "wb")
+        self.writer = extra("pyarrow.ipc", "a .arrow file").new_file(self.sink, schema)
+
+    def add(self, table: Any) -> None:
+        for batch in table.to_batches():
+            self.writer.write_batch(batch)
+
+    def end(self) -> None:
+        self.writer.close()
         self.sink.close()
 
 
@@ -49,12 +66,12 @@ def save_table(
     metadata: Mapping[str, str] | None = None,
 ) -> None:  # fmt: skip
     """Write the rows of rank 0, then those of rank 1 and so on; collective."""
-    comm, writer = file.comm, None
+    comm, writer, threads = file.comm, None, rank_threads(file.comm)
     with comm.together():
         if comm.rank == 0:
             schema = arrow_schema(columns, nullable)
             described = {**(schema.metadata or {}), **(metadata or {})}
-            writer = TableFile(file, kind, schema.with_metadata(described) if described else schema)
+            writer = TableFile(file, kind, schema.with_metadata(described) if described else schema, threads)
     sizes = comm.allgather(np.array([len(next(iter(columns.values())))]))[:, 0].tolist()
     try:
         for rank, size in enumerate(sizes):

@@ -1,0 +1,31 @@
+"""Names in tables are numbered batch by batch: no column of them is held whole."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dgraph.comm import SerialComm
+from dgraph.graph.build import word_order
+from dgraph.graph.formats import parquet as table_reader
+from dgraph.graph.stored_graph import Graph
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def test_names_of_a_table_are_not_held_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(word_order, "WAITING", 1000)
+    monkeypatch.setattr(table_reader, "NAMED_ROWS", 4000)
+    rows, words = 100_000, np.array([f"{number:0200d}" for number in range(100)])
+    codes = np.random.default_rng(1).integers(0, 100, (2, rows))
+    parquet.write_table(pa.table(dict(zip(("source", "target"), words[codes], strict=True))), tmp_path / "a.parquet")
+    tracemalloc.start()
+    try:
+        graph = Graph.load(tmp_path / "a.parquet", comm=SerialComm())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    edges = {(u, v) for u, v in codes.T.tolist() if u != v}
+    assert (graph.n, graph.m) == (100, len(edges))
+    assert peak < 1.5 * rows * 200  # names of both columns have twice rows * 200 bytes
