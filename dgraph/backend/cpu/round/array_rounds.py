@@ -33,14 +33,17 @@ from dgraph.graph.rows import edges_of
 from dgraph.program import Traced
 from dgraph.program.row_reducers import LEFT_OUT
 
-PATIENCE = 2.0
+PATIENCE = 3.0
 """Seconds of a processor for array operations after which a program is compiled after all."""
 
 AT_ONCE = 64
 """Rounds between two looks at the clock."""
 
 FEW = 1 << 21
-"""Arcs of the whole graph up to which most runs take less time with NumPy than the compilation."""
+"""Edges of the whole graph up to which most runs take less time with NumPy than the compilation."""
+
+FEW_OF_FRONTIERS = 1 << 22
+"""The same of programs whose rounds walk only the edges of a frontier; arrays of an edge take up to 200 bytes."""
 
 TINY = 1 << 14
 """Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
@@ -56,7 +59,7 @@ def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     listed = traced.all or traced.apply is not None  # so that a pull's changes are a list, not bits
     simple = bool(traced.proposes) and (pushed or listed)
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
-    return simple and local.m <= FEW and uncompiled(compiled_stem(traced), tiny)
+    return simple and local.m <= (FEW if traced.all else FEW_OF_FRONTIERS) and uncompiled(compiled_stem(traced), tiny)
 
 
 def compiled_stem(traced: Traced) -> str:
