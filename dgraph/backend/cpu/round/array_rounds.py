@@ -1,6 +1,6 @@
 """Rounds as NumPy array operations, for small graphs until compilation pays: nothing waits for Numba.
 
-Numba takes 2 to 5 s for a program. :class:`ArrayMachine` interprets the generated operators on whole arrays (an element
+Numba takes 2 to 8 s for a program. :class:`ArrayMachine` interprets the generated operators on whole arrays (an element
 per vertex or edge) and the generated round loop once a round; :func:`answers_at_once` decides. Programs that push and
 pull push in every round. A round reads the values from before the round, while compiled rounds may see new ones: the
 number of rounds may differ, but fixed points do not. The variable ``DGRAPH_COMPILE=always`` makes every run compile.
@@ -33,7 +33,7 @@ from dgraph.graph.rows import edges_of
 from dgraph.program import Traced
 from dgraph.program.row_reducers import LEFT_OUT
 
-PATIENCE = 3.0
+PATIENCE = 4.0
 """Seconds of a processor for array operations after which a program is compiled after all."""
 
 AT_ONCE = 64
