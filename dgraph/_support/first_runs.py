@@ -1,6 +1,7 @@
 """First runs without compilation: seconds that code ran uncompiled, by its name, until the compilation pays.
 
-They are counted in a process. After ``WORTH`` of them a file in the cache folder makes later processes compile, too.
+They are counted in a process. After ``WORTH`` of them, or in the second process with ``LONG`` of them, a file in the
+cache folder makes later processes compile, too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from dgraph._support.cache import folder, publish
 
 WORTH = 1.0
 """Seconds of a processor in uncompiled runs after which compilation pays: it takes 1 to 5 s once."""
+
+LONG = 0.5
+"""Seconds of an uncompiled run from which compilation pays after the second such process."""
 
 BEGAN = time.time()
 """Time at which this process began: ranks of one job begin together, and files that it has made are younger."""
@@ -36,16 +40,23 @@ def uncompiled(stem: str, suffixes: Iterable[str] = (".slow",)) -> bool:
     """
     if _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
         return False
-    files = (folder() / f"{stem}{suffix}" for suffix in suffixes)
-    return not any(path.exists() and path.stat().st_mtime < BEGAN for path in files)
+    return not any(_earlier(stem, suffix) for suffix in suffixes)
 
 
 def spend(stem: str, seconds: float) -> None:
     """Count seconds of an uncompiled run; after ``WORTH`` of them later runs, also of other processes, compile."""
     before = _spent.get(stem, 0.0)
     _spent[stem] = before + seconds
+    if before <= LONG < before + seconds:
+        compiled(stem) if _earlier(stem, ".long") else publish(folder() / f"{stem}.long", b"")
     if before <= WORTH < before + seconds:
         compiled(stem)
+
+
+def _earlier(stem: str, suffix: str) -> bool:
+    """Return True if an earlier process made the file of the code."""
+    path = folder() / f"{stem}{suffix}"
+    return path.exists() and path.stat().st_mtime < BEGAN
 
 
 def compiled(stem: str) -> None:

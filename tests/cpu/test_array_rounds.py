@@ -15,6 +15,7 @@ from devices import local_graph
 import dgraph
 from dgraph._support import first_runs
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen import generated_module
 from dgraph.backend.cpu.round import array_folds, array_rounds
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
@@ -178,7 +179,7 @@ def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
     assert not generated_module.uncompiled(stem)  # the next run of this process compiles
     first_runs._spent.clear()
     assert generated_module.uncompiled(stem)  # another rank of the same job
-    (slow,) = tmp_path.iterdir()
+    (slow,) = tmp_path.glob("*.slow")
     os.utime(slow, (time.time() - 3600,) * 2)
     assert not generated_module.uncompiled(stem)  # a later job
     assert not generated_module.uncompiled(stem, tiny=True)
@@ -241,9 +242,28 @@ def test_folds_of_many_rows_are_those_of_each(name):
     assert list(zip(*folded, strict=True)) == [fold(row) for row in range(9)]
 
 
+def test_the_second_process_of_long_runs_makes_later_ones_compile(tmp_path, monkeypatch):
+    monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
+    monkeypatch.setattr(first_runs, "folder", lambda: tmp_path)
+    for process in range(3):
+        monkeypatch.setattr(first_runs, "BEGAN", time.time() + 10 * process)
+        monkeypatch.setattr(first_runs, "_spent", {})
+        assert first_runs.uncompiled("long") == (process < 2)
+        first_runs.spend("short", 0.9 * first_runs.LONG)
+        for _ in range(2):  # two ranks of a job, or two runs
+            first_runs.spend("long", 0.6 * first_runs.LONG)
+        for path in tmp_path.iterdir():
+            os.utime(path, (first_runs.BEGAN + 5,) * 2)
+        assert first_runs.uncompiled("short")
+
+
 def test_large_graphs_are_compiled(at_once, monkeypatch):
     local = local_graph(N, *arcs()[:2], directed=True)
-    levels = trace(Levels(source=0, limit=9), None)
+    levels, ranks = trace(Levels(source=0, limit=9), None), trace(PageRank(), None)
     assert array_rounds.answers_at_once(levels, local)
+    assert array_rounds.answers_at_once(ranks, local)
     monkeypatch.setattr(array_rounds, "FEW", local.m - 1)
+    assert array_rounds.answers_at_once(levels, local)
+    assert not array_rounds.answers_at_once(ranks, local)
+    monkeypatch.setattr(array_rounds, "FEW_OF_FRONTIERS", local.m - 1)
     assert not array_rounds.answers_at_once(levels, local)

@@ -96,14 +96,14 @@ def test_a_text_that_does_not_compile_frees_its_lock(code, monkeypatch):
 
 
 def test_quick_code_is_loaded_until_the_optimised_one_is_there(code, tmp_path):
-    assert code.load("text", "some_kernel") == (b"sm_90 quick text", False)
+    assert code.load("text", "some_kernel") == ([b"sm_90 quick text"], False)
     assert not code.optimised("text", "some_kernel")
     assert code.lacks()
     assert not code.lacks()
-    assert MachineCode("sm_90").load("text", "some_kernel") == (b"sm_90 quick text", False)
+    assert MachineCode("sm_90").load("text", "some_kernel") == ([b"sm_90 quick text"], False)
     optimiser.optimise(tmp_path)
     assert code.optimised("text", "some_kernel")
-    assert code.load("text", "some_kernel") == (b"sm_90 optimised text", True)
+    assert code.load("text", "some_kernel") == ([b"sm_90 optimised text"], True)
     assert [path.suffix for path in tmp_path.iterdir()] == [".cubin"]
     code.load("other", "kernel")
     assert code.lacks()
@@ -117,7 +117,7 @@ def test_where_compilation_is_set_all_code_is_optimised_at_once(code, monkeypatc
     code.load("text", "kernel")
     monkeypatch.setenv("DGRAPH_COMPILE", when)
     assert not code.exists("text", "kernel")
-    assert code.load("text", "kernel") == (b"sm_90 optimised text", True)
+    assert code.load("text", "kernel") == ([b"sm_90 optimised text"], True)
     assert not code.lacks()
     optimiser.optimise(tmp_path)
     assert [path.suffix for path in tmp_path.iterdir()] == [".cubin"]
@@ -142,14 +142,14 @@ def test_a_postponed_text_is_compiled_by_the_optimiser_alone(code, tmp_path):
     assert not code.exists("text", "large")
     assert code.lacks()
     optimiser.optimise(tmp_path)
-    assert code.load("text", "large") == (b"sm_90 optimised text", True)
+    assert code.load("text", "large") == ([b"sm_90 optimised text"], True)
 
 
 def test_texts_of_another_compiler_stay(code, monkeypatch, tmp_path):
     code.load("text", "kernel")
     monkeypatch.setattr(machine_code, "_compiler", lambda: "another")
     optimiser.optimise(tmp_path)
-    assert names(tmp_path, ".cu") == names(tmp_path, ".quick") == ["kernel"]
+    assert names(tmp_path, ".cu") == names(tmp_path, ".parts") == ["kernel"]
     assert not names(tmp_path, ".cubin")
 
 
@@ -182,7 +182,7 @@ def test_a_killed_optimiser_is_followed_by_one_that_finishes(code, tmp_path):
     assert second.returncode == 0
     assert set(lines) <= set(remaining)
     assert names(tmp_path, ".cubin") == sorted(name for _, name in texts)
-    assert not names(tmp_path, ".cu") + names(tmp_path, ".quick")
+    assert not names(tmp_path, ".cu") + names(tmp_path, ".parts")
 
 
 def test_a_full_folder_keeps_the_quick_code(code, monkeypatch, tmp_path):
@@ -193,7 +193,7 @@ def test_a_full_folder_keeps_the_quick_code(code, monkeypatch, tmp_path):
 
     monkeypatch.setattr(optimiser, "publish", full)
     optimiser.optimise(tmp_path)
-    assert code.load("text", "kernel") == (b"sm_90 quick text", False)
+    assert code.load("text", "kernel") == ([b"sm_90 quick text"], False)
 
 
 def test_no_optimiser_starts_where_no_folder_or_process_can_be_had(monkeypatch, tmp_path):
@@ -234,7 +234,7 @@ def test_the_started_process_outlives_its_parent_and_optimises_real_code(tmp_pat
         [sys.executable, "-c", parent], cwd=tmp_path, env=environment({"DGRAPH_CACHE_DIR": str(cache)}), check=False
     )
     assert process.returncode == 0
-    while not names(cache, ".cubin") or names(cache, ".cu") + names(cache, ".quick"):
+    while not names(cache, ".cubin") or names(cache, ".cu") + names(cache, ".parts"):
         assert time.monotonic() - began < 60, os.listdir(cache)
         time.sleep(0.05)
     (file,) = cache.glob("*.cubin")

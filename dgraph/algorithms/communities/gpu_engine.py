@@ -16,6 +16,7 @@ import numpy as np
 from dgraph.algorithms.communities.community_totals import GROUPS
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
 from dgraph.algorithms.communities.units import Units
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
 WARP_SLOTS = {True: 512, False: 256}
@@ -65,7 +66,7 @@ def text(narrow: bool, slots: int) -> str:
     definitions = (
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
     )
-    return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
+    return in_parts(own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels"), 8)
 
 
 def _limbs(number: int) -> tuple[int, int]:

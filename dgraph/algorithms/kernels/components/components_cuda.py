@@ -14,6 +14,7 @@ import numpy as np
 from dgraph.algorithms.kernels.single_machine import SingleMachine
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -85,7 +86,7 @@ def text(wide: bool, ids: str = "uint32", several: bool = False) -> str:
     """
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
     kinds = ("components_multi",) if several else ("components_single", "components_windows")
-    return own_text(types, "union_find", "components", *kinds)
+    return in_parts(own_text(types, "union_find", "components", *kinds), 4)
 
 
 def environment(

@@ -16,6 +16,7 @@ import numpy as np
 from dgraph.algorithms.kernels.forest.forest_columns import rounded_sum
 from dgraph.algorithms.kernels.forest.forest_cpu import FIRST, MANY, SAMPLE
 from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
@@ -52,7 +53,7 @@ def text(wide: bool, weights: str, ids: str, packed: bool, part: bool) -> str:
         f"#define NO_WEIGHT {'INFINITE' if real else f'{UNREACHED}ll'}\n"
         f"static const bool PACKED = {'true' if packed else 'false'}, PART = {'true' if part else 'false'};"
     )
-    return own_text(types, "forest", "forest_rows", *(("forest_parts",) if part else ()))
+    return in_parts(own_text(types, "forest", "forest_rows", *(("forest_parts",) if part else ())), 3)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
@@ -27,7 +28,7 @@ FEW = 64
 def text(wide: bool, ids: str) -> str:
     """Return the kernels' text. ``wide``: offsets are 64-bit; ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    return own_text(types, "union_find", "strong")
+    return in_parts(own_text(types, "union_find", "strong"), 2)
 
 
 class GpuStrong(RowSolver):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.vertex_values import lids_of
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.engine.rounds.context import Context
 
@@ -33,7 +34,7 @@ def text(name: str, wide: bool, **constants: int | str) -> str:
 @cache
 def _text(name: str, wide: bool, constants: tuple[str, ...]) -> str:
     offsets = f"typedef {'i64' if wide else 'u32'} offset_t;"
-    return own_text("\n".join([*constants, offsets]), "source_rows", name)
+    return in_parts(own_text("\n".join([*constants, offsets]), "source_rows", name), 3)
 
 
 def most_parts(edges: int) -> int:

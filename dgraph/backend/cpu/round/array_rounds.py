@@ -1,6 +1,6 @@
 """Rounds as NumPy array operations, for small graphs until compilation pays: nothing waits for Numba.
 
-Numba takes 2 to 5 s for a program. :class:`ArrayMachine` interprets the generated operators on whole arrays (an element
+Numba takes 2 to 8 s for a program. :class:`ArrayMachine` interprets the generated operators on whole arrays (an element
 per vertex or edge) and the generated round loop once a round; :func:`answers_at_once` decides. Programs that push and
 pull push in every round. A round reads the values from before the round, while compiled rounds may see new ones: the
 number of rounds may differ, but fixed points do not. The variable ``DGRAPH_COMPILE=always`` makes every run compile.
@@ -33,14 +33,17 @@ from dgraph.graph.rows import edges_of
 from dgraph.program import Traced
 from dgraph.program.row_reducers import LEFT_OUT
 
-PATIENCE = 2.0
+PATIENCE = 4.0
 """Seconds of a processor for array operations after which a program is compiled after all."""
 
 AT_ONCE = 64
 """Rounds between two looks at the clock."""
 
 FEW = 1 << 21
-"""Arcs of the whole graph up to which most runs take less time with NumPy than the compilation."""
+"""Edges of the whole graph up to which most runs take less time with NumPy than the compilation."""
+
+FEW_OF_FRONTIERS = 1 << 22
+"""The same of programs whose rounds walk only the edges of a frontier; arrays of an edge take up to 200 bytes."""
 
 TINY = 1 << 14
 """Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
@@ -56,7 +59,7 @@ def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     listed = traced.all or traced.apply is not None  # so that a pull's changes are a list, not bits
     simple = bool(traced.proposes) and (pushed or listed)
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
-    return simple and local.m <= FEW and uncompiled(compiled_stem(traced), tiny)
+    return simple and local.m <= (FEW if traced.all else FEW_OF_FRONTIERS) and uncompiled(compiled_stem(traced), tiny)
 
 
 def compiled_stem(traced: Traced) -> str:

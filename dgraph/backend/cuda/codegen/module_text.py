@@ -14,6 +14,7 @@ from typing import Any
 from dgraph.backend.compile_flags import constants
 from dgraph.backend.cuda.codegen import control_block, exchange_state, message_columns
 from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import shared_type
@@ -188,7 +189,8 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
         files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "end_round"))]
         files += [common(name) for name in ("dma_send", *["dma_send_tiles"] * len(binned))] * t.all
         files += map(common, kernel_of(t.program.kernel).phase_files)
-    return head + "\n".join(files)
+    large = 8 if t.row_reducer is MODE else 3 if binned or not variant.fused else 1
+    return in_parts(head + "\n".join(files), large)
 
 
 def persistent_rounds(t: Traced, variant: ModuleFlags) -> str:

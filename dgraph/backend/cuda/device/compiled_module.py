@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -51,28 +53,30 @@ class Environment:
 
 
 class Module(Environment):
-    """One loaded module.
+    """One loaded module, of one code or of several, each with some of its kernels and an ``env`` of its own.
 
     Attributes:
         owner: token of the machine whose values ``env`` holds.
     """
 
-    def __init__(self, xp, code: bytes, optimised: bool = True):
+    def __init__(self, xp, codes: Sequence[bytes], optimised: bool = True):
         self.xp, self.optimised = xp, optimised
-        self._module = xp.cuda.function.Module()
-        self._module.load(code)
+        self._parts = [xp.cuda.function.Module() for _ in codes]
+        for part, code in zip(self._parts, codes, strict=True):
+            part.load(code)
         self._kernels: dict[str, tuple[Any, int, int]] = {}
         self._argument = ctypes.c_int64()
         self._parameters = ctypes.c_void_p(ctypes.addressof(self._argument))
         self._resident: dict[str, int] = {}
-        self._environment = self._module.get_global_var("env")
+        self._environments = [part.get_global_var("env") for part in self._parts]
         self.owner: object = None
 
     def _upload(self, words: np.ndarray) -> None:
         runtime = self.xp.cuda.runtime
         stream = self.xp.cuda.get_current_stream().ptr
-        address = getattr(self._environment, "ptr", self._environment)
-        runtime.memcpyAsync(int(address), words.ctypes.data, words.nbytes, runtime.memcpyHostToDevice, stream)
+        for environment in self._environments:
+            address = getattr(environment, "ptr", environment)
+            runtime.memcpyAsync(int(address), words.ctypes.data, words.nbytes, runtime.memcpyHostToDevice, stream)
 
     def resident(self, kernel: str) -> int:
         """Return how many blocks of a kernel a multiprocessor holds at once."""
@@ -85,12 +89,19 @@ class Module(Environment):
     def _kernel(self, name: str) -> tuple[Any, int, int]:
         """Return a kernel, the threads of its blocks, and their bytes of dynamic shared memory."""
         if name not in self._kernels:
-            function = self._module.get_function(name)
+            function = self._function(name)
             threads, shared = sizes(name)
             if shared:
                 self.xp.cuda.driver.funcSetAttribute(function.ptr, MOST_SHARED, shared)
             self._kernels[name] = function, threads, shared
         return self._kernels[name]
+
+    def _function(self, name: str) -> Any:
+        *others, last = self._parts
+        for part in others:
+            with suppress(self.xp.cuda.driver.CUDADriverError):  # the kernel is in another part
+                return part.get_function(name)
+        return last.get_function(name)
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
         """Start a kernel with one int64 argument.

@@ -1,8 +1,9 @@
 """Machine code of kernels in the cache folder: compiled once a host, first quickly, then optimised in the background.
 
-A first answer waits for a quick compilation only (``nvrtc.QUICK``). The text stays beside the quick code until a
-process in the background (``optimiser.py``) has replaced that code by the optimised one, which later runs load. Both
-give the same bits. Entry: :class:`MachineCode`; files of a text are ``STEM.cubin``, ``STEM.quick`` and ``STEM.cu``.
+A first answer waits for a quick compilation only (``nvrtc.QUICK``), of large texts in parts (``kernel_parts.py``) that
+compile side by side. The text stays beside the quick code until a process in the background (``optimiser.py``) has
+replaced that code by the optimised one, which later runs load. Both give the same bits. Entry: :class:`MachineCode`;
+files of a text are ``STEM.cubin``, ``STEM.parts`` and ``STEM.cu``.
 """
 
 from __future__ import annotations
@@ -10,20 +11,23 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from dgraph._support.affinity import cores
 from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
+from dgraph.backend.cuda.codegen.kernel_parts import parts
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.errors import OutputError
 
-OPTIMISED, QUICK, TEXT = ".cubin", ".quick", ".cu"
+OPTIMISED, QUICK, TEXT = ".cubin", ".parts", ".cu"
 """Suffixes of the files of a text."""
 
 AGAIN = 0.5
@@ -64,19 +68,19 @@ class MachineCode:
             self._missed[wanted] = now
         return wanted in self._optimised
 
-    def load(self, text: str, name: str) -> tuple[bytes, bool]:
-        """Return a text's machine code, compiled if it is missing, and True if it is optimised."""
+    def load(self, text: str, name: str) -> tuple[list[bytes], bool]:
+        """Return the machine code of a text's parts, compiled if it is missing, and True if it is optimised."""
         path = self.path(text, name)
         self._compile(path, text, name)
         with suppress(FileNotFoundError):
             code = path.read_bytes()
             self.awaited.discard(path)
-            return code, True
+            return [code], True
         with suppress(FileNotFoundError):
-            code = path.with_suffix(QUICK).read_bytes()
+            codes = _unpacked(path.with_suffix(QUICK).read_bytes())
             self.awaited.add(path)
-            return code, False
-        return path.read_bytes(), True  # the optimiser replaced the quick one in between
+            return codes, False
+        return [path.read_bytes()], True  # the optimiser replaced the quick one in between
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock.
@@ -121,11 +125,29 @@ class MachineCode:
         with compiling(name), locked(path.name, patience) as ours:
             if (ours or patience) and not _exists(path):
                 if quick():
-                    code = nvrtc.compiled(text, self.architecture, name, quick=True)
+                    codes = self._quickly_compiled(text, name)
                     publish(path.with_suffix(TEXT), text.encode())
-                    publish(path.with_suffix(QUICK), code)
+                    publish(path.with_suffix(QUICK), _packed(codes))
                 else:
                     publish(path, nvrtc.compiled(text, self.architecture, name))
+
+    def _quickly_compiled(self, text: str, name: str) -> list[bytes]:
+        """Compile the parts of a text side by side."""
+        texts = parts(text, cores())
+        with ThreadPoolExecutor(len(texts)) as pool:
+            return list(pool.map(lambda part: nvrtc.compiled(part, self.architecture, name, quick=True), texts))
+
+
+def _packed(codes: Sequence[bytes]) -> bytes:
+    """Return the contents of a file of several codes: their number and sizes in bytes, int64, then the codes."""
+    return np.array([len(codes), *map(len, codes)], "<i8").tobytes() + b"".join(codes)
+
+
+def _unpacked(content: bytes) -> list[bytes]:
+    number = int(np.frombuffer(content, "<i8", 1)[0])
+    ends = np.cumsum(np.frombuffer(content, "<i8", number + 1)[1:]) + 8 * (number + 1)
+    starts = [8 * (number + 1), *ends[:-1]]
+    return [content[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def quick() -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dgraph.backend.cuda.certificates import rule_numbers
 from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device import cupy_kernels
 from dgraph.backend.cuda.device_graph import row_marks
@@ -72,7 +73,8 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
     names = ("draw_edges", "drawn_arcs", *(["drawn_proof"] if proof else ["ownership", "build_rows"]))
     own = [(HERE / f"{name}.cuh").read_text() for name in names]
     files = [*map(common, ("violations", "tree_proof") if proof else ("violations",)), *own]
-    return "\n".join([control_block.constants(), "#define PERSISTENT 0", named, common("base"), struct, *files])
+    head = [control_block.constants(), "#define PERSISTENT 0", named, common("base"), struct]
+    return in_parts("\n".join([*head, *files]), 4)
 
 
 def gid_dtype(n: int) -> tuple[np.dtype, str]:
