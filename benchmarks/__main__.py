@@ -103,8 +103,10 @@ WHAT = {
     ),
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
-        "graphs scale repeat",
-        lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
+        "graphs scale repeat sources",
+        lambda asked: schedules.measure(
+            _named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results, asked.sources
+        ),
     ),
     "default": (
         "auto, twc and alb in turns on every row of gpu",
@@ -384,6 +386,7 @@ OWN: dict[tuple[str, str], dict] = {
         "help": "default: all of this machine; none: judge the rows that are there, and write pages",
     },
     ("papers", "repeat"): {"default": 3, "help": "timed runs of a cell (default 3)"},
+    ("schedules", "sources"): {"help": "sources of a search (default 1: the vertex of most edges)"},
     ("papers", "sources"): {"default": None, "help": "sources of a search (default: as the paper, 100 for 004)"},
 }  # fmt: skip
 """Benchmark and option → what differs."""
