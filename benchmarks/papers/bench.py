@@ -199,6 +199,21 @@ class Bench:
         (rank,) = calls.once(start).report["ranks"]
         return {"n": graph.n, "arcs": graph.arcs, "mib": rank["gpu_memory"]["peak_bytes"] / 2**20}
 
+    def transfers(self, shape: Shape, work: str, system: System) -> Row:
+        """Return ``ms`` of a run, ``copied_ms`` of copies of rows and result, and ``share``: their percent of both."""
+        graph = self.graph(shape, work in UNDIRECTED, on_host=True)
+        assert self._gpu is not None, "transfers go to a GPU"
+        calls, device = _Calls(self, graph, work, system, {}), self._gpu.device
+        row = calls.times(self.starts(graph, 1)) | {"n": graph.n, "arcs": graph.arcs}
+        seconds = []
+        for _ in range(1 + self.repeat):  # the first one allocates
+            began = time.perf_counter()
+            rows = [device.put(part) for part in (graph.block.offsets, graph.block.targets)]
+            device.get(rows[0][: graph.n].astype(np.int32))
+            seconds.append(time.perf_counter() - began)
+        copied = 1e3 * statistics.median(seconds[1:])
+        return row | {"copied_ms": copied, "share": 100 * copied / (copied + row["ms"])}
+
     def device(self, schedule: str, record: str | None) -> Any:
         """Return the device of a run, on which graphs stay."""
         return "cpu" if self._gpu is None else self._gpu.backend(schedule, record)
