@@ -312,9 +312,14 @@ def _edges(graph: dgraph.Graph, result: dgraph.Result) -> int:
     return int(np.diff(graph.block.offsets)[reached].sum())
 
 
-def _emulator() -> Any:
-    """Return an emulated GPU; it lies with the tests."""
+def import_from_tests() -> None:
+    """Let modules of the tests be imported: the emulated GPU, and models of the papers."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
+
+
+def _emulator() -> Any:
+    """Return an emulated GPU."""
+    import_from_tests()
     from emulated import Device
 
     return Device(BLOCKS, seed=1)

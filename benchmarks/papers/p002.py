@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from benchmarks.papers import across_ranks
-from benchmarks.papers.bench import Bench, Shape, System, degrees, grid
-from benchmarks.papers.figure import CPU, CUDA, EMULATED, NUMBERS, Cell, Claim, Figure, Rows, all_of, ratio
+from benchmarks.papers.bench import BLOCKS, Bench, Shape, System, degrees, grid, import_from_tests
+from benchmarks.papers.figure import CPU, CUDA, EMULATED, NUMBERS, Cell, Claim, Figure, Row, Rows, all_of, ratio
 
 GRAPHS = {
     "rmat25": Shape("rmat-alb:{s}", (10, 14, 22, 25), "1..100", "rmat25"),
@@ -24,6 +26,15 @@ WORKS = ("bfs", "sssp", "cc", "pagerank", "kcore")
 SHORT = {"pagerank": "pr"}
 SYSTEMS = [System("TWC", "twc,small=scan"), System("LB", "lb"), System("ALB", "alb,small=scan")]
 OURS = [System("TWC", "twc"), System("LB", "lb"), System("ALB", "alb")]
+THREADS = 64
+"""Threads of a block in the model: about as many edges each as on a V100 in the paper's rmat25."""
+
+SEARCHED = {"all vertices (LB)": 1, "vertices of a warp's edges": 32, "huge vertices (ALB)": BLOCKS * THREADS}
+"""Vertices that threads search → their least degree."""
+
+FORMS = {"cyclic": (False, True), "blocked": (True, True), "ours, cyclic": (False,), "ours, blocked": (True,)}
+"""Distribution → blocked or not, and whether each edge is searched, as the paper prints it."""
+
 DEALT = [System("cyclic", "alb,distribution=cyclic"), System("blocked", "alb,distribution=blocked")]
 THRESHOLDS = [0, *(1 << k for k in range(0, 25, 3))]
 TABLE = NUMBERS["002"]["figures"]["Table 3"]
@@ -56,6 +67,25 @@ def _sweep(bench: Bench) -> Iterator[Cell]:
             yield key | {"threshold": max(threshold, 0.5)}, run
 
 
+def _searched(bench: Bench) -> Iterator[Cell]:
+    """Yield cells of the model of section 4.2, which tests hold against emulated kernels: one round of all vertices."""
+    import_from_tests()
+    from paper_models.grid import Grid
+    from paper_models.paper_002 import searches
+
+    def measured(least: int, *form: bool) -> Row:
+        degree = np.diff(bench.graph(GRAPHS["rmat25"]).block.offsets).tolist()
+        work = [u for u, edges in enumerate(degree) if edges >= least]
+        _, reads = searches(degree, work, Grid(BLOCKS, THREADS), *form)
+        edges = sum(degree[u] for u in work)
+        return {"huge": len(work), "read": sum(reads) / edges, "paths": max(reads, default=0)}
+
+    for name, least in SEARCHED.items():
+        for system, form in FORMS.items():
+            key = {"graph": "rmat25", "spec": bench.spec(GRAPHS["rmat25"]), "work": name, "system": system}
+            yield key, partial(measured, least, *form)
+
+
 FIGURES_HERE = [
     Figure("F1", "Figure 1: edges by thread block in the first three rounds, TWC", (EMULATED, CUDA),
            partial(_loads, {"rmat25": ("sssp", "bfs", "pagerank"), "road-USA": ("bfs",)}, OURS[:1]), TIMES, "block"),
@@ -63,6 +93,9 @@ FIGURES_HERE = [
            lambda bench: degrees(bench, GRAPHS | LARGER, NUMBERS["002"]["graphs"]),
            {"graph": "graph", "spec": "ours", "n": "vertices", "arcs": "edges", "largest": "largest out-degree",
             "largest_in": "largest in-degree", "paper": "paper"}),
+    Figure("T1", "Section 4.2: prefix sums that searches read", (CPU,), _searched,
+           {"work": "vertices", "system": "edges", "huge": "number", "read": "reads of a warp ÷ edges",
+            "paths": "most in a step"}),
     Figure("T3", "Table 3: one GPU", (CUDA, EMULATED), lambda bench: grid(bench, GRAPHS, WORKS, OURS, printed),
            TIMES, "ms", log=True),
     Figure("T3-scan", "Table 3 with the block-wide scan of TWC's third step", (CUDA, EMULATED),
@@ -110,6 +143,15 @@ def _peeled(figure: str, system: str, rows: Rows) -> str:
     return f"kcore walks the rows of removed vertices, {walked:.0%} of the edges; the hub stays"
 
 
+def _paths(rows: Rows, work: str) -> tuple[bool, str]:
+    paths, reads = (
+        [rows.value(column, "T1", work=work, system=system) for system in ("cyclic", "blocked")]
+        for column in ("paths", "read")
+    )
+    text = f"{work}: paths {paths[0]} and {paths[1]}, reads an edge {reads[0]:.2f} and {reads[1]:.2f}"
+    return paths[0] <= 2 < paths[1] and reads[0] < reads[1], text
+
+
 def _pulled(rows: Rows) -> str:
     largest, arcs = (rows.value(column, "T2", graph="rmat25") for column in ("largest_in", "arcs"))
     return f"pr pulls, and in-edges are uneven, too: a vertex of T2's rmat25 has {largest / arcs:.2%} of them"
@@ -127,6 +169,8 @@ CLAIMS = [
               _even(rows, "rmat25", "pagerank", 1.5, "F1", "TWC")),
           _pulled),
     Claim("F1", "road-USA: no block has many edges under TWC (fewer than 100 in each of the first three rounds)", _few),
+    Claim("T1", "lanes of a warp follow at most two paths of a search if cyclic and more if blocked, which reads more",
+          lambda rows: all_of(*(_paths(rows, work) for work in list(SEARCHED)[1:]))),
     Claim("T3", "rmat25: ALB beats TWC by 8.9 (bfs), 10 (sssp), 4.6 (cc) and 6.3 (kcore)",
           lambda rows: all_of(*(_faster(rows, "rmat25", work, "TWC", "ALB", least) for work, least in
                                 (("bfs", 8.0), ("sssp", 9.0), ("cc", 4.0), ("kcore", 5.5)))),
