@@ -225,7 +225,7 @@ def _beside(rows: Rows) -> str:
 LISTS = "EP lists a frontier's edges, which the other kernels take: "
 NODE = ("BS", "WD", "NS", "HP", "EP")
 OTHERS = ("EP", "WD", "NS", "HP")
-LEFT_OUT = (
+OMITTED = (
     "HP of more than one level: section III.C and Figure 6 have sub-lists of one list, and no rule for further levels.",
     "Condensing after each kernel: lists of `emit=fused` are condensed where they overflow, others have no duplicates.",
 )

@@ -262,7 +262,7 @@ def _second(rows: Rows) -> tuple[bool, str]:
 
 
 PARALLEL = PATHS[2:-1]
-LEFT_OUT = (
+OMITTED = (
     "Allocation of output places by a prefix scan (Merrill) and queues of blocks (Luo): a warp stages 64 vertices and "
     "reserves 32 places by an atomic. Edges and culled candidates are the same; no claim compares allocations.",
     "Switches of BFS-4K for coalescing and the shuffle scan: they lie in the lists of all schedules; no figure varies "

@@ -162,7 +162,7 @@ def _swept(rows: Rows, graph: str, work: str, low: int, high: int, most: float) 
     return ratio(f"{graph} {work} thresholds {low} to {high}, slowest / fastest", max(times), min(times), 1.0, most)
 
 
-LEFT_OUT = (
+OMITTED = (
     "Dense worklists: ours are sparse, which the paper names as the cause of its slow roads.",
     "A recipe of uk2007: it is published in the WebGraph format, which no reader here has; T2 names a stand-in.",
     "Gunrock and Lux, and more GPUs than one host had.",

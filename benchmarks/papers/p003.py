@@ -192,7 +192,7 @@ def _table1(rows: Rows) -> tuple[bool, str]:
     return all_of(*tests)
 
 
-LEFT_OUT = (
+OMITTED = (
     "Stealing inside a workgroup, other layouts and edge colouring: future work of the paper, without an algorithm.",
     "A recipe of dip: it is published as a zip of NDE text, which no reader here has; T2 names a stand-in.",
 )

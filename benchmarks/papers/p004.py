@@ -128,7 +128,7 @@ def _slower(rows: Rows) -> tuple[bool, str]:
     return all_of(*(_merrill(rows, graph, 0.0, 1.0) for graph in ("germany.osm", "hugebubbles-00020")))
 
 
-LEFT_OUT = ("Direct gathering chosen by hand for graphs of large diameter: it begins with round `deep=`, 64.",)
+OMITTED = ("Direct gathering chosen by hand for graphs of large diameter: it begins with round `deep=`, 64.",)
 """What the paper has and no row here, with the reason."""
 CLAIMS = [
     Claim("F6", "balanced redistribution with imbalanced gathering (4.3) wins at large mean degree",
