@@ -202,6 +202,13 @@ def _first(rows: Rows, figure: str, graph: str, work: str, systems: list[System]
     return times[winner] <= within * times[best], f"{graph}: {best} {times[best]:.3g} ms, {winner} {times[winner]:.3g}"
 
 
+def _h_bf(rows: Rows, graph: str) -> tuple[bool, str]:
+    """Test the faster form of H-BF, without and with dynamic parallelism."""
+    times = _times(rows, "F7", graph, "sssp", PATHS[2:])
+    forms = [name for name in times if name.startswith("h-bf")]
+    return _first(rows, "F7", graph, "sssp", PATHS[2:], min(forms, key=times.__getitem__, default="h-bf"))
+
+
 def _over_dijkstra(rows: Rows, graph: str, least: float, most: float = float("inf")) -> tuple[bool, str]:
     times = [rows.ms("F7", graph, "sssp", name) for name in ("sequential Dijkstra", "h-bf")]
     return ratio(f"{graph} Dijkstra / h-bf", *times, least, most)
@@ -261,7 +268,6 @@ def _second(rows: Rows) -> tuple[bool, str]:
     return order[1] == "multi-phase", f"order {', '.join(order[:3])}; median {statistics.median(times.values()):.3g} ms"
 
 
-PARALLEL = PATHS[2:-1]
 OMITTED = (
     "Allocation of output places by a prefix scan (Merrill) and queues of blocks (Luo): a warp stages 64 vertices and "
     "reserves 32 places by an atomic. Edges and culled candidates are the same; no claim compares allocations.",
@@ -279,7 +285,7 @@ CLAIMS = [
           lambda rows: "roads have few edges a round, and a round is a launch: "
           + rows.each_round("F5", "asia.osm", "bfs", "BFS-4K", "virtual warps")),
     Claim("F7", "H-BF is the fastest parallel SSSP on every graph",
-          lambda rows: all_of(*(_first(rows, "F7", g, "sssp", PARALLEL, "h-bf") for g in GRAPHS)),
+          lambda rows: all_of(*(_h_bf(rows, g) for g in GRAPHS)),
           lambda rows: rows.each_round("F7", "asia.osm", "sssp", "h-bf", "bellman-ford", "delta-stepping")
           + "; the last two run their rounds in one launch"),
     Claim("F7", "H-BF is faster than Dijkstra on asia.osm", lambda rows: _over_dijkstra(rows, "asia.osm", 1.0)),
