@@ -271,8 +271,8 @@ def _second(rows: Rows) -> tuple[bool, str]:
 OMITTED = (
     "Allocation of output places by a prefix scan (Merrill) and queues of blocks (Luo): a warp stages 64 vertices and "
     "reserves 32 places by an atomic. Edges and culled candidates are the same; no claim compares allocations.",
-    "Switches of BFS-4K for coalescing and the shuffle scan: lists of all schedules have them, by ballots of a warp; no "
-    "figure varies them.",
+    "Switches of BFS-4K for coalescing and the shuffle scan: lists of all schedules have both, by ballots of a warp; "
+    "no figure varies them.",
     "H-BF on floats: its 64-bit word has an integer distance and a round.",
     "The register stage of multi-phase: owners go to shared memory at once. Edges by thread are those of the model.",
     "Figure 6: the text does not have the edges of its graph.",
