@@ -79,12 +79,14 @@ WORKS: dict[str, dict[str, Any]] = {
     "cc": {"variant": "label-propagation"},
     "pagerank": {"tol": 0.0, "max_iter": 20},
     "kcore": {"k": 16},
+    "kcore, pull": {"k": 16},
     "color": {},
     "mapping": {"variant": "label-propagation"},
 }
 """Work → parameters. sssp keeps a worklist as the papers do; ``mapping`` is one round that visits all edges."""
 
-SEARCHES, UNDIRECTED, PUSHED = ("bfs", "sssp"), ("cc", "kcore", "color", "mapping"), ("bfs", "sssp", "cc", "mapping")
+SEARCHES, PUSHED, PULLED = ("bfs", "sssp"), ("bfs", "sssp", "cc", "mapping"), ("kcore, pull",)
+UNDIRECTED = ("cc", "kcore", "kcore, pull", "color", "mapping")
 
 
 class Cut(Exception):
@@ -228,14 +230,15 @@ class _Calls:
     ):  # fmt: skip
         self.bench, self.graph, self.work, self.system = bench, graph, work, system
         self.parameters = WORKS[work] | parameters | system.parameters
-        self.name, self.rounds = ("cc", 1) if work == "mapping" else (work, rounds)
+        self.name, self.rounds = ("cc", 1) if work == "mapping" else (work.partition(",")[0], rounds)
 
     def once(self, source: int, record: str | None = None) -> dgraph.Result:
         parameters = dict(self.parameters)
         if self.work in SEARCHES:
             parameters["source"] = source
         pushed = self.work in PUSHED and "variant" not in self.system.parameters
-        options = dgraph.Options(direction="push" if pushed else "auto", max_rounds=self.rounds)
+        direction = "push" if pushed else "pull" if self.work in PULLED else "auto"
+        options = dgraph.Options(direction=direction, max_rounds=self.rounds)
         placed = self.graph.on(device=self.bench.device(self.system.schedule, record))
         limit = Limit(LONGEST[self.bench.scale])
         with warnings.catch_warnings():
