@@ -110,7 +110,7 @@ def gpu():
     return backend("cuda")
 
 
-def _starts(algorithm: type[Algorithm], graph: Graph, args: dict[str, Any]) -> list[int]:
+def _starts(algorithm: type[Algorithm], graph: Graph, args: dict[str, Any]) -> list[int | str]:
     """Return the start vertices of an algorithm: the hub, the one that is named, or random ones that have edges.
 
     Raises:
@@ -126,7 +126,8 @@ def _starts(algorithm: type[Algorithm], graph: Graph, args: dict[str, Any]) -> l
             raise UsageError(
                 f"--sources {args['sources']}: the graph has {linked.size:,} vertices with edges; give 1 to that"
             )
-        return np.random.default_rng(DRAW).choice(linked, args["sources"], replace=False).tolist()
+        drawn = np.random.default_rng(DRAW).choice(linked, args["sources"], replace=False)
+        return graph.vertices()[drawn].tolist()
     return [args.get("source", graph.hub())] if algorithm.needs_source else []
 
 

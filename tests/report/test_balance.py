@@ -172,8 +172,8 @@ def test_rates_are_those_of_all_sources(monkeypatch, capsys, tmp_path):
     """Count the arcs of a search from a short path, and of one from a longer path, in plain Python."""
     monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
     monkeypatch.setattr(sys.modules[Cell.__module__], "_spent", timed(0.5))
-    (tmp_path / "paths.el").write_text("0 1\n2 3\n3 4\n4 5\n")
-    words = ["balance", str(tmp_path / "paths.el"), "--undirected", "--schedule", "lb", "--repeat", "2", "-q"]
+    (tmp_path / "paths.txt").write_text("10 11\n2 3\n3 4\n4 5\n")
+    words = ["balance", str(tmp_path / "paths.txt"), "--undirected", "--schedule", "lb", "--repeat", "2", "-q"]
 
     def measured(*more):
         assert main([*words, *more, "--json", str(tmp_path / "rates.json")]) == 0
@@ -182,7 +182,8 @@ def test_rates_are_those_of_all_sources(monkeypatch, capsys, tmp_path):
 
     assert measured("--sources", "6") == (0.5, pytest.approx((2 * 2 + 4 * 6) / 6 / 0.5))
     assert "; mean of 6 sources" in capsys.readouterr()[0]
-    assert measured("--source", "0") == (0.5, 2 / 0.5)
+    assert measured("--source", "10") == (0.5, 2 / 0.5)
+    assert measured("--sources", "6", "--ids", "string") == (0.5, pytest.approx((2 * 2 + 4 * 6) / 6 / 0.5))
 
 
 def timed(seconds):

@@ -80,7 +80,7 @@ class Cell:
 def measure(
     backend: CudaBackend, algorithm: str, graph: Graph, compared: Iterable[Candidate], *,
     options: Options, repeat: int, limit: float, parameters: Mapping[str, Any], announce: Callable[[str], None],
-    sources: Sequence[int] = (),
+    sources: Sequence[int | str] = (),
 ) -> list[Cell]:  # fmt: skip
     """Measure every candidate, in order.
 
@@ -102,7 +102,7 @@ def measure(
         cell = Cell(candidate)
 
         def once(
-            longest: float, start: Mapping[str, int] = starts[0], cell=cell, candidate=candidate, **recorded: bool
+            longest: float, start: Mapping[str, int | str] = starts[0], cell=cell, candidate=candidate, **recorded: bool
         ) -> Result:  # fmt: skip
             chosen = backend.choosing(GpuPlan(candidate.schedule, **recorded, **candidate.options))
             result = run(
@@ -125,7 +125,7 @@ def measure(
 
 
 def _fill(
-    cell: Cell, once: Callable[..., Result], repeat: int, limit: float, starts: Sequence[Mapping[str, int]]
+    cell: Cell, once: Callable[..., Result], repeat: int, limit: float, starts: Sequence[Mapping[str, int | str]]
 ) -> None:  # fmt: skip
     warm = once(limit)
     cell.answer = warm.columns
